@@ -1,0 +1,70 @@
+//! The command line: one file a command, each with its arguments and a `run` that composes the library's modules.
+//!
+//! Data goes to standard output, everything else to standard error. The exit status is [`Exit`]'s: 0, 1 where a
+//! finding is an error, 2 where the tool could not do its work.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// How a command ended when it could do its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Nothing of severity error was found: status 0.
+    Success,
+    /// Some finding is an error, or `--check` found a difference: status 1.
+    Findings,
+    /// Part of the work could not be done, and standard error says which: status 2.
+    Failure,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        match exit {
+            Exit::Success => Self::SUCCESS,
+            Exit::Findings => Self::from(1),
+            Exit::Failure => Self::from(2),
+        }
+    }
+}
+
+/// Takes an operator from code to an `OperatorHub` listing, without Docker, Go or a cluster.
+#[derive(Debug, Parser)]
+#[command(name = "bundle-tool", version, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {}
+
+/// Parses the process's arguments, runs the command and prints its error, if any.
+///
+/// Returns 2 for unusable arguments and for every error; a reader that closes standard output early is no error.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli.command) {
+        Ok(exit) => exit.into(),
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nothing is left to do where standard error is closed too.
+            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            Exit::Failure.into()
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<Exit> {
+    match command {}
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}

@@ -1,0 +1,7 @@
+//! The `bundle-tool` binary: parses its arguments and hands over to [`bundle_tool::cli`].
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    bundle_tool::cli::main()
+}

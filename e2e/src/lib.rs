@@ -1,0 +1,1 @@
+//! Tests against a real cluster and a real registry; see README.md here.

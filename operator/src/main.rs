@@ -1,0 +1,2 @@
+//! The memcached operator.
+fn main() {}
