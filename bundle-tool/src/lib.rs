@@ -17,3 +17,5 @@
 //! | [`cli`] | arguments, and the only place that composes the others | all |
 
 pub mod cli;
+pub mod model;
+pub mod read;

@@ -1,0 +1,6 @@
+//! What the other modules talk about: YAML documents with places, bundles and their parts, file-based catalogues.
+//!
+//! Nothing here does I/O and nothing here imports another module of the crate: [`crate::read`] fills the model,
+//! rules and generators look at it.
+
+pub mod yaml;

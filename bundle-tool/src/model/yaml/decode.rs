@@ -1,0 +1,335 @@
+//! Values into typed objects, as Go's JSON decoder turns JSON into structs: null leaves a field at its zero value,
+//! unknown fields are dropped (and listed), a value of the wrong type is an error with its place.
+//!
+//! Source: `sigs.k8s.io/json`, which the API server and OLM decode with (case-sensitive names).
+
+use std::cell::RefCell;
+use std::fmt;
+
+use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde::forward_to_deserialize_any;
+
+use super::path::Path;
+use super::tree::{Kind, Position, Value};
+
+/// Why a value is no object of the wanted type.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {message}")]
+pub struct DecodeError {
+    /// The field's path; empty until the error has passed through the decoder.
+    pub path: String,
+    /// What is wrong with the field's value.
+    pub message: String,
+    /// Where the value is.
+    pub position: Position,
+}
+
+impl de::Error for DecodeError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self { path: String::new(), message: message.to_string(), position: Position::default() }
+    }
+
+    fn invalid_type(unexpected: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        let found = match unexpected {
+            de::Unexpected::Bool(_) => Kind::Boolean,
+            de::Unexpected::Unsigned(_) | de::Unexpected::Signed(_) => Kind::Integer,
+            de::Unexpected::Float(_) => Kind::Number,
+            de::Unexpected::Str(_) => Kind::String,
+            de::Unexpected::Unit | de::Unexpected::Option => Kind::Null,
+            de::Unexpected::Seq => Kind::Array,
+            de::Unexpected::Map | de::Unexpected::StructVariant => Kind::Object,
+            _ => return Self::custom(format_args!("expected {expected}")),
+        };
+        Self::custom(format_args!("expected {expected}, found {found}"))
+    }
+}
+
+impl DecodeError {
+    fn at(mut self, path: &Path<'_>, position: Position) -> Self {
+        if self.path.is_empty() && self.position == Position::default() {
+            self.path = path.to_string();
+            self.position = position;
+        }
+        self
+    }
+}
+
+/// A field that the type does not have: Kubernetes and OLM drop it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// The field's path.
+    pub path: String,
+    /// Where the field's value is.
+    pub position: Position,
+}
+
+/// A typed object and what was dropped on the way.
+#[derive(Debug, Clone)]
+pub struct Decoded<T> {
+    /// The object.
+    pub object: T,
+    /// The fields that the type does not have, in the file's order.
+    pub unknown: Vec<Unknown>,
+}
+
+/// Decodes `value`, which stands at `path`, into a `T`.
+///
+/// # Errors
+/// The first value that does not fit its field's type.
+pub fn decode<T: de::DeserializeOwned>(value: Value<'_>, path: &Path<'_>) -> Result<Decoded<T>, DecodeError> {
+    let unknown = RefCell::default();
+    let object = T::deserialize(Deserializer { value, path, unknown: &unknown })
+        .map_err(|error| error.at(path, value.position()))?;
+    Ok(Decoded { object, unknown: unknown.into_inner() })
+}
+
+#[derive(Clone, Copy)]
+struct Deserializer<'a, 'p> {
+    value: Value<'a>,
+    path: &'p Path<'p>,
+    unknown: &'p RefCell<Vec<Unknown>>,
+}
+
+impl Deserializer<'_, '_> {
+    fn wrong(self, expected: &str) -> DecodeError {
+        let found = self.value.kind();
+        DecodeError {
+            path: self.path.to_string(),
+            message: format!("expected {expected}, found {found}"),
+            position: self.value.position(),
+        }
+    }
+
+    fn signed<T: TryFrom<i64>>(self, zero: T, name: &str) -> Result<T, DecodeError> {
+        if self.value.is_null() {
+            return Ok(zero);
+        }
+        self.value.as_i64().and_then(|value| value.try_into().ok()).ok_or_else(|| self.wrong(name))
+    }
+
+    fn unsigned<T: TryFrom<u64>>(self, zero: T, name: &str) -> Result<T, DecodeError> {
+        if self.value.is_null() {
+            return Ok(zero);
+        }
+        self.value.as_u64().and_then(|value| value.try_into().ok()).ok_or_else(|| self.wrong(name))
+    }
+}
+
+impl<'de> de::Deserializer<'de> for Deserializer<'_, '_> {
+    type Error = DecodeError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match self.value.kind() {
+            Kind::Null => visitor.visit_unit(),
+            Kind::Boolean => visitor.visit_bool(self.value.as_bool().unwrap_or_default()),
+            Kind::Integer | Kind::Number => match (self.value.as_i64(), self.value.as_u64()) {
+                (Some(value), _) => visitor.visit_i64(value),
+                (None, Some(value)) => visitor.visit_u64(value),
+                (None, None) => visitor.visit_f64(self.value.as_f64().unwrap_or_default()),
+            },
+            Kind::String => visitor.visit_str(self.value.text()),
+            Kind::Array => self.deserialize_seq(visitor),
+            Kind::Object => self.deserialize_map(visitor),
+        }
+        .map_err(|error| error.at(self.path, self.value.position()))
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match self.value.kind() {
+            Kind::Null => visitor.visit_bool(false),
+            Kind::Boolean => visitor.visit_bool(self.value.as_bool().unwrap_or_default()),
+            _ => Err(self.wrong("a boolean")),
+        }
+    }
+
+    fn deserialize_i8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_i8(self.signed(0, "an 8-bit integer")?)
+    }
+
+    fn deserialize_i16<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_i16(self.signed(0, "a 16-bit integer")?)
+    }
+
+    fn deserialize_i32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_i32(self.signed(0, "a 32-bit integer")?)
+    }
+
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_i64(self.signed(0, "a 64-bit integer")?)
+    }
+
+    fn deserialize_u8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_u8(self.unsigned(0, "an 8-bit unsigned integer")?)
+    }
+
+    fn deserialize_u16<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_u16(self.unsigned(0, "a 16-bit unsigned integer")?)
+    }
+
+    fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_u32(self.unsigned(0, "a 32-bit unsigned integer")?)
+    }
+
+    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_u64(self.unsigned(0, "a 64-bit unsigned integer")?)
+    }
+
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.deserialize_f64(visitor)
+    }
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match self.value.as_f64() {
+            Some(value) => visitor.visit_f64(value),
+            None if self.value.is_null() => visitor.visit_f64(0.0),
+            None => Err(self.wrong("a number")),
+        }
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match self.value.kind() {
+            Kind::Null => visitor.visit_str(""),
+            Kind::String => visitor
+                .visit_str(self.value.text())
+                .map_err(|error: DecodeError| error.at(self.path, self.value.position())),
+            _ => Err(self.wrong("a string")),
+        }
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        if self.value.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        // A quantity may be written as a number: Go's decoder takes its digits.
+        if name == "Quantity" && matches!(self.value.kind(), Kind::Integer | Kind::Number) {
+            let digits = self.value.to_json().to_string();
+            return visitor.visit_newtype_struct(de::value::StringDeserializer::new(digits));
+        }
+        visitor
+            .visit_newtype_struct(self)
+            .map_err(|error: DecodeError| error.at(self.path, self.value.position()))
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match self.value.kind() {
+            Kind::Null | Kind::Array => visitor.visit_seq(Items {
+                items: self.value.items().enumerate(),
+                path: self.path,
+                unknown: self.unknown,
+            }),
+            _ => Err(self.wrong("a list")),
+        }
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match self.value.kind() {
+            Kind::Null | Kind::Object => visitor.visit_map(Entries {
+                entries: self.value.entries(),
+                current: None,
+                path: self.path,
+                unknown: self.unknown,
+                of_struct: false,
+            }),
+            _ => Err(self.wrong("a map")),
+        }
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        match self.value.kind() {
+            Kind::Null | Kind::Object => visitor
+                .visit_map(Entries {
+                    entries: self.value.entries(),
+                    current: None,
+                    path: self.path,
+                    unknown: self.unknown,
+                    of_struct: true,
+                })
+                .map_err(|error: DecodeError| error.at(self.path, self.value.position())),
+            _ => Err(self.wrong("a map")),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        match self.value.kind() {
+            Kind::String | Kind::Null => visitor
+                .visit_enum(de::value::StrDeserializer::new(self.value.text()))
+                .map_err(|error: DecodeError| error.at(self.path, self.value.position())),
+            _ => Err(self.wrong("a string")),
+        }
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.unknown
+            .borrow_mut()
+            .push(Unknown { path: self.path.to_string(), position: self.value.position() });
+        visitor.visit_unit()
+    }
+
+    forward_to_deserialize_any! {
+        i128 u128 char bytes byte_buf unit unit_struct tuple tuple_struct identifier
+    }
+}
+
+struct Items<'a, 'p, I: Iterator<Item = (usize, Value<'a>)>> {
+    items: I,
+    path: &'p Path<'p>,
+    unknown: &'p RefCell<Vec<Unknown>>,
+}
+
+impl<'de, 'a, I: Iterator<Item = (usize, Value<'a>)>> SeqAccess<'de> for Items<'a, '_, I> {
+    type Error = DecodeError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, DecodeError> {
+        let Some((index, value)) = self.items.next() else { return Ok(None) };
+        let path = self.path.index(index);
+        seed.deserialize(Deserializer { value, path: &path, unknown: self.unknown })
+            .map(Some)
+            .map_err(|error| error.at(&path, value.position()))
+    }
+}
+
+struct Entries<'a, 'p, I: Iterator<Item = (Value<'a>, Value<'a>)>> {
+    entries: I,
+    current: Option<(Value<'a>, Value<'a>)>,
+    path: &'p Path<'p>,
+    unknown: &'p RefCell<Vec<Unknown>>,
+    of_struct: bool,
+}
+
+impl<'de, 'a, I: Iterator<Item = (Value<'a>, Value<'a>)>> MapAccess<'de> for Entries<'a, '_, I> {
+    type Error = DecodeError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, DecodeError> {
+        self.current = self.entries.next();
+        let Some((key, _)) = self.current else { return Ok(None) };
+        seed.deserialize(de::value::StrDeserializer::new(key.text())).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, DecodeError> {
+        let Some((key, value)) = self.current.take() else {
+            return Err(de::Error::custom("a value was asked for before its key"));
+        };
+        let path = if self.of_struct { self.path.field(key.text()) } else { self.path.key(key.text()) };
+        seed.deserialize(Deserializer { value, path: &path, unknown: self.unknown })
+            .map_err(|error| error.at(&path, value.position()))
+    }
+}

@@ -1,0 +1,15 @@
+//! YAML documents as Kubernetes and OLM read them, with the place of every node.
+//!
+//! A [`Tree`] is one document, a [`Value`] a cheap reference to one of its nodes, a [`Path`] the way from an object's
+//! root to a field, and [`decode`] turns a value into a typed object as Go's JSON decoder would. Text is parsed into
+//! trees by [`crate::read::yaml`].
+
+mod decode;
+mod path;
+mod scalar;
+mod tree;
+
+pub use decode::{DecodeError, Decoded, Unknown, decode};
+pub use path::{Path, Step};
+pub use scalar::{Scalar, resolve};
+pub use tree::{Builder, Kind, NodeId, Position, SyntaxError, Tree, Value};

@@ -1,0 +1,396 @@
+//! One YAML document as an arena of nodes: 32 bytes a node, no allocation for each, aliases shared instead of copied.
+
+use std::fmt;
+
+use super::path::{Path, Step};
+use super::scalar::Scalar;
+
+/// A place in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Position {
+    /// The line, from 1.
+    pub line: u32,
+    /// The column in characters, from 1.
+    pub column: u32,
+}
+
+/// Why a text is no YAML document that Kubernetes would read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message} at line {}, column {}", position.line, position.column)]
+pub struct SyntaxError {
+    /// What is wrong, without the place.
+    pub message: String,
+    /// Where reading stopped.
+    pub position: Position,
+}
+
+/// The number of a node within its [`Tree`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeId(u32);
+
+#[derive(Debug, Clone, Copy)]
+enum Data {
+    Null,
+    Bool(bool),
+    Int(i64),
+    UInt(u64),
+    Float(f64),
+    String,
+    Sequence,
+    Mapping,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    data: Data,
+    /// Scalars: the range of the text. Sequences and mappings: the range of the children's ids.
+    start: u32,
+    end: u32,
+    position: Position,
+}
+
+/// One YAML document.
+#[derive(Debug, Default)]
+pub struct Tree {
+    nodes: Vec<Node>,
+    children: Vec<NodeId>,
+    text: String,
+    root: Option<NodeId>,
+}
+
+impl Tree {
+    /// The document's value; null where the document is empty.
+    #[must_use]
+    pub fn root(&self) -> Value<'_> {
+        static NULL: Tree = Tree { nodes: Vec::new(), children: Vec::new(), text: String::new(), root: None };
+        match self.root {
+            Some(id) => Value { tree: self, id },
+            None => Value { tree: &NULL, id: NodeId(0) },
+        }
+    }
+}
+
+/// Builds a [`Tree`] bottom-up: children first, then the sequence or mapping that holds them.
+#[derive(Debug, Default)]
+pub struct Builder {
+    tree: Tree,
+}
+
+impl Builder {
+    /// A builder with room for a document of `bytes` bytes.
+    #[must_use]
+    pub fn with_capacity(bytes: usize) -> Self {
+        // Measured over published bundles: a node for every 20 bytes, half of the bytes within scalars.
+        let tree = Tree {
+            nodes: Vec::with_capacity(bytes / 20),
+            children: Vec::with_capacity(bytes / 20),
+            text: String::with_capacity(bytes / 2),
+            root: None,
+        };
+        Self { tree }
+    }
+
+    /// Adds a scalar with its text as written and its resolved value.
+    pub fn scalar(&mut self, text: &str, value: Scalar, position: Position) -> NodeId {
+        let data = match value {
+            Scalar::Null => Data::Null,
+            Scalar::Bool(value) => Data::Bool(value),
+            Scalar::Int(value) => Data::Int(value),
+            Scalar::UInt(value) => Data::UInt(value),
+            Scalar::Float(value) => Data::Float(value),
+            Scalar::String => Data::String,
+        };
+        let start = offset(self.tree.text.len());
+        self.tree.text.push_str(text);
+        self.push(Node { data, start, end: offset(self.tree.text.len()), position })
+    }
+
+    /// Adds a sequence of nodes added before.
+    pub fn sequence(&mut self, items: &[NodeId], position: Position) -> NodeId {
+        self.collection(Data::Sequence, items, position)
+    }
+
+    /// Adds a mapping of nodes added before: key, value, key, value…
+    pub fn mapping(&mut self, entries: &[NodeId], position: Position) -> NodeId {
+        self.collection(Data::Mapping, entries, position)
+    }
+
+    /// Adds another name for a node, as an alias does: the content is shared.
+    pub fn alias(&mut self, target: NodeId, position: Position) -> NodeId {
+        let node = self.tree.nodes[target.0 as usize];
+        self.push(Node { position, ..node })
+    }
+
+    /// A look at a node added before.
+    #[must_use]
+    pub fn value(&self, id: NodeId) -> Value<'_> {
+        Value { tree: &self.tree, id }
+    }
+
+    /// The children of a node added before, in order; keys and values alternate in a mapping.
+    #[must_use]
+    pub fn children(&self, id: NodeId) -> Vec<NodeId> {
+        self.value(id).children().to_vec()
+    }
+
+    /// The finished document.
+    #[must_use]
+    pub fn finish(mut self, root: Option<NodeId>) -> Tree {
+        self.tree.root = root;
+        self.tree
+    }
+
+    fn collection(&mut self, data: Data, children: &[NodeId], position: Position) -> NodeId {
+        let start = offset(self.tree.children.len());
+        self.tree.children.extend_from_slice(children);
+        self.push(Node { data, start, end: offset(self.tree.children.len()), position })
+    }
+
+    fn push(&mut self, node: Node) -> NodeId {
+        let id = NodeId(offset(self.tree.nodes.len()));
+        self.tree.nodes.push(node);
+        id
+    }
+}
+
+/// Offsets fit in 32 bits because the reader refuses files of 4 GiB long before.
+fn offset(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+/// What a [`Value`] is, in JSON's terms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Boolean,
+    /// a number without a fraction in the text
+    Integer,
+    /// any other number
+    Number,
+    /// a text
+    String,
+    /// a list
+    Array,
+    /// a map
+    Object,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Null => "null",
+            Self::Boolean => "a boolean",
+            Self::Integer => "an integer",
+            Self::Number => "a number",
+            Self::String => "a string",
+            Self::Array => "a list",
+            Self::Object => "a map",
+        })
+    }
+}
+
+/// A reference to one node of a [`Tree`]; as cheap to copy as a pointer.
+#[derive(Clone, Copy)]
+pub struct Value<'a> {
+    tree: &'a Tree,
+    id: NodeId,
+}
+
+impl<'a> Value<'a> {
+    fn node(self) -> Node {
+        const NULL: Node = Node { data: Data::Null, start: 0, end: 0, position: Position { line: 1, column: 1 } };
+        self.tree.nodes.get(self.id.0 as usize).copied().unwrap_or(NULL)
+    }
+
+    fn children(self) -> &'a [NodeId] {
+        let node = self.node();
+        match node.data {
+            Data::Sequence | Data::Mapping => &self.tree.children[node.start as usize..node.end as usize],
+            _ => &[],
+        }
+    }
+
+    /// What the value is.
+    #[must_use]
+    pub fn kind(self) -> Kind {
+        match self.node().data {
+            Data::Null => Kind::Null,
+            Data::Bool(_) => Kind::Boolean,
+            Data::Int(_) | Data::UInt(_) => Kind::Integer,
+            Data::Float(_) => Kind::Number,
+            Data::String => Kind::String,
+            Data::Sequence => Kind::Array,
+            Data::Mapping => Kind::Object,
+        }
+    }
+
+    /// Where the value begins in its file.
+    #[must_use]
+    pub fn position(self) -> Position {
+        self.node().position
+    }
+
+    /// Whether the value is null.
+    #[must_use]
+    pub fn is_null(self) -> bool {
+        matches!(self.node().data, Data::Null)
+    }
+
+    /// The text of a string; nothing for any other kind.
+    #[must_use]
+    pub fn as_str(self) -> Option<&'a str> {
+        matches!(self.node().data, Data::String).then(|| self.text())
+    }
+
+    /// A scalar as it is written, whatever its kind, without quotes; empty for lists and maps.
+    #[must_use]
+    pub fn text(self) -> &'a str {
+        let node = self.node();
+        match node.data {
+            Data::Sequence | Data::Mapping => "",
+            _ => &self.tree.text[node.start as usize..node.end as usize],
+        }
+    }
+
+    /// The boolean; nothing for any other kind.
+    #[must_use]
+    pub fn as_bool(self) -> Option<bool> {
+        if let Data::Bool(value) = self.node().data { Some(value) } else { None }
+    }
+
+    /// The integer, also where it is written as a float without fraction (`1.0`, `1e3`), which JSON writes as one.
+    #[must_use]
+    pub fn as_i64(self) -> Option<i64> {
+        match self.node().data {
+            Data::Int(value) => Some(value),
+            #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
+            Data::Float(value) if value.fract() == 0.0 && value.abs() < 9.2e18 => Some(value as i64),
+            _ => None,
+        }
+    }
+
+    /// The unsigned integer, under the same terms as [`Value::as_i64`].
+    #[must_use]
+    pub fn as_u64(self) -> Option<u64> {
+        match self.node().data {
+            Data::UInt(value) => Some(value),
+            _ => self.as_i64().and_then(|value| u64::try_from(value).ok()),
+        }
+    }
+
+    /// Any number as a double.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "as JSON's numbers do")]
+    pub fn as_f64(self) -> Option<f64> {
+        match self.node().data {
+            Data::Int(value) => Some(value as f64),
+            Data::UInt(value) => Some(value as f64),
+            Data::Float(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The value of a key of a map; of several equal keys the last, as Go's decoders take it.
+    #[must_use]
+    pub fn get(self, key: &str) -> Option<Value<'a>> {
+        if self.kind() != Kind::Object {
+            return None;
+        }
+        let pair = self.children().chunks_exact(2).rev().find(|pair| self.at(pair[0]).text() == key)?;
+        Some(self.at(pair[1]))
+    }
+
+    /// The value that a chain of keys leads to.
+    #[must_use]
+    pub fn dig(self, keys: &[&str]) -> Option<Value<'a>> {
+        keys.iter().try_fold(self, |value, key| value.get(key))
+    }
+
+    /// The keys and values of a map in the file's order, duplicates included; empty for any other kind.
+    pub fn entries(self) -> impl DoubleEndedIterator<Item = (Value<'a>, Value<'a>)> + use<'a> {
+        let pairs = if self.kind() == Kind::Object { self.children() } else { &[] };
+        pairs.chunks_exact(2).map(move |pair| (self.at(pair[0]), self.at(pair[1])))
+    }
+
+    /// The items of a list; empty for any other kind.
+    pub fn items(self) -> impl ExactSizeIterator<Item = Value<'a>> + use<'a> {
+        let items = if self.kind() == Kind::Array { self.children() } else { &[] };
+        items.iter().map(move |&id| self.at(id))
+    }
+
+    /// How many entries or items the value has.
+    #[must_use]
+    pub fn len(self) -> usize {
+        match self.kind() {
+            Kind::Object => self.children().len() / 2,
+            _ => self.children().len(),
+        }
+    }
+
+    /// Whether the value has no entries or items.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.children().is_empty()
+    }
+
+    /// The place of what `path` names below this value, or of its nearest ancestor that is there. For a key of a map
+    /// that is the key's place, for an item the item's.
+    #[must_use]
+    pub fn locate(self, path: &Path<'_>) -> Position {
+        let mut here = self;
+        let mut position = self.position();
+        for step in path.steps() {
+            let found = match step {
+                Step::Field(names) => {
+                    let mut found = None;
+                    for name in names.split('.') {
+                        found = here.entry(name);
+                        let Some((key, value)) = found else { break };
+                        (position, here) = (key.position(), value);
+                    }
+                    found
+                }
+                Step::Key(name) => here.entry(name),
+                Step::Index(index) => here.items().nth(index).map(|item| (item, item)),
+            };
+            let Some((key, value)) = found else { break };
+            (position, here) = (key.position(), value);
+        }
+        position
+    }
+
+    fn entry(self, name: &str) -> Option<(Value<'a>, Value<'a>)> {
+        self.entries().rev().find(|(key, _)| key.text() == name)
+    }
+
+    /// The value as JSON, as `sigs.k8s.io/yaml` converts it: floats without fraction become integers, of equal keys
+    /// the last counts. Infinite numbers, which JSON lacks, become null.
+    #[must_use]
+    pub fn to_json(self) -> serde_json::Value {
+        use serde_json::Value as Json;
+        match self.node().data {
+            Data::Null => Json::Null,
+            Data::Bool(value) => Json::Bool(value),
+            Data::Int(value) => value.into(),
+            Data::UInt(value) => value.into(),
+            Data::Float(value) => self.as_i64().map_or_else(|| value.into(), Into::into),
+            Data::String => Json::String(self.text().to_owned()),
+            Data::Sequence => Json::Array(self.items().map(Value::to_json).collect()),
+            Data::Mapping => {
+                Json::Object(self.entries().map(|(key, value)| (key.text().to_owned(), value.to_json())).collect())
+            }
+        }
+    }
+
+    fn at(self, id: NodeId) -> Value<'a> {
+        Value { tree: self.tree, id }
+    }
+}
+
+impl fmt::Debug for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.to_json())
+    }
+}

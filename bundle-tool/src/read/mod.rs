@@ -1,0 +1,4 @@
+//! Files, folders, archives and standard input into the [`crate::model`]. The only module that reads the disk for
+//! the judging and generating ones.
+
+pub mod yaml;

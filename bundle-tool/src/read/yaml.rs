@@ -1,0 +1,360 @@
+//! Text into [`Tree`]s, with libyaml's parser and go-yaml v2's reading of scalars, tags, aliases and merges.
+//!
+//! Kubernetes and OLM read YAML through go-yaml v2, a port of libyaml: what that port refuses is refused here with
+//! the same reason, and nothing else, but for nesting deeper than [`MAX_DEPTH`].
+
+use std::collections::HashMap;
+
+use base64::Engine as _;
+use libyaml_safer::{Event, EventData, Mark, Parser};
+
+use crate::model::yaml::{Builder, Kind, NodeId, Position, Scalar, SyntaxError, Tree, resolve};
+
+/// How deep a document may be nested. go-yaml's own limit is 10 000; no manifest comes near either.
+pub const MAX_DEPTH: usize = 1000;
+
+/// What a text held: the documents that could be read and, where reading stopped early, why.
+#[derive(Debug, Default)]
+pub struct Parsed {
+    /// The documents in the text's order.
+    pub documents: Vec<Tree>,
+    /// Why the rest could not be read.
+    pub error: Option<SyntaxError>,
+}
+
+/// Reads all documents of a text. Empty documents (nothing, or comments alone) are left out.
+#[must_use]
+pub fn parse(text: &[u8]) -> Parsed {
+    let mut parsed = Parsed::default();
+    let mut input = text;
+    let mut parser = Parser::new();
+    parser.set_input_string(&mut input);
+    parsed.error = read_stream(&mut parser, text.len(), &mut parsed.documents).err();
+    parsed
+}
+
+type Events<'r, 'b> = Parser<&'r mut &'b [u8]>;
+
+fn read_stream(parser: &mut Events<'_, '_>, bytes: usize, documents: &mut Vec<Tree>) -> Result<(), SyntaxError> {
+    loop {
+        let event = next(parser)?;
+        match event.data {
+            EventData::StreamEnd => return Ok(()),
+            EventData::DocumentStart { .. } => {
+                let capacity = if documents.is_empty() { bytes } else { 0 };
+                let tree = Document::new(capacity).read(parser)?;
+                if !tree.root().is_null() {
+                    documents.push(tree);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn next(parser: &mut Events<'_, '_>) -> Result<Event, SyntaxError> {
+    parser.parse().map_err(|error| {
+        let context = error.context().filter(|context| !context.is_empty());
+        let problem = match error.problem() {
+            "" => "the text is not UTF-8, or holds control characters",
+            problem => problem,
+        };
+        let message = context.map_or_else(|| problem.to_owned(), |context| format!("{problem} {context}"));
+        SyntaxError { message, position: error.problem_mark().map_or(START, position) }
+    })
+}
+
+const START: Position = Position { line: 1, column: 1 };
+
+fn position(mark: Mark) -> Position {
+    let number = |zero_based: u64| u32::try_from(zero_based).unwrap_or(u32::MAX - 1).saturating_add(1);
+    Position { line: number(mark.line), column: number(mark.column) }
+}
+
+/// A collection whose end has not come yet.
+struct Open {
+    mapping: bool,
+    children: Vec<NodeId>,
+    anchor: Option<String>,
+    position: Position,
+    /// `decoded` when the collection began, to know how much it holds.
+    decoded_before: u64,
+    /// Which values of the mapping stand behind a merge key, as indices into `children`.
+    merges: Vec<usize>,
+}
+
+struct Anchor {
+    node: NodeId,
+    /// How many nodes go-yaml would decode for the alias.
+    size: u64,
+}
+
+struct Document {
+    builder: Builder,
+    open: Vec<Open>,
+    anchors: HashMap<String, Anchor>,
+    decoded: u64,
+    aliased: u64,
+}
+
+impl Document {
+    fn new(bytes: usize) -> Self {
+        Self {
+            builder: Builder::with_capacity(bytes),
+            open: Vec::new(),
+            anchors: HashMap::new(),
+            decoded: 0,
+            aliased: 0,
+        }
+    }
+
+    fn read(mut self, parser: &mut Events<'_, '_>) -> Result<Tree, SyntaxError> {
+        let mut root = None;
+        loop {
+            let event = next(parser)?;
+            let place = position(event.start_mark);
+            let node = match event.data {
+                EventData::DocumentEnd { .. } | EventData::StreamEnd => return Ok(self.builder.finish(root)),
+                EventData::Scalar { anchor, tag, value, plain_implicit, .. } => {
+                    let merge = tag.is_none() && plain_implicit && value == "<<";
+                    let node = self.scalar(tag.as_deref(), &value, plain_implicit, place)?;
+                    self.decoded += 1;
+                    self.anchor(anchor, node, 1);
+                    if merge
+                        && let Some(open) = self.open.last_mut()
+                        && open.mapping
+                        && open.children.len().is_multiple_of(2)
+                    {
+                        open.merges.push(open.children.len() + 1);
+                    }
+                    node
+                }
+                EventData::Alias { anchor } => self.alias(&anchor, place)?,
+                EventData::SequenceStart { anchor, .. } => {
+                    self.begin(false, anchor, place)?;
+                    continue;
+                }
+                EventData::MappingStart { anchor, .. } => {
+                    self.begin(true, anchor, place)?;
+                    continue;
+                }
+                EventData::SequenceEnd | EventData::MappingEnd => self.end()?,
+                EventData::StreamStart { .. } | EventData::DocumentStart { .. } => continue,
+            };
+            match self.open.last_mut() {
+                Some(open) => open.children.push(node),
+                None => root = Some(node),
+            }
+        }
+    }
+
+    fn begin(&mut self, mapping: bool, anchor: Option<String>, position: Position) -> Result<(), SyntaxError> {
+        if self.open.len() >= MAX_DEPTH {
+            return Err(SyntaxError { message: format!("nested deeper than {MAX_DEPTH} levels"), position });
+        }
+        self.decoded += 1;
+        let decoded_before = self.decoded;
+        self.open.push(Open { mapping, children: Vec::new(), anchor, position, decoded_before, merges: Vec::new() });
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<NodeId, SyntaxError> {
+        let Some(open) = self.open.pop() else {
+            return Err(SyntaxError { message: "unexpected end of a collection".to_owned(), position: START });
+        };
+        let node = if open.mapping {
+            let entries = if open.merges.is_empty() { open.children } else { self.merge(&open)? };
+            self.check_keys(&entries)?;
+            self.builder.mapping(&entries, open.position)
+        } else {
+            self.builder.sequence(&open.children, open.position)
+        };
+        let size = self.decoded - open.decoded_before + 1;
+        self.anchor(open.anchor, node, size);
+        Ok(node)
+    }
+
+    /// The mapping's entries with those of its merge keys in their place; later ones count, as in go-yaml v2.
+    fn merge(&self, open: &Open) -> Result<Vec<NodeId>, SyntaxError> {
+        let mut entries = Vec::with_capacity(open.children.len());
+        for (index, pair) in open.children.chunks_exact(2).enumerate() {
+            let [key, value] = [pair[0], pair[1]];
+            if !open.merges.contains(&(index * 2 + 1)) {
+                entries.extend([key, value]);
+                continue;
+            }
+            let merged = self.builder.value(value);
+            let wrong = || SyntaxError {
+                message: "map merge requires map or sequence of maps as the value".to_owned(),
+                position: merged.position(),
+            };
+            match merged.kind() {
+                Kind::Object => entries.extend(self.builder.children(value)),
+                Kind::Array => {
+                    for item in self.builder.children(value).into_iter().rev() {
+                        if self.builder.value(item).kind() != Kind::Object {
+                            return Err(wrong());
+                        }
+                        entries.extend(self.builder.children(item));
+                    }
+                }
+                _ => return Err(wrong()),
+            }
+        }
+        Ok(entries)
+    }
+
+    fn check_keys(&self, entries: &[NodeId]) -> Result<(), SyntaxError> {
+        for pair in entries.chunks_exact(2) {
+            let key = self.builder.value(pair[0]);
+            if matches!(key.kind(), Kind::Array | Kind::Object | Kind::Null) {
+                let message = format!("{} cannot be the key of a map", key.kind());
+                return Err(SyntaxError { message, position: key.position() });
+            }
+        }
+        Ok(())
+    }
+
+    fn anchor(&mut self, name: Option<String>, node: NodeId, size: u64) {
+        if let Some(name) = name {
+            self.anchors.insert(name, Anchor { node, size });
+        }
+    }
+
+    fn alias(&mut self, name: &str, position: Position) -> Result<NodeId, SyntaxError> {
+        if self.open.iter().any(|open| open.anchor.as_deref() == Some(name)) {
+            return Err(SyntaxError { message: format!("anchor '{name}' value contains itself"), position });
+        }
+        let Some(&Anchor { node, size }) = self.anchors.get(name) else {
+            return Err(SyntaxError { message: format!("unknown anchor '{name}' referenced"), position });
+        };
+        self.decoded += size + 1;
+        self.aliased += size;
+        if self.is_bomb() {
+            return Err(SyntaxError { message: "document contains excessive aliasing".to_owned(), position });
+        }
+        Ok(self.builder.alias(node, position))
+    }
+
+    /// go-yaml's limit: up to 400 000 decoded nodes 99 % of them may come from aliases, from 4 000 000 on 10 %.
+    #[expect(clippy::cast_precision_loss, reason = "a ratio")]
+    fn is_bomb(&self) -> bool {
+        const LOW: f64 = 400_000.0;
+        const HIGH: f64 = 4_000_000.0;
+        let decoded = self.decoded as f64;
+        let allowed = if decoded <= LOW {
+            0.99
+        } else if decoded >= HIGH {
+            0.10
+        } else {
+            0.99 - 0.89 * ((decoded - LOW) / (HIGH - LOW))
+        };
+        self.aliased > 100 && self.decoded > 1000 && self.aliased as f64 / decoded > allowed
+    }
+
+    fn scalar(
+        &mut self,
+        tag: Option<&str>,
+        text: &str,
+        plain: bool,
+        position: Position,
+    ) -> Result<NodeId, SyntaxError> {
+        let tag = tag.map(|tag| tag.strip_prefix("tag:yaml.org,2002:").unwrap_or(tag));
+        let fail = |kind: &str| SyntaxError { message: format!("cannot decode '{text}' as !!{kind}"), position };
+        let value = match tag {
+            None if plain => resolve(text),
+            None => Scalar::String,
+            Some("binary") => {
+                let compact: String = text.split_whitespace().collect();
+                let bytes = base64::engine::general_purpose::STANDARD
+                    .decode(compact)
+                    .map_err(|_| fail("binary (base64)"))?;
+                let decoded = String::from_utf8_lossy(&bytes);
+                return Ok(self.builder.scalar(&decoded, Scalar::String, position));
+            }
+            #[expect(clippy::cast_precision_loss, reason = "what the tag asks for")]
+            Some("float") => match resolve(text) {
+                Scalar::Int(value) => Scalar::Float(value as f64),
+                value @ Scalar::Float(_) => value,
+                _ => return Err(fail("float")),
+            },
+            Some("int") => match resolve(text) {
+                value @ (Scalar::Int(_) | Scalar::UInt(_)) => value,
+                _ => return Err(fail("int")),
+            },
+            Some("bool") => match resolve(text) {
+                value @ Scalar::Bool(_) => value,
+                _ => return Err(fail("bool")),
+            },
+            Some("null") => match resolve(text) {
+                Scalar::Null => Scalar::Null,
+                _ => return Err(fail("null")),
+            },
+            Some(_) => Scalar::String,
+        };
+        Ok(self.builder.scalar(text, value, position))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn one(text: &str) -> serde_json::Value {
+        let parsed = parse(text.as_bytes());
+        assert_eq!(parsed.error, None, "{text}");
+        assert_eq!(parsed.documents.len(), 1, "{text}");
+        parsed.documents[0].root().to_json()
+    }
+
+    fn error(text: &str) -> String {
+        parse(text.as_bytes()).error.expect("an error").to_string()
+    }
+
+    #[test]
+    fn scalars_keep_their_place_and_their_type() {
+        assert_eq!(
+            one("a: on\nb: 'on'\nc: 0777\nd: 1e3\ne: !!str 5\nf: =\ng: [~, 1.5]\n"),
+            json!({"a": true, "b": "on", "c": 511, "d": 1000, "e": "5", "f": "=", "g": [null, 1.5]})
+        );
+        let parsed = parse(b"metadata:\n  name: x\n");
+        let name = parsed.documents[0].root().dig(&["metadata", "name"]).unwrap();
+        assert_eq!(name.position(), Position { line: 2, column: 9 });
+    }
+
+    #[test]
+    fn byte_order_marks_carriage_returns_and_empty_documents_are_no_obstacle() {
+        assert_eq!(one("\u{feff}a: 1\r\nb: 2\r\n"), json!({"a": 1, "b": 2}));
+        assert_eq!(parse(b"---\n# nothing\n---\na: 1\n---\n").documents.len(), 1);
+        assert_eq!(one("{\"a\": [1, 2]}"), json!({"a": [1, 2]}));
+    }
+
+    #[test]
+    fn merges_are_flattened_and_the_last_of_equal_keys_counts() {
+        assert_eq!(one("x: &x {a: 1, b: 1}\ny:\n  <<: *x\n  b: 2\n")["y"], json!({"a": 1, "b": 2}));
+        assert_eq!(one("a: 1\na: 2\n"), json!({"a": 2}));
+    }
+
+    #[test]
+    fn what_go_yaml_refuses_is_refused_with_its_place() {
+        assert_eq!(error("a: *x\n"), "unknown anchor 'x' referenced at line 1, column 4");
+        assert_eq!(error("a: &x [*x]\n"), "anchor 'x' value contains itself at line 1, column 8");
+        assert!(error("a:\n\t- b\n").contains("line 2"), "{}", error("a:\n\t- b\n"));
+        assert!(error("? [a]\n: b\n").starts_with("a list cannot be the key of a map"));
+        assert!(error("a: !!int x\n").starts_with("cannot decode 'x' as !!int"));
+        assert!(parse(b"a: \xff\n").error.is_some());
+    }
+
+    #[test]
+    fn bombs_are_refused_without_being_expanded() {
+        let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+        for level in 1..12 {
+            let below = format!("*a{},", level - 1).repeat(10);
+            text += &format!("a{level}: &a{level} [{below}]\n");
+        }
+        assert!(error(&text).starts_with("document contains excessive aliasing"));
+        assert!(error(&"[".repeat(100_000)).starts_with("nested deeper than 1000 levels"));
+    }
+}
