@@ -35,7 +35,11 @@ pub fn parse(text: &[u8]) -> Parsed {
 
 type Events<'r, 'b> = Parser<&'r mut &'b [u8]>;
 
-fn read_stream(parser: &mut Events<'_, '_>, bytes: usize, documents: &mut Vec<Tree>) -> Result<(), SyntaxError> {
+fn read_stream(
+    parser: &mut Events<'_, '_>,
+    bytes: usize,
+    documents: &mut Vec<Tree>,
+) -> Result<(), SyntaxError> {
     loop {
         let event = next(parser)?;
         match event.data {
@@ -148,19 +152,34 @@ impl Document {
         }
     }
 
-    fn begin(&mut self, mapping: bool, anchor: Option<String>, position: Position) -> Result<(), SyntaxError> {
+    fn begin(
+        &mut self,
+        mapping: bool,
+        anchor: Option<String>,
+        position: Position,
+    ) -> Result<(), SyntaxError> {
         if self.open.len() >= MAX_DEPTH {
             return Err(SyntaxError { message: format!("nested deeper than {MAX_DEPTH} levels"), position });
         }
         self.decoded += 1;
         let decoded_before = self.decoded;
-        self.open.push(Open { mapping, children: Vec::new(), anchor, position, decoded_before, merges: Vec::new() });
+        self.open.push(Open {
+            mapping,
+            children: Vec::new(),
+            anchor,
+            position,
+            decoded_before,
+            merges: Vec::new(),
+        });
         Ok(())
     }
 
     fn end(&mut self) -> Result<NodeId, SyntaxError> {
         let Some(open) = self.open.pop() else {
-            return Err(SyntaxError { message: "unexpected end of a collection".to_owned(), position: START });
+            return Err(SyntaxError {
+                message: "unexpected end of a collection".to_owned(),
+                position: START,
+            });
         };
         let node = if open.mapping {
             let entries = if open.merges.is_empty() { open.children } else { self.merge(&open)? };
@@ -260,7 +279,8 @@ impl Document {
         position: Position,
     ) -> Result<NodeId, SyntaxError> {
         let tag = tag.map(|tag| tag.strip_prefix("tag:yaml.org,2002:").unwrap_or(tag));
-        let fail = |kind: &str| SyntaxError { message: format!("cannot decode '{text}' as !!{kind}"), position };
+        let fail =
+            |kind: &str| SyntaxError { message: format!("cannot decode '{text}' as !!{kind}"), position };
         let value = match tag {
             None if plain => resolve(text),
             None => Scalar::String,

@@ -298,7 +298,10 @@ struct Items<'a, 'p, I: Iterator<Item = (usize, Value<'a>)>> {
 impl<'de, 'a, I: Iterator<Item = (usize, Value<'a>)>> SeqAccess<'de> for Items<'a, '_, I> {
     type Error = DecodeError;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, DecodeError> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, DecodeError> {
         let Some((index, value)) = self.items.next() else { return Ok(None) };
         let path = self.path.index(index);
         seed.deserialize(Deserializer { value, path: &path, unknown: self.unknown })

@@ -82,7 +82,10 @@ mod tests {
         let root = Path::ROOT;
         let metadata = root.field("metadata");
         let labels = metadata.field("labels");
-        assert_eq!(labels.key("app.kubernetes.io/name").to_string(), "metadata.labels[app.kubernetes.io/name]");
+        assert_eq!(
+            labels.key("app.kubernetes.io/name").to_string(),
+            "metadata.labels[app.kubernetes.io/name]"
+        );
         let owned = root.field("spec.customresourcedefinitions.owned");
         assert_eq!(owned.index(2).field("kind").to_string(), "spec.customresourcedefinitions.owned[2].kind");
     }

@@ -200,7 +200,8 @@ pub struct Value<'a> {
 
 impl<'a> Value<'a> {
     fn node(self) -> Node {
-        const NULL: Node = Node { data: Data::Null, start: 0, end: 0, position: Position { line: 1, column: 1 } };
+        const NULL: Node =
+            Node { data: Data::Null, start: 0, end: 0, position: Position { line: 1, column: 1 } };
         self.tree.nodes.get(self.id.0 as usize).copied().unwrap_or(NULL)
     }
 
@@ -378,9 +379,9 @@ impl<'a> Value<'a> {
             Data::Float(value) => self.as_i64().map_or_else(|| value.into(), Into::into),
             Data::String => Json::String(self.text().to_owned()),
             Data::Sequence => Json::Array(self.items().map(Value::to_json).collect()),
-            Data::Mapping => {
-                Json::Object(self.entries().map(|(key, value)| (key.text().to_owned(), value.to_json())).collect())
-            }
+            Data::Mapping => Json::Object(
+                self.entries().map(|(key, value)| (key.text().to_owned(), value.to_json())).collect(),
+            ),
         }
     }
 
