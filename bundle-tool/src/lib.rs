@@ -19,3 +19,4 @@
 pub mod cli;
 pub mod model;
 pub mod read;
+pub mod write;
