@@ -19,4 +19,6 @@
 pub mod cli;
 pub mod model;
 pub mod read;
+pub mod report;
+pub mod rules;
 pub mod write;

@@ -3,6 +3,8 @@
 //! Data goes to standard output, everything else to standard error. The exit status is [`Exit`]'s: 0, 1 where a
 //! finding is an error, 2 where the tool could not do its work.
 
+mod validate;
+
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -38,7 +40,9 @@ struct Cli {
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {}
+enum Command {
+    Validate(validate::Validate),
+}
 
 /// Parses the process's arguments, runs the command and prints its error, if any.
 ///
@@ -58,7 +62,9 @@ pub fn main() -> ExitCode {
 }
 
 fn run(command: Command) -> anyhow::Result<Exit> {
-    match command {}
+    match command {
+        Command::Validate(command) => command.run(),
+    }
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -3,4 +3,8 @@
 //! Nothing here does I/O and nothing here imports another module of the crate: [`crate::read`] fills the model,
 //! rules and generators look at it.
 
+pub mod bundle;
+pub mod csv;
 pub mod yaml;
+
+pub use bundle::{Annotations, Bundle, Content, File, Object};

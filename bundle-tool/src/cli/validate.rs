@@ -1,0 +1,89 @@
+//! `bundle-tool validate`: judges bundles and prints the findings.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use rayon::prelude::*;
+
+use super::Exit;
+use crate::model::Bundle;
+use crate::read;
+use crate::report::{self, Suite};
+use crate::rules::{self, Selection};
+
+/// Judges bundles as the API server, OLM and the listings would.
+///
+/// Exit status: 0 where nothing of severity error was found, 1 where something was, 2 where a path could not be read.
+#[derive(Debug, Args)]
+pub(super) struct Validate {
+    /// Folders of bundles: each holds manifests/ and metadata/
+    #[arg(required = true, value_name = "PATH")]
+    bundles: Vec<PathBuf>,
+    /// Suites beside `bundle`, separated by commas; `all` for every one
+    #[arg(long, value_delimiter = ',', value_name = "SUITE")]
+    suite: Vec<SuiteName>,
+    /// A rule that is not asked; may be given several times
+    #[arg(long, value_name = "RULE")]
+    allow: Vec<String>,
+    /// How findings are printed
+    #[arg(long, short, value_enum, default_value_t = Output::Text)]
+    output: Output,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SuiteName {
+    All,
+    Bundle,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Output {
+    /// For people
+    Text,
+    /// One JSON document
+    Json,
+}
+
+impl Validate {
+    pub(super) fn run(self) -> Result<Exit> {
+        if let Some(unknown) = self.allow.iter().find(|id| rules::find(id).is_none()) {
+            anyhow::bail!("there is no rule '{unknown}'; `bundle-tool rules` lists them all");
+        }
+        let selection = Selection { suites: self.suites(), allowed: self.allow };
+        // Each bundle is read, judged and dropped by itself, so that memory does not grow with their number.
+        let answers: Vec<_> = self
+            .bundles
+            .par_iter()
+            .map(|path| read::bundle::folder(path).map(|bundle: Bundle| rules::judge(&bundle, &selection)))
+            .collect();
+        let mut exit = Exit::Success;
+        let mut judged = Vec::new();
+        for answer in answers {
+            match answer {
+                Ok(answer) => judged.push(answer),
+                Err(error) => {
+                    exit = Exit::Failure;
+                    writeln!(io::stderr(), "error: {:#}", anyhow::Error::from(error))?;
+                }
+            }
+        }
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        match self.output {
+            Output::Text => report::text(&judged, &mut out)?,
+            Output::Json => report::json(&judged, &mut out)?,
+        }
+        out.flush()?;
+        let failed = judged.iter().any(|bundle| !bundle.passed());
+        Ok(if exit == Exit::Success && failed { Exit::Findings } else { exit })
+    }
+
+    fn suites(&self) -> Vec<Suite> {
+        if self.suite.contains(&SuiteName::All) {
+            Suite::value_variants().to_vec()
+        } else {
+            vec![Suite::Bundle]
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! A bundle as it lies in its folder: files, the documents in them, and the Kubernetes objects that these are.
+//!
+//! Nothing is judged here: a bundle without a CSV, with two of them or with files that are no YAML is a [`Bundle`] all
+//! the same, so that rules can say what is wrong with it.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+
+use super::yaml::{self, DecodeError, Decoded, Path, Position, SyntaxError, Tree, Value};
+
+/// The folder of the objects, within a bundle.
+pub const MANIFESTS: &str = "manifests/";
+/// The folder of `annotations.yaml`, `dependencies.yaml` and `properties.yaml`, within a bundle.
+pub const METADATA: &str = "metadata/";
+
+/// A folder that should be a registry+v1 bundle.
+#[derive(Debug, Default)]
+pub struct Bundle {
+    /// The folder or image as the user named it.
+    pub path: String,
+    /// All files below the folder, sorted by path.
+    pub files: Vec<File>,
+    /// All folders below the folder, sorted, with `/` at the end; so that an empty one can be told from none.
+    pub folders: Vec<String>,
+    /// The size of all files, each compressed with gzip and encoded in base64, as operator-framework/api adds them up;
+    /// known only where the plain size makes it worth knowing.
+    pub compressed_size: Option<u64>,
+}
+
+/// One file of a bundle.
+#[derive(Debug)]
+pub struct File {
+    /// The path below the bundle's folder, with `/` between the parts: `manifests/memcached.crd.yaml`.
+    pub path: String,
+    /// The size in bytes.
+    pub size: u64,
+    /// What is in it.
+    pub content: Content,
+}
+
+/// What a file holds.
+#[derive(Debug)]
+pub enum Content {
+    /// YAML (or JSON) documents; `error` where reading stopped before the end.
+    Documents {
+        /// The documents that could be read; empty ones are left out.
+        documents: Vec<Tree>,
+        /// Why the rest could not be read.
+        error: Option<SyntaxError>,
+    },
+    /// A file outside `manifests/` and `metadata/` whose name is no YAML's or JSON's: not read.
+    Other,
+    /// A file that the system refused to hand out, with its reason.
+    Unreadable(String),
+}
+
+impl File {
+    /// The documents that could be read.
+    #[must_use]
+    pub fn documents(&self) -> &[Tree] {
+        match &self.content {
+            Content::Documents { documents, .. } => documents,
+            Content::Other | Content::Unreadable(_) => &[],
+        }
+    }
+
+    /// The last part of the path.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or(&self.path)
+    }
+
+    /// Whether the file lies directly in `manifests/`, where OLM reads objects.
+    #[must_use]
+    pub fn is_manifest(&self) -> bool {
+        self.path.strip_prefix(MANIFESTS).is_some_and(|rest| !rest.contains('/'))
+    }
+
+    /// Whether the file lies directly in `metadata/`.
+    #[must_use]
+    pub fn is_metadata(&self) -> bool {
+        self.path.strip_prefix(METADATA).is_some_and(|rest| !rest.contains('/'))
+    }
+}
+
+impl Bundle {
+    /// The objects in `manifests/`: every document that is a map, of all files that could be read. Files whose name
+    /// begins with a dot are skipped, as OLM does.
+    pub fn objects(&self) -> impl Iterator<Item = Object<'_>> {
+        self.files
+            .iter()
+            .filter(|file| file.is_manifest() && !file.name().starts_with('.'))
+            .flat_map(|file| file.documents().iter().map(move |tree| Object { file, root: tree.root() }))
+            .filter(|object| object.root.kind() == yaml::Kind::Object)
+    }
+
+    /// The objects of a kind, whatever their API version.
+    pub fn of_kind(&self, kind: &str) -> impl Iterator<Item = Object<'_>> {
+        self.objects().filter(move |object| object.kind() == kind)
+    }
+
+    /// The bundle's `ClusterServiceVersion`: the first one, where there are several.
+    #[must_use]
+    pub fn csv(&self) -> Option<Object<'_>> {
+        self.of_kind("ClusterServiceVersion").next()
+    }
+
+    /// The file at a path below the bundle's folder.
+    #[must_use]
+    pub fn file(&self, path: &str) -> Option<&File> {
+        self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok().map(|index| &self.files[index])
+    }
+
+    /// What `metadata/annotations.yaml` says; nothing where it is missing or is no map of annotations.
+    #[must_use]
+    pub fn annotations(&self) -> Option<Annotations<'_>> {
+        let file = self.file("metadata/annotations.yaml")?;
+        let root = file.documents().first()?.root();
+        let values = root.get("annotations")?;
+        (values.kind() == yaml::Kind::Object).then_some(Annotations { file, root, values })
+    }
+}
+
+/// `metadata/annotations.yaml`, from which the image's labels come.
+#[derive(Debug, Clone, Copy)]
+pub struct Annotations<'b> {
+    /// The file.
+    pub file: &'b File,
+    /// The whole document.
+    pub root: Value<'b>,
+    /// The map below `annotations`.
+    pub values: Value<'b>,
+}
+
+impl<'b> Annotations<'b> {
+    /// `operators.operatorframework.io.bundle.package.v1`
+    pub const PACKAGE: &'static str = "operators.operatorframework.io.bundle.package.v1";
+    /// `operators.operatorframework.io.bundle.channels.v1`, separated by commas
+    pub const CHANNELS: &'static str = "operators.operatorframework.io.bundle.channels.v1";
+    /// `operators.operatorframework.io.bundle.channel.default.v1`
+    pub const DEFAULT_CHANNEL: &'static str = "operators.operatorframework.io.bundle.channel.default.v1";
+    /// `operators.operatorframework.io.bundle.mediatype.v1`
+    pub const MEDIA_TYPE: &'static str = "operators.operatorframework.io.bundle.mediatype.v1";
+    /// `operators.operatorframework.io.bundle.manifests.v1`
+    pub const MANIFESTS: &'static str = "operators.operatorframework.io.bundle.manifests.v1";
+    /// `operators.operatorframework.io.bundle.metadata.v1`
+    pub const METADATA: &'static str = "operators.operatorframework.io.bundle.metadata.v1";
+
+    /// A string annotation.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&'b str> {
+        self.values.get(key)?.as_str()
+    }
+
+    /// The channels, without spaces around and without empty ones.
+    pub fn channels(&self) -> impl Iterator<Item = &'b str> {
+        let channels = self.get(Self::CHANNELS).unwrap_or_default();
+        channels.split(',').map(str::trim).filter(|channel| !channel.is_empty())
+    }
+
+    /// All annotations whose value is a scalar, as the image's labels want them.
+    #[must_use]
+    pub fn labels(&self) -> BTreeMap<String, String> {
+        self.values
+            .entries()
+            .filter(|(_, value)| !matches!(value.kind(), yaml::Kind::Array | yaml::Kind::Object))
+            .map(|(key, value)| (key.text().to_owned(), value.text().to_owned()))
+            .collect()
+    }
+}
+
+/// A Kubernetes object in a file of the bundle.
+#[derive(Debug, Clone, Copy)]
+pub struct Object<'b> {
+    /// The file that it stands in.
+    pub file: &'b File,
+    /// The document.
+    pub root: Value<'b>,
+}
+
+impl<'b> Object<'b> {
+    /// `apiVersion`, empty where it is missing or no string.
+    #[must_use]
+    pub fn api_version(&self) -> &'b str {
+        self.string(&["apiVersion"])
+    }
+
+    /// The API group: empty for the core group.
+    #[must_use]
+    pub fn group(&self) -> &'b str {
+        self.api_version().split_once('/').map_or("", |(group, _)| group)
+    }
+
+    /// `kind`, empty where it is missing or no string.
+    #[must_use]
+    pub fn kind(&self) -> &'b str {
+        self.string(&["kind"])
+    }
+
+    /// `metadata.name`, empty where it is missing or no string.
+    #[must_use]
+    pub fn name(&self) -> &'b str {
+        self.string(&["metadata", "name"])
+    }
+
+    /// `metadata.namespace`, empty where it is missing or no string.
+    #[must_use]
+    pub fn namespace(&self) -> &'b str {
+        self.string(&["metadata", "namespace"])
+    }
+
+    /// Whether the object is of this API version and kind.
+    #[must_use]
+    pub fn is(&self, api_version: &str, kind: &str) -> bool {
+        self.api_version() == api_version && self.kind() == kind
+    }
+
+    /// The whole object as a type of Kubernetes' or OLM's API.
+    ///
+    /// # Errors
+    /// The first value that does not fit its field's type.
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<Decoded<T>, DecodeError> {
+        yaml::decode(self.root, &Path::ROOT)
+    }
+
+    /// The place of a field, or of its nearest ancestor that is there.
+    #[must_use]
+    pub fn locate(&self, path: &Path<'_>) -> Position {
+        self.root.locate(path)
+    }
+
+    fn string(&self, keys: &[&str]) -> &'b str {
+        self.root.dig(keys).and_then(Value::as_str).unwrap_or_default()
+    }
+}

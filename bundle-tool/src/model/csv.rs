@@ -1,0 +1,339 @@
+//! The `ClusterServiceVersion` as OLM reads it.
+//!
+//! Source: `pkg/operators/v1alpha1/clusterserviceversion_types.go` of operator-framework/api v0.45. Fields that OLM
+//! parses further when decoding (the semantic version) stay strings here: rules judge them.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::admissionregistration::v1::RuleWithOperations;
+use k8s_openapi::api::apps::v1::DeploymentSpec;
+use k8s_openapi::api::rbac::v1::PolicyRule;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+/// An operator at one version: what it is, how it is installed, which APIs it owns and needs.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ClusterServiceVersion {
+    /// `operators.coreos.com/v1alpha1`
+    pub api_version: String,
+    /// `ClusterServiceVersion`
+    pub kind: String,
+    /// Name, annotations, labels.
+    pub metadata: ObjectMeta,
+    /// What the author says.
+    pub spec: Spec,
+    /// What OLM says; read by nobody here.
+    pub status: Json,
+}
+
+/// `spec`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Spec {
+    /// How the operator is installed.
+    pub install: InstallStrategy,
+    /// The operator's semantic version.
+    pub version: String,
+    /// A number that distinguishes packagings of one version.
+    pub release: Json,
+    /// `alpha`, `beta`, `stable`…
+    pub maturity: String,
+    /// The custom resources that the operator owns and needs.
+    pub customresourcedefinitions: CustomResourceDefinitions,
+    /// The aggregated APIs that the operator owns and needs.
+    pub apiservicedefinitions: ApiServiceDefinitions,
+    /// The webhooks that OLM sets up.
+    pub webhookdefinitions: Vec<WebhookDescription>,
+    /// Kubernetes' own APIs that must be there.
+    #[serde(rename = "nativeAPIs")]
+    pub native_apis: Vec<GroupVersionKind>,
+    /// The least Kubernetes version.
+    pub min_kube_version: String,
+    /// The name that people see.
+    pub display_name: String,
+    /// What people read, in Markdown.
+    pub description: String,
+    /// Words to find it by.
+    pub keywords: Vec<String>,
+    /// Whom to write to.
+    pub maintainers: Vec<Maintainer>,
+    /// Who publishes it.
+    pub provider: AppLink,
+    /// Where to read more.
+    pub links: Vec<AppLink>,
+    /// The picture.
+    pub icon: Vec<Icon>,
+    /// Which sets of namespaces the operator can watch.
+    pub install_modes: Vec<InstallMode>,
+    /// The name of the CSV that this one takes the place of.
+    pub replaces: String,
+    /// Labels of the operator.
+    pub labels: BTreeMap<String, String>,
+    /// Annotations of the operator.
+    pub annotations: BTreeMap<String, String>,
+    /// Which objects belong to the operator.
+    pub selector: Option<LabelSelector>,
+    /// Whether OLM deletes the operands with the CSV.
+    pub cleanup: Cleanup,
+    /// Names of CSVs that an upgrade may leave out.
+    pub skips: Vec<String>,
+    /// All images that the operator may run.
+    pub related_images: Vec<RelatedImage>,
+}
+
+/// `spec.install`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct InstallStrategy {
+    /// `deployment`, the only one.
+    pub strategy: String,
+    /// The objects of the strategy.
+    pub spec: StrategySpec,
+}
+
+/// `spec.install.spec`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct StrategySpec {
+    /// The Deployments.
+    pub deployments: Vec<StrategyDeployment>,
+    /// Roles, one a service account, in the namespaces that are watched.
+    pub permissions: Vec<StrategyPermissions>,
+    /// `ClusterRoles`, one a service account.
+    pub cluster_permissions: Vec<StrategyPermissions>,
+}
+
+/// One Deployment of the install strategy.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct StrategyDeployment {
+    /// The Deployment's name.
+    pub name: String,
+    /// The Deployment's spec.
+    pub spec: DeploymentSpec,
+    /// The Deployment's labels.
+    pub label: BTreeMap<String, String>,
+}
+
+/// The rules that a service account gets.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct StrategyPermissions {
+    /// The account, which OLM creates.
+    pub service_account_name: String,
+    /// The rules of its Role or `ClusterRole`.
+    pub rules: Vec<PolicyRule>,
+}
+
+/// `spec.customresourcedefinitions`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct CustomResourceDefinitions {
+    /// Provided by the operator; their CRDs are in the bundle.
+    pub owned: Vec<CrdDescription>,
+    /// Needed by the operator.
+    pub required: Vec<CrdDescription>,
+}
+
+/// One version of one custom resource.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct CrdDescription {
+    /// The CRD's name, `plural.group`.
+    pub name: String,
+    /// The version.
+    pub version: String,
+    /// The kind.
+    pub kind: String,
+    /// The name that people see.
+    pub display_name: String,
+    /// What people read.
+    pub description: String,
+    /// The kinds that the operator creates for it.
+    pub resources: Vec<ApiResourceReference>,
+    /// How consoles show fields of the status.
+    pub status_descriptors: Vec<Descriptor>,
+    /// How consoles show fields of the spec.
+    pub spec_descriptors: Vec<Descriptor>,
+    /// How consoles show actions.
+    pub action_descriptors: Vec<Descriptor>,
+}
+
+/// How consoles show one field.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Descriptor {
+    /// The field's path.
+    pub path: String,
+    /// The name that people see.
+    pub display_name: String,
+    /// What people read.
+    pub description: String,
+    /// Hints to the console.
+    #[serde(rename = "x-descriptors")]
+    pub x_descriptors: Vec<String>,
+    /// A value of any kind.
+    pub value: Json,
+}
+
+/// A kind that an operator creates.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct ApiResourceReference {
+    /// The resource's name, for custom ones.
+    pub name: String,
+    /// The kind.
+    pub kind: String,
+    /// The version.
+    pub version: String,
+}
+
+/// `spec.apiservicedefinitions`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct ApiServiceDefinitions {
+    /// Provided by the operator.
+    pub owned: Vec<ApiServiceDescription>,
+    /// Needed by the operator.
+    pub required: Vec<ApiServiceDescription>,
+}
+
+/// One kind of one aggregated API.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ApiServiceDescription {
+    /// The resource's plural name.
+    pub name: String,
+    /// The group.
+    pub group: String,
+    /// The version.
+    pub version: String,
+    /// The kind.
+    pub kind: String,
+    /// The Deployment of the install strategy that serves it.
+    pub deployment_name: String,
+    /// The port of its container.
+    pub container_port: i32,
+    /// The name that people see.
+    pub display_name: String,
+    /// What people read.
+    pub description: String,
+    /// The kinds that the operator creates for it.
+    pub resources: Vec<ApiResourceReference>,
+    /// How consoles show fields of the status.
+    pub status_descriptors: Vec<Descriptor>,
+    /// How consoles show fields of the spec.
+    pub spec_descriptors: Vec<Descriptor>,
+    /// How consoles show actions.
+    pub action_descriptors: Vec<Descriptor>,
+}
+
+/// A webhook that OLM creates with its Service and certificate.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct WebhookDescription {
+    /// The webhook's name and the beginning of its configuration's.
+    pub generate_name: String,
+    /// `ValidatingAdmissionWebhook`, `MutatingAdmissionWebhook` or `ConversionWebhook`
+    pub r#type: String,
+    /// The Deployment of the install strategy that serves it.
+    pub deployment_name: String,
+    /// The Service's port.
+    pub container_port: i32,
+    /// The container's port.
+    pub target_port: Option<IntOrString>,
+    /// What is sent to it.
+    pub rules: Vec<RuleWithOperations>,
+    /// `Fail` or `Ignore`
+    pub failure_policy: Option<String>,
+    /// `Exact` or `Equivalent`
+    pub match_policy: Option<String>,
+    /// Which objects are sent to it.
+    pub object_selector: Option<LabelSelector>,
+    /// `None` or `NoneOnDryRun`
+    pub side_effects: Option<String>,
+    /// From 1 to 30.
+    pub timeout_seconds: Option<i32>,
+    /// The review versions that it understands.
+    pub admission_review_versions: Vec<String>,
+    /// `Never` or `IfNeeded`
+    pub reinvocation_policy: Option<String>,
+    /// The URL's path.
+    pub webhook_path: Option<String>,
+    /// The CRDs that a conversion webhook converts.
+    #[serde(rename = "conversionCRDs")]
+    pub conversion_crds: Vec<String>,
+}
+
+/// One of Kubernetes' own APIs.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct GroupVersionKind {
+    /// The group; empty for the core group.
+    pub group: String,
+    /// The version.
+    pub version: String,
+    /// The kind.
+    pub kind: String,
+}
+
+/// A person or a list.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Maintainer {
+    /// The name.
+    pub name: String,
+    /// The address.
+    pub email: String,
+}
+
+/// A name with an address.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct AppLink {
+    /// The name.
+    pub name: String,
+    /// The address.
+    pub url: String,
+}
+
+/// A picture.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Icon {
+    /// The picture's bytes in base64.
+    pub base64data: String,
+    /// The picture's media type.
+    pub mediatype: String,
+}
+
+/// Whether a set of namespaces can be watched.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct InstallMode {
+    /// `OwnNamespace`, `SingleNamespace`, `MultiNamespace` or `AllNamespaces`
+    pub r#type: String,
+    /// Whether the operator can do it.
+    pub supported: bool,
+}
+
+/// `spec.cleanup`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Cleanup {
+    /// Whether OLM deletes the operands with the CSV.
+    pub enabled: bool,
+}
+
+/// An image that the operator may run.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct RelatedImage {
+    /// What it is for.
+    pub name: String,
+    /// Where it is.
+    pub image: String,
+}

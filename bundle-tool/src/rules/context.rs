@@ -1,0 +1,48 @@
+//! What all rules share about one bundle, decoded once.
+
+use crate::model::csv::ClusterServiceVersion;
+use crate::model::yaml::{DecodeError, Unknown};
+use crate::model::{Bundle, Object};
+
+/// One bundle, with its typed parts.
+#[derive(Debug)]
+pub struct Context<'b> {
+    /// The bundle.
+    pub bundle: &'b Bundle,
+    /// The objects in `manifests/`.
+    pub objects: Vec<Object<'b>>,
+    /// The CSVs that OLM could decode; there should be one.
+    pub csvs: Vec<Csv<'b>>,
+    /// The CSVs that OLM could not decode, and why.
+    pub undecodable_csvs: Vec<(Object<'b>, DecodeError)>,
+}
+
+/// A `ClusterServiceVersion`, as written and as OLM reads it.
+#[derive(Debug)]
+pub struct Csv<'b> {
+    /// As written, with places.
+    pub object: Object<'b>,
+    /// As OLM reads it.
+    pub typed: ClusterServiceVersion,
+    /// The fields that OLM drops.
+    pub unknown: Vec<Unknown>,
+}
+
+impl<'b> Context<'b> {
+    /// Decodes what rules share.
+    #[must_use]
+    pub fn new(bundle: &'b Bundle) -> Self {
+        let objects: Vec<_> = bundle.objects().collect();
+        let mut csvs = Vec::new();
+        let mut undecodable_csvs = Vec::new();
+        for object in objects.iter().filter(|object| object.kind() == "ClusterServiceVersion") {
+            match object.decode::<ClusterServiceVersion>() {
+                Ok(decoded) => {
+                    csvs.push(Csv { object: *object, typed: decoded.object, unknown: decoded.unknown });
+                }
+                Err(error) => undecodable_csvs.push((*object, error)),
+            }
+        }
+        Self { bundle, objects, csvs, undecodable_csvs }
+    }
+}

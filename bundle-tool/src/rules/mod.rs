@@ -1,0 +1,128 @@
+//! The rules: one file each, with its id, documentation and check in one [`Rule`]; a folder for each thing that is
+//! judged, whose `mod.rs` lists its rules. Rules do no I/O: what they need to know is in the model.
+//!
+//! [`judge`] is the one place that walks a bundle and calls them.
+
+mod context;
+mod format;
+mod olm;
+mod rule;
+
+use rayon::prelude::*;
+
+pub use context::{Context, Csv};
+pub use rule::{Check, Reporter, Rule};
+
+use crate::model::Bundle;
+use crate::report::{Finding, Judged, Severity, Suite};
+
+/// All rules, by folder; within a folder sorted by id.
+pub static FOLDERS: &[(&str, &[&Rule])] = &[("format", format::RULES), ("olm", olm::RULES)];
+
+/// All rules.
+pub fn all() -> impl Iterator<Item = &'static Rule> {
+    FOLDERS.iter().flat_map(|(_, rules)| rules.iter().copied())
+}
+
+/// The rule with an id.
+#[must_use]
+pub fn find(id: &str) -> Option<&'static Rule> {
+    all().find(|rule| rule.id == id)
+}
+
+/// Which rules are asked.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// The suites beside [`Suite::Bundle`], which is always asked.
+    pub suites: Vec<Suite>,
+    /// Ids of rules that are not asked.
+    pub allowed: Vec<String>,
+}
+
+impl Selection {
+    fn takes(&self, rule: &Rule) -> bool {
+        (rule.suite == Suite::Bundle || self.suites.contains(&rule.suite))
+            && !self.allowed.iter().any(|id| id == rule.id)
+    }
+}
+
+/// Judges bundles side by side; the answers are in the bundles' order.
+#[must_use]
+pub fn judge_all(bundles: &[Bundle], selection: &Selection) -> Vec<Judged> {
+    bundles.par_iter().map(|bundle| judge(bundle, selection)).collect()
+}
+
+/// Judges one bundle by all selected rules.
+#[must_use]
+pub fn judge(bundle: &Bundle, selection: &Selection) -> Judged {
+    let context = Context::new(bundle);
+    let rules: Vec<&'static Rule> = all().filter(|rule| selection.takes(rule)).collect();
+    let mut findings = Vec::new();
+    for &rule in &rules {
+        let mut reporter = Reporter::new(rule, &mut findings);
+        match rule.check {
+            Check::Bundle(check) => check(&context, &mut reporter),
+            Check::Object(check) => context.objects.iter().for_each(|object| check(object, &mut reporter)),
+            Check::Csv(check) => context.csvs.iter().for_each(|csv| check(csv, &mut reporter)),
+        }
+    }
+    findings.sort_by(|a, b| order(a).cmp(&order(b)));
+    Judged {
+        path: bundle.path.clone(),
+        name: bundle.csv().map(|csv| csv.name().to_owned()).filter(|name| !name.is_empty()),
+        package: package(bundle),
+        findings,
+    }
+}
+
+fn package(bundle: &Bundle) -> Option<String> {
+    let annotations = bundle.annotations()?;
+    annotations.get(crate::model::Annotations::PACKAGE).map(str::to_owned)
+}
+
+fn order(finding: &Finding) -> (Option<&str>, Option<u32>, Option<u32>, Severity, &str, Option<&str>, &str) {
+    (
+        finding.file.as_deref(),
+        finding.line,
+        finding.column,
+        finding.severity,
+        finding.rule,
+        finding.path.as_deref(),
+        &finding.message,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_sorted_documented_and_named_once() {
+        let mut seen = std::collections::BTreeSet::new();
+        for (folder, rules) in FOLDERS {
+            let ids: Vec<_> = rules.iter().map(|rule| rule.id).collect();
+            assert!(ids.is_sorted(), "the rules of {folder} are not sorted: {ids:?}");
+            for rule in *rules {
+                let id = rule.id;
+                assert!(seen.insert(id), "{id} is there twice");
+                assert!(id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{id}");
+                for (name, text) in
+                    [("what", rule.what), ("why", rule.why), ("help", rule.help), ("source", rule.source)]
+                {
+                    assert!(text.len() > 10, "{id} has no {name}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_rule_has_a_file_of_its_own_and_every_file_is_a_rule() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules");
+        for (folder, rules) in FOLDERS {
+            for rule in *rules {
+                let file = root.join(folder).join(format!("{}.rs", rule.id.replace('-', "_")));
+                assert!(file.is_file(), "{} is not in {}", rule.id, file.display());
+            }
+        }
+    }
+}

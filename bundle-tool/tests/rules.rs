@@ -1,0 +1,186 @@
+//! Every rule against its fixtures: `tests/fixtures/rules/<rule>.yaml` holds `fail` and `pass`, lists of edits to the
+//! sound bundle in `tests/fixtures/bundle`. Each of `fail` must be found by the rule, none of `pass` may be, and a
+//! bundle that only this rule finds fault with says so with `alone`, the default.
+//!
+//! An edit is `{in: csv|crd|annotations|FILE, path: a.b[0]["c.d"], set: VALUE}` (or `remove: true`, or
+//! `append: VALUE` for a list), `{in: FILE, text: "…"}` for a file as it is, or `{in: FILE, delete: true}`. A case is
+//! one edit or a list of edits.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use bundle_tool::model::Bundle;
+use bundle_tool::read;
+use bundle_tool::report::{Finding, Severity, Suite};
+use bundle_tool::rules::{self, Selection};
+use clap::ValueEnum;
+use serde_json::Value;
+
+const CSV: &str = "manifests/gizmo-operator.clusterserviceversion.yaml";
+const CRD: &str = "manifests/gizmos.gadgets.example.com.crd.yaml";
+const ANNOTATIONS: &str = "metadata/annotations.yaml";
+
+fn fixtures() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
+}
+
+fn sound_bundle() -> BTreeMap<String, Vec<u8>> {
+    [CSV, CRD, ANNOTATIONS]
+        .into_iter()
+        .map(|path| (path.to_owned(), fs::read(fixtures().join("bundle").join(path)).unwrap()))
+        .collect()
+}
+
+fn findings(files: &BTreeMap<String, Vec<u8>>) -> Vec<Finding> {
+    let bundle: Bundle = read::bundle::files("fixture", files);
+    let selection = Selection { suites: Suite::value_variants().to_vec(), ..Selection::default() };
+    rules::judge(&bundle, &selection).findings
+}
+
+fn yaml(bytes: &[u8]) -> Value {
+    let parsed = read::yaml::parse(bytes);
+    assert_eq!(parsed.error, None);
+    parsed.documents.first().map_or(Value::Null, |tree| tree.root().to_json())
+}
+
+/// `a.b[0]["c.d"]` as keys and indices.
+fn steps(path: &str) -> Vec<String> {
+    let mut steps = Vec::new();
+    let mut rest = path;
+    while !rest.is_empty() {
+        if let Some(quoted) = rest.strip_prefix("[\"") {
+            let end = quoted.find("\"]").unwrap_or_else(|| panic!("no end of a quoted key in {path}"));
+            steps.push(quoted[..end].to_owned());
+            rest = &quoted[end + 2..];
+        } else if let Some(index) = rest.strip_prefix('[') {
+            let end = index.find(']').unwrap_or_else(|| panic!("no end of an index in {path}"));
+            steps.push(index[..end].to_owned());
+            rest = &index[end + 1..];
+        } else {
+            let end = rest.find(['.', '[']).unwrap_or(rest.len());
+            steps.push(rest[..end].to_owned());
+            rest = &rest[end..];
+        }
+        rest = rest.strip_prefix('.').unwrap_or(rest);
+    }
+    steps
+}
+
+/// The value at `steps`, made where it is not there; a list is extended by one item at its end.
+fn reach<'v>(mut here: &'v mut Value, steps: &[String]) -> &'v mut Value {
+    for step in steps {
+        if here.is_null() {
+            *here = Value::Object(serde_json::Map::new());
+        }
+        here = match here {
+            Value::Array(items) => {
+                let index: usize = step.parse().unwrap_or_else(|_| panic!("{step} is no index"));
+                if index == items.len() {
+                    items.push(Value::Null);
+                }
+                &mut items[index]
+            }
+            Value::Object(map) => map.entry(step.clone()).or_insert(Value::Null),
+            other => panic!("{step}: cannot look into {other}"),
+        };
+    }
+    here
+}
+
+fn apply(files: &mut BTreeMap<String, Vec<u8>>, edit: &Value) {
+    let name = match edit["in"].as_str().unwrap_or_else(|| panic!("an edit without `in`: {edit}")) {
+        "csv" => CSV,
+        "crd" => CRD,
+        "annotations" => ANNOTATIONS,
+        name => name,
+    };
+    if edit["delete"] == true {
+        files.remove(name).unwrap_or_else(|| panic!("{name} is not there"));
+    } else if let Some(text) = edit["text"].as_str() {
+        files.insert(name.to_owned(), text.as_bytes().to_vec());
+    } else {
+        let mut document = files.get(name).map_or(Value::Null, |bytes| yaml(bytes));
+        let path = steps(edit["path"].as_str().unwrap_or_default());
+        if edit["remove"] == true {
+            let (last, parents) = path.split_last().expect("a path to remove");
+            match reach(&mut document, parents) {
+                Value::Array(items) => {
+                    items.remove(last.parse().unwrap());
+                }
+                Value::Object(map) => {
+                    map.shift_remove(last).unwrap_or_else(|| panic!("nothing to remove: {edit}"));
+                }
+                other => panic!("cannot remove {last} from {other}"),
+            }
+        } else if let Some(item) = edit.get("append") {
+            match reach(&mut document, &path) {
+                Value::Array(items) => items.push(item.clone()),
+                other => panic!("cannot append to {other}"),
+            }
+        } else {
+            let value = edit.get("set").unwrap_or_else(|| panic!("an edit that does nothing: {edit}"));
+            *reach(&mut document, &path) = value.clone();
+        }
+        files.insert(name.to_owned(), serde_json::to_vec_pretty(&document).unwrap());
+    }
+}
+
+fn with(case: &Value) -> BTreeMap<String, Vec<u8>> {
+    let mut files = sound_bundle();
+    match case {
+        Value::Array(edits) => edits.iter().for_each(|edit| apply(&mut files, edit)),
+        edit => apply(&mut files, edit),
+    }
+    files
+}
+
+#[test]
+fn the_sound_bundle_has_no_finding() {
+    assert_eq!(findings(&sound_bundle()), []);
+}
+
+#[test]
+fn every_rule_finds_its_failing_fixtures_and_no_passing_one() {
+    let mut wrong = Vec::new();
+    for rule in rules::all() {
+        let path = fixtures().join("rules").join(format!("{}.yaml", rule.id));
+        let Ok(bytes) = fs::read(&path) else {
+            wrong.push(format!("{}: no fixture {}", rule.id, path.display()));
+            continue;
+        };
+        let fixture = yaml(&bytes);
+        for list in ["fail", "pass"] {
+            let cases = fixture[list].as_array().map(Vec::as_slice).unwrap_or_default();
+            if cases.is_empty() {
+                wrong.push(format!("{}: no case in `{list}`", rule.id));
+            }
+            for case in cases {
+                let all = findings(&with(case));
+                let found = all.iter().filter(|finding| finding.rule == rule.id).count();
+                if (found > 0) != (list == "fail") {
+                    wrong.push(format!("{}: {found} findings in `{list}`: {case}", rule.id));
+                }
+                // One defect is one finding; what a case may pull along is in `also`.
+                let also: Vec<_> = fixture["also"].as_array().into_iter().flatten().collect();
+                for other in all.iter().filter(|finding| {
+                    finding.rule != rule.id
+                        && finding.severity == Severity::Error
+                        && !also.iter().any(|id| *id == finding.rule)
+                }) {
+                    wrong.push(format!("{}: {case} also gives {}: {}", rule.id, other.rule, other.message));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_fixture_belongs_to_a_rule() {
+    for entry in fs::read_dir(fixtures().join("rules")).unwrap() {
+        let path = entry.unwrap().path();
+        let id = path.file_stem().unwrap().to_str().unwrap();
+        assert!(rules::find(id).is_some(), "{} belongs to no rule", path.display());
+    }
+}
