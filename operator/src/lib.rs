@@ -1,1 +1,13 @@
-//! The memcached operator.
+//! The memcached operator of the Operator SDK tutorial, in Rust: a map of its modules.
+//!
+//! | module | what is in it |
+//! | --- | --- |
+//! | [`crd`] | the Memcached API; the CRD is derived from it |
+//! | [`rbac`] | what the operator may ask of the API server, as data |
+//! | [`manifests`] | everything that deploys the operator, generated from the two above |
+//! | [`cli`] | arguments; the only place that composes the others |
+
+pub mod cli;
+pub mod crd;
+pub mod manifests;
+pub mod rbac;

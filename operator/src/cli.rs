@@ -1,0 +1,76 @@
+//! Arguments, environment and exit statuses of `memcached-operator`.
+
+use crate::manifests;
+use clap::{Args, Parser, Subcommand};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The Operator SDK tutorial's memcached operator, written with kube-rs.
+#[derive(Parser, Debug)]
+#[command(name = "memcached-operator", version, about)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Write the CRD, RBAC, the manager's Deployment, samples and the kustomize tree
+    Manifests(ManifestsArgs),
+}
+
+/// What `manifests` writes and where.
+#[derive(Args, Debug)]
+struct ManifestsArgs {
+    /// Folder to write the kustomize tree into; `-` prints all objects, with their complete names, to standard output
+    #[arg(long, default_value = "config", value_name = "DIR")]
+    output_dir: PathBuf,
+    /// Print all objects to standard output; the same as `--output-dir -`
+    #[arg(long)]
+    stdout: bool,
+    /// The operator's own image [default: example.com/memcached-operator:vVERSION]
+    #[arg(long, visible_alias = "img", env = "IMG", value_name = "IMAGE", hide_env_values = true)]
+    image: Option<String>,
+    /// The memcached image that the operator starts
+    #[arg(long, default_value = manifests::OPERAND_IMAGE, value_name = "IMAGE")]
+    operand_image: String,
+}
+
+/// Parses the process's arguments and does what they ask.
+///
+/// The exit status is 0 when it was done, 2 when it could not be done; what went wrong is one line on standard error.
+#[must_use]
+pub fn parse_and_run() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Manifests(args) => write_manifests(args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn write_manifests(args: ManifestsArgs) -> anyhow::Result<()> {
+    let image = args
+        .image
+        .filter(|image| !image.is_empty())
+        .unwrap_or_else(|| format!("example.com/memcached-operator:v{}", env!("CARGO_PKG_VERSION")));
+    let options = manifests::Options { image, operand_image: args.operand_image };
+    if args.stdout || args.output_dir == Path::new("-") {
+        let text = manifests::documents(&options)?;
+        return match io::stdout().lock().write_all(text.as_bytes()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(anyhow::Error::new(error).context("failed to write to standard output"))
+            }
+            _ => Ok(()),
+        };
+    }
+    let tree = manifests::tree(&options)?;
+    let changed = manifests::write::write(&args.output_dir, &tree)?;
+    eprintln!("{}: {} files, {changed} changed", args.output_dir.display(), tree.len());
+    Ok(())
+}

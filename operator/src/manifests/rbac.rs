@@ -1,0 +1,67 @@
+//! Roles and bindings from the typed rules of [`crate::rbac`].
+
+use super::Naming;
+use crate::crd::GROUP;
+use crate::rbac::{self, policy_rules};
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject};
+
+const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
+
+/// What the manager may do in the namespaces that it watches.
+pub(crate) fn manager_role(naming: Naming) -> ClusterRole {
+    ClusterRole {
+        metadata: naming.cluster("manager-role"),
+        rules: Some(policy_rules(rbac::WATCHED)),
+        ..ClusterRole::default()
+    }
+}
+
+/// Gives [`manager_role`] to the manager's service account.
+pub(crate) fn manager_role_binding(naming: Naming) -> ClusterRoleBinding {
+    ClusterRoleBinding {
+        metadata: naming.cluster("manager-rolebinding"),
+        role_ref: role_ref("ClusterRole", naming.name("manager-role")),
+        subjects: Some(vec![manager(naming)]),
+    }
+}
+
+/// For cluster administrators to give to people who run memcached clusters.
+pub(crate) fn editor_role(naming: Naming) -> ClusterRole {
+    people_role(
+        naming,
+        "memcached-editor-role",
+        &["create", "delete", "get", "list", "patch", "update", "watch"],
+    )
+}
+
+/// For cluster administrators to give to people who may look at memcached clusters.
+pub(crate) fn viewer_role(naming: Naming) -> ClusterRole {
+    people_role(naming, "memcached-viewer-role", &["get", "list", "watch"])
+}
+
+fn people_role(naming: Naming, name: &str, verbs: &[&str]) -> ClusterRole {
+    let rule = |resource: &str, verbs: &[&str]| PolicyRule {
+        api_groups: Some(vec![GROUP.to_owned()]),
+        resources: Some(vec![resource.to_owned()]),
+        verbs: verbs.iter().map(ToString::to_string).collect(),
+        ..PolicyRule::default()
+    };
+    ClusterRole {
+        metadata: naming.cluster(name),
+        rules: Some(vec![rule("memcacheds", verbs), rule("memcacheds/status", &["get"])]),
+        ..ClusterRole::default()
+    }
+}
+
+fn manager(naming: Naming) -> Subject {
+    Subject {
+        kind: "ServiceAccount".to_owned(),
+        name: naming.name("controller-manager"),
+        namespace: Some(naming.namespace()),
+        ..Subject::default()
+    }
+}
+
+fn role_ref(kind: &str, name: String) -> RoleRef {
+    RoleRef { api_group: RBAC_GROUP.to_owned(), kind: kind.to_owned(), name }
+}

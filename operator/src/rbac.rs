@@ -1,0 +1,117 @@
+//! What the operator may ask of the API server, as data.
+//!
+//! Every permission stands here once, with the reason it is needed; `config/rbac` and the bundle's permissions are
+//! generated from it, and the tests compare it with the requests that the operator really makes. Nothing here grants `*`.
+
+use k8s_openapi::api::rbac::v1::PolicyRule;
+
+/// How a permission shows when the operator uses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// As a request with this verb, in the API server's audit log.
+    Request,
+    /// Inside another request: the API server asks for it on its own while it handles the other one.
+    Implied,
+}
+
+/// One permission: the verbs on a resource, and why.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// The resource's API group; empty for the core group.
+    pub group: &'static str,
+    /// The resource's plural name, with `/subresource` where that is meant.
+    pub resource: &'static str,
+    /// What may be done with it.
+    pub verbs: &'static [&'static str],
+    /// The only names it may be done with; empty for all.
+    pub names: &'static [&'static str],
+    /// How the use shows.
+    pub shows: Use,
+    /// Why the operator needs it.
+    pub why: &'static str,
+}
+
+const fn rule(
+    group: &'static str,
+    resource: &'static str,
+    verbs: &'static [&'static str],
+    why: &'static str,
+) -> Rule {
+    Rule { group, resource, verbs, names: &[], shows: Use::Request, why }
+}
+
+const fn implied(
+    group: &'static str,
+    resource: &'static str,
+    verbs: &'static [&'static str],
+    why: &'static str,
+) -> Rule {
+    Rule { group, resource, verbs, names: &[], shows: Use::Implied, why }
+}
+
+/// Permissions in every watched namespace.
+pub const WATCHED: &[Rule] = &[
+    rule("cache.example.com", "memcacheds", &["list", "watch"], "the controller follows every Memcached"),
+    rule("cache.example.com", "memcacheds/status", &["patch"], "conditions and nodes are written there"),
+    implied(
+        "cache.example.com",
+        "memcacheds/finalizers",
+        &["update"],
+        "admission asks for it where owner references that block deletion are enforced",
+    ),
+    rule("apps", "deployments", &["list", "patch", "watch"], "a Memcached's servers are a Deployment"),
+    implied("apps", "deployments", &["create"], "an apply of what does not exist yet creates it"),
+    rule("", "pods", &["list", "watch"], "their names are a Memcached's status.nodes"),
+];
+
+/// The rules in the form the API takes: verbs of one resource joined, everything sorted.
+#[must_use]
+pub fn policy_rules(rules: &[Rule]) -> Vec<PolicyRule> {
+    let mut joined: Vec<(&Rule, Vec<&str>)> = Vec::new();
+    for rule in rules {
+        let same = |other: &Rule| {
+            (other.group, other.resource, other.names) == (rule.group, rule.resource, rule.names)
+        };
+        if let Some((_, verbs)) = joined.iter_mut().find(|(other, _)| same(other)) {
+            verbs.extend(rule.verbs);
+        } else {
+            joined.push((rule, rule.verbs.to_vec()));
+        }
+    }
+    joined.sort_by_key(|(rule, _)| (rule.group, rule.resource, rule.names));
+    let strings = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
+    joined
+        .into_iter()
+        .map(|(rule, mut verbs)| {
+            verbs.sort_unstable();
+            verbs.dedup();
+            PolicyRule {
+                api_groups: Some(vec![rule.group.to_owned()]),
+                resources: Some(vec![rule.resource.to_owned()]),
+                resource_names: (!rule.names.is_empty()).then(|| strings(rule.names)),
+                verbs: strings(&verbs),
+                ..PolicyRule::default()
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_granted_to_everything() {
+        for rule in WATCHED {
+            assert!(!rule.verbs.contains(&"*") && rule.resource != "*" && rule.group != "*", "{rule:?}");
+            assert!(!rule.why.is_empty(), "{rule:?} says why");
+        }
+    }
+
+    #[test]
+    fn verbs_of_one_resource_are_joined_and_sorted() {
+        let rules = policy_rules(WATCHED);
+        let deployments = rules.iter().find(|r| r.resources.as_deref() == Some(&["deployments".to_owned()]));
+        assert_eq!(deployments.unwrap().verbs, ["create", "list", "patch", "watch"]);
+    }
+}
