@@ -16,6 +16,7 @@
 //! | [`registry`] | the distribution protocol: client and a small server | `layout`, `model`, `write` |
 //! | [`cli`] | arguments, and the only place that composes the others | all |
 
+pub mod catalog;
 pub mod cli;
 pub mod model;
 pub mod read;

@@ -3,6 +3,8 @@
 //! Data goes to standard output, everything else to standard error. The exit status is [`Exit`]'s: 0, 1 where a
 //! finding is an error, 2 where the tool could not do its work.
 
+mod catalog;
+mod render;
 mod validate;
 
 use std::io::Write;
@@ -41,6 +43,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Catalog(catalog::Catalog),
+    Render(render::Render),
     Validate(validate::Validate),
 }
 
@@ -63,6 +67,8 @@ pub fn main() -> ExitCode {
 
 fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
+        Command::Catalog(command) => command.run(),
+        Command::Render(command) => command.run(),
         Command::Validate(command) => command.run(),
     }
 }

@@ -10,7 +10,7 @@ use k8s_openapi::api::apps::v1::DeploymentSpec;
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 /// An operator at one version: what it is, how it is installed, which APIs it owns and needs.
@@ -129,17 +129,19 @@ pub struct StrategyPermissions {
 }
 
 /// `spec.customresourcedefinitions`
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct CustomResourceDefinitions {
     /// Provided by the operator; their CRDs are in the bundle.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub owned: Vec<CrdDescription>,
     /// Needed by the operator.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub required: Vec<CrdDescription>,
 }
 
 /// One version of one custom resource.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct CrdDescription {
     /// The CRD's name, `plural.group`.
@@ -149,38 +151,48 @@ pub struct CrdDescription {
     /// The kind.
     pub kind: String,
     /// The name that people see.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub display_name: String,
     /// What people read.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// The kinds that the operator creates for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<ApiResourceReference>,
     /// How consoles show fields of the status.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub status_descriptors: Vec<Descriptor>,
     /// How consoles show fields of the spec.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spec_descriptors: Vec<Descriptor>,
     /// How consoles show actions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub action_descriptors: Vec<Descriptor>,
 }
 
 /// How consoles show one field.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Descriptor {
     /// The field's path.
     pub path: String,
     /// The name that people see.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub display_name: String,
     /// What people read.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// Hints to the console.
     #[serde(rename = "x-descriptors")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub x_descriptors: Vec<String>,
     /// A value of any kind.
+    #[serde(skip_serializing_if = "Json::is_null")]
     pub value: Json,
 }
 
 /// A kind that an operator creates.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct ApiResourceReference {
     /// The resource's name, for custom ones.
@@ -192,17 +204,19 @@ pub struct ApiResourceReference {
 }
 
 /// `spec.apiservicedefinitions`
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct ApiServiceDefinitions {
     /// Provided by the operator.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub owned: Vec<ApiServiceDescription>,
     /// Needed by the operator.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub required: Vec<ApiServiceDescription>,
 }
 
 /// One kind of one aggregated API.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ApiServiceDescription {
     /// The resource's plural name.
@@ -214,20 +228,28 @@ pub struct ApiServiceDescription {
     /// The kind.
     pub kind: String,
     /// The Deployment of the install strategy that serves it.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub deployment_name: String,
     /// The port of its container.
+    #[serde(skip_serializing_if = "is_zero")]
     pub container_port: i32,
     /// The name that people see.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub display_name: String,
     /// What people read.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// The kinds that the operator creates for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<ApiResourceReference>,
     /// How consoles show fields of the status.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub status_descriptors: Vec<Descriptor>,
     /// How consoles show fields of the spec.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spec_descriptors: Vec<Descriptor>,
     /// How consoles show actions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub action_descriptors: Vec<Descriptor>,
 }
 
@@ -269,7 +291,7 @@ pub struct WebhookDescription {
 }
 
 /// One of Kubernetes' own APIs.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct GroupVersionKind {
     /// The group; empty for the core group.
@@ -281,22 +303,26 @@ pub struct GroupVersionKind {
 }
 
 /// A person or a list.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct Maintainer {
     /// The name.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// The address.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub email: String,
 }
 
 /// A name with an address.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct AppLink {
     /// The name.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// The address.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub url: String,
 }
 
@@ -311,7 +337,7 @@ pub struct Icon {
 }
 
 /// Whether a set of namespaces can be watched.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct InstallMode {
     /// `OwnNamespace`, `SingleNamespace`, `MultiNamespace` or `AllNamespaces`
@@ -336,4 +362,9 @@ pub struct RelatedImage {
     pub name: String,
     /// Where it is.
     pub image: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(number: &i32) -> bool {
+    *number == 0
 }

@@ -4,6 +4,7 @@
 //! rules and generators look at it.
 
 pub mod bundle;
+pub mod catalog;
 pub mod csv;
 pub mod yaml;
 

@@ -2,4 +2,5 @@
 //! the judging and generating ones.
 
 pub mod bundle;
+pub mod catalog;
 pub mod yaml;

@@ -1,0 +1,70 @@
+//! The property `olm.csv.metadata`: what consoles show of a CSV, in a tenth of its size.
+//!
+//! Source: `alpha/property/property.go` (`CSVMetadata`) of operator-registry.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::model::csv::{
+    ApiServiceDefinitions, AppLink, ClusterServiceVersion, CustomResourceDefinitions, GroupVersionKind,
+    InstallMode, Maintainer,
+};
+
+/// The value of `olm.csv.metadata`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CsvMetadata<'a> {
+    #[serde(skip_serializing_if = "is_empty")]
+    annotations: Option<&'a BTreeMap<String, String>>,
+    api_service_definitions: &'a ApiServiceDefinitions,
+    crd_descriptions: &'a CustomResourceDefinitions,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    description: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    display_name: &'a str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    install_modes: &'a [InstallMode],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    keywords: &'a [String],
+    #[serde(skip_serializing_if = "is_empty")]
+    labels: Option<&'a BTreeMap<String, String>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    links: &'a [AppLink],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    maintainers: &'a [Maintainer],
+    #[serde(skip_serializing_if = "str::is_empty")]
+    maturity: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    min_kube_version: &'a str,
+    #[serde(rename = "nativeAPIs", skip_serializing_if = "<[_]>::is_empty")]
+    native_apis: &'a [GroupVersionKind],
+    provider: &'a AppLink,
+}
+
+impl<'a> CsvMetadata<'a> {
+    /// What consoles show of `csv`.
+    pub(super) fn new(csv: &'a ClusterServiceVersion) -> Self {
+        let spec = &csv.spec;
+        Self {
+            annotations: csv.metadata.annotations.as_ref(),
+            api_service_definitions: &spec.apiservicedefinitions,
+            crd_descriptions: &spec.customresourcedefinitions,
+            description: &spec.description,
+            display_name: &spec.display_name,
+            install_modes: &spec.install_modes,
+            keywords: &spec.keywords,
+            labels: csv.metadata.labels.as_ref(),
+            links: &spec.links,
+            maintainers: &spec.maintainers,
+            maturity: &spec.maturity,
+            min_kube_version: &spec.min_kube_version,
+            native_apis: &spec.native_apis,
+            provider: &spec.provider,
+        }
+    }
+}
+
+fn is_empty(map: &Option<&BTreeMap<String, String>>) -> bool {
+    map.is_none_or(BTreeMap::is_empty)
+}

@@ -1,0 +1,152 @@
+//! A bundle into its `olm.bundle` blob.
+//!
+//! Source: `alpha/action/render.go` of operator-registry. With an image's name the objects are reduced to
+//! `olm.csv.metadata`; without one nobody could pull them, so that they are kept as `olm.bundle.object`.
+
+use std::collections::BTreeSet;
+
+use base64::Engine as _;
+use serde_json::json;
+
+use super::csv_metadata::CsvMetadata;
+use super::go_json;
+use super::properties::{crd_apis, properties};
+use crate::model::catalog::{self, Property, RelatedImage};
+use crate::model::csv::ClusterServiceVersion;
+use crate::model::yaml::DecodeError;
+use crate::model::{Annotations, Bundle};
+
+/// Why a bundle cannot be put into a catalogue.
+#[derive(Debug, thiserror::Error)]
+pub enum RenderError {
+    /// There is no `ClusterServiceVersion`.
+    #[error("no file in manifests/ holds a ClusterServiceVersion")]
+    NoCsv,
+    /// The CSV is no such thing to OLM.
+    #[error("{file}:{}:{}: {source}", source.position.line, source.position.column)]
+    Csv {
+        /// The CSV's file.
+        file: String,
+        /// What does not fit.
+        source: DecodeError,
+    },
+    /// There are no annotations.
+    #[error("metadata/annotations.yaml is missing or has no map `annotations`")]
+    NoAnnotations,
+    /// An owned API is not in the bundle.
+    #[error("the CSV owns {kind} {version} of '{name}', which no CRD in manifests/ serves")]
+    OwnedMissing {
+        /// The CRD's name as the CSV has it.
+        name: String,
+        /// The version as the CSV has it.
+        version: String,
+        /// The kind as the CSV has it.
+        kind: String,
+    },
+    /// A CRD's name has no group.
+    #[error("the CRD name '{0}' is not of the form plural.group")]
+    CrdName(String),
+    /// A value cannot be written as JSON.
+    #[error("failed to write a property as JSON")]
+    Json(#[from] serde_json::Error),
+}
+
+/// The `olm.bundle` blob of `bundle`; `image` is where the bundle's image is or will be.
+///
+/// # Errors
+/// The bundle lacks what a catalogue needs to know; `validate` says more.
+pub fn render(bundle: &Bundle, image: Option<&str>) -> Result<catalog::Bundle, RenderError> {
+    let object = bundle.csv().ok_or(RenderError::NoCsv)?;
+    let csv = object
+        .decode::<ClusterServiceVersion>()
+        .map_err(|source| RenderError::Csv { file: object.file.path.clone(), source })?
+        .object;
+    owned_are_there(bundle, &csv)?;
+    let annotations = bundle.annotations().ok_or(RenderError::NoAnnotations)?;
+    let package = annotations.get(Annotations::PACKAGE).unwrap_or_default();
+    let mut properties = properties(bundle, &csv, package)?;
+    let image = image.unwrap_or_default();
+    if image.is_empty() {
+        // Only the first document of a file counts, and only the first CSV.
+        properties.extend(first_documents(bundle).map(|json| {
+            let data = base64::engine::general_purpose::STANDARD.encode(go_json::encode(&json));
+            Property { r#type: "olm.bundle.object".to_owned(), value: json!({ "data": data }) }
+        }));
+    } else {
+        let value = serde_json::to_value(CsvMetadata::new(&csv))?;
+        properties.push(Property { r#type: "olm.csv.metadata".to_owned(), value });
+    }
+    Ok(catalog::Bundle {
+        schema: "olm.bundle".to_owned(),
+        name: object.name().to_owned(),
+        package: package.to_owned(),
+        image: image.to_owned(),
+        properties,
+        related_images: related_images(&csv, image),
+    })
+}
+
+fn first_documents(bundle: &Bundle) -> impl Iterator<Item = serde_json::Value> {
+    let mut csv_seen = false;
+    bundle
+        .files
+        .iter()
+        .filter(|file| file.is_manifest() && !file.name().starts_with('.'))
+        .filter_map(|file| Some(file.documents().first()?.root()))
+        .filter(|root| root.kind() == crate::model::yaml::Kind::Object)
+        .filter(move |root| {
+            let is_csv = root.get("kind").and_then(|kind| kind.as_str()) == Some("ClusterServiceVersion");
+            !(is_csv && std::mem::replace(&mut csv_seen, true))
+        })
+        .map(|root| root.to_json())
+}
+
+fn owned_are_there(bundle: &Bundle, csv: &ClusterServiceVersion) -> Result<(), RenderError> {
+    let served: BTreeSet<_> = bundle
+        .of_kind("CustomResourceDefinition")
+        .flat_map(|crd| crd_apis(&crd).collect::<Vec<_>>())
+        .collect();
+    for owned in &csv.spec.customresourcedefinitions.owned {
+        let Some((plural, group)) = owned.name.split_once('.') else {
+            return Err(RenderError::CrdName(owned.name.clone()));
+        };
+        let key = ((group.to_owned(), owned.kind.clone(), owned.version.clone()), plural.to_owned());
+        if !served.contains(&key) {
+            return Err(RenderError::OwnedMissing {
+                name: owned.name.clone(),
+                version: owned.version.clone(),
+                kind: owned.kind.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The CSV's related images, the bundle's own and those of its containers, each once, sorted by image.
+fn related_images(csv: &ClusterServiceVersion, image: &str) -> Vec<RelatedImage> {
+    let mut images: Vec<RelatedImage> = csv
+        .spec
+        .related_images
+        .iter()
+        .map(|related| RelatedImage { name: related.name.clone(), image: related.image.clone() })
+        .collect();
+    let mut seen: BTreeSet<String> = images.iter().map(|related| related.image.clone()).collect();
+    let mut add = |image: &str| {
+        if seen.insert(image.to_owned()) {
+            images.push(RelatedImage { name: String::new(), image: image.to_owned() });
+        }
+    };
+    if !image.is_empty() {
+        add(image);
+    }
+    if csv.spec.install.strategy == "deployment" {
+        for deployment in &csv.spec.install.spec.deployments {
+            let Some(pod) = &deployment.spec.template.spec else { continue };
+            for container in pod.containers.iter().chain(pod.init_containers.iter().flatten()) {
+                add(container.image.as_deref().unwrap_or_default());
+            }
+        }
+    }
+    images.sort_by(|a, b| (&a.image, &a.name).cmp(&(&b.image, &b.name)));
+    images
+}
