@@ -75,6 +75,8 @@ fn position(mark: Mark) -> Position {
     Position { line: number(mark.line), column: number(mark.column) }
 }
 
+const MERGE_TAG: &str = "tag:yaml.org,2002:merge";
+
 /// A collection whose end has not come yet.
 struct Open {
     mapping: bool,
@@ -120,7 +122,7 @@ impl Document {
             let node = match event.data {
                 EventData::DocumentEnd { .. } | EventData::StreamEnd => return Ok(self.builder.finish(root)),
                 EventData::Scalar { anchor, tag, value, plain_implicit, .. } => {
-                    let merge = tag.is_none() && plain_implicit && value == "<<";
+                    let merge = value == "<<" && tag.as_deref().map_or(plain_implicit, |tag| tag == MERGE_TAG);
                     let node = self.scalar(tag.as_deref(), &value, plain_implicit, place)?;
                     self.decoded += 1;
                     self.anchor(anchor, node, 1);
@@ -321,6 +323,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::model::yaml::{Path, decode};
 
     fn one(text: &str) -> serde_json::Value {
         let parsed = parse(text.as_bytes());
@@ -354,7 +357,18 @@ mod tests {
     #[test]
     fn merges_are_flattened_and_the_last_of_equal_keys_counts() {
         assert_eq!(one("x: &x {a: 1, b: 1}\ny:\n  <<: *x\n  b: 2\n")["y"], json!({"a": 1, "b": 2}));
+        assert_eq!(one("x: &x {a: 1}\ny:\n  !!merge <<: *x\n")["y"], json!({"a": 1}));
+        assert_eq!(one("x: &x {a: 1}\ny:\n  '<<': *x\n")["y"], json!({"<<": {"a": 1}}));
         assert_eq!(one("a: 1\na: 2\n"), json!({"a": 2}));
+    }
+
+    #[test]
+    fn equal_keys_are_decoded_once() {
+        let long: String = (0..40).map(|index| format!("k{index}: {index}\n")).collect();
+        let parsed = parse(format!("{long}k3: last\n").as_bytes());
+        let map: std::collections::BTreeMap<String, serde_json::Value> =
+            decode(parsed.documents[0].root(), &Path::ROOT).unwrap().object;
+        assert_eq!((map.len(), &map["k3"]), (40, &json!("last")));
     }
 
     #[test]

@@ -233,7 +233,7 @@ impl<'de> de::Deserializer<'de> for Deserializer<'_, '_> {
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         match self.value.kind() {
             Kind::Null | Kind::Object => visitor.visit_map(Entries {
-                entries: self.value.entries(),
+                entries: self.value.unique_entries(),
                 current: None,
                 path: self.path,
                 unknown: self.unknown,
@@ -252,7 +252,7 @@ impl<'de> de::Deserializer<'de> for Deserializer<'_, '_> {
         match self.value.kind() {
             Kind::Null | Kind::Object => visitor
                 .visit_map(Entries {
-                    entries: self.value.entries(),
+                    entries: self.value.unique_entries(),
                     current: None,
                     path: self.path,
                     unknown: self.unknown,

@@ -158,6 +158,9 @@ fn offset(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
+/// Up to this many entries, comparing keys pair by pair is faster than a table.
+const SMALL_MAP: usize = 16;
+
 /// What a [`Value`] is, in JSON's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -313,6 +316,23 @@ impl<'a> Value<'a> {
     pub fn entries(self) -> impl DoubleEndedIterator<Item = (Value<'a>, Value<'a>)> + use<'a> {
         let pairs = if self.kind() == Kind::Object { self.children() } else { &[] };
         pairs.chunks_exact(2).map(move |pair| (self.at(pair[0]), self.at(pair[1])))
+    }
+
+    /// The keys and values of a map, each key once with the value that counts: the last.
+    pub fn unique_entries(self) -> impl Iterator<Item = (Value<'a>, Value<'a>)> + use<'a> {
+        let mut last = std::collections::HashMap::new();
+        if self.len() > SMALL_MAP {
+            last.extend(self.entries().enumerate().map(|(index, (key, _))| (key.text(), index)));
+        }
+        self.entries().enumerate().filter_map(move |(index, entry)| {
+            let key = entry.0.text();
+            let counts = if last.is_empty() {
+                !self.entries().skip(index + 1).any(|(other, _)| other.text() == key)
+            } else {
+                last.get(key) == Some(&index)
+            };
+            counts.then_some(entry)
+        })
     }
 
     /// The items of a list; empty for any other kind.
