@@ -122,7 +122,8 @@ impl Document {
             let node = match event.data {
                 EventData::DocumentEnd { .. } | EventData::StreamEnd => return Ok(self.builder.finish(root)),
                 EventData::Scalar { anchor, tag, value, plain_implicit, .. } => {
-                    let merge = value == "<<" && tag.as_deref().map_or(plain_implicit, |tag| tag == MERGE_TAG);
+                    let merge =
+                        value == "<<" && tag.as_deref().map_or(plain_implicit, |tag| tag == MERGE_TAG);
                     let node = self.scalar(tag.as_deref(), &value, plain_implicit, place)?;
                     self.decoded += 1;
                     self.anchor(anchor, node, 1);
