@@ -1,1 +1,12 @@
-//! Tests against a real cluster and a real registry; see README.md here.
+//! Tests against a real cluster and a real registry: whatever `KUBECONFIG`, `REGISTRY` and `REGISTRY_CA_FILE` name.
+//!
+//! This library holds what the tests share: the environment, running the built programs, applying YAML, waiting for a
+//! condition with a deadline, and namespaces that go away with their test. README.md says which test proves what.
+
+mod cluster;
+mod programs;
+mod wait;
+
+pub use cluster::{Cluster, Namespace};
+pub use programs::{Programs, Registry};
+pub use wait::{TIMEOUT, wait_for};

@@ -1,0 +1,110 @@
+//! The cluster that `KUBECONFIG` names: applying objects of any kind, reading and deleting them.
+
+use anyhow::{Context as _, Result};
+use k8s_openapi::api::core::v1::Namespace as CoreNamespace;
+use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube::core::GroupVersionKind;
+use kube::discovery::{self, Scope};
+use kube::{Client, ResourceExt as _};
+use serde_json::{Value, json};
+
+/// A connection to the cluster.
+#[derive(Clone)]
+pub struct Cluster {
+    /// The client, for typed calls.
+    pub client: Client,
+}
+
+impl Cluster {
+    /// Connects to the cluster of the environment.
+    ///
+    /// # Errors
+    /// No cluster is named, or it does not answer.
+    pub async fn from_env() -> Result<Self> {
+        let client = Client::try_default().await.context("KUBECONFIG names no cluster; see e2e/README.md")?;
+        client.apiserver_version().await.context("the cluster that KUBECONFIG names does not answer")?;
+        Ok(Self { client })
+    }
+
+    /// Applies an object, as `kubectl apply --server-side` does, and returns what the API server made of it.
+    ///
+    /// # Errors
+    /// Its kind is unknown, or the API server refuses it.
+    pub async fn apply(&self, object: &Value) -> Result<DynamicObject> {
+        let dynamic: DynamicObject = serde_json::from_value(object.clone())?;
+        let api = self.api_of(&dynamic).await?;
+        let parameters = PatchParams::apply("e2e").force();
+        let name = dynamic.name_any();
+        api.patch(&name, &parameters, &Patch::Apply(object)).await.with_context(|| format!("failed to apply {name}"))
+    }
+
+    /// Deletes an object, if it is there.
+    ///
+    /// # Errors
+    /// Its kind is unknown, or the API server refuses.
+    pub async fn delete(&self, object: &Value) -> Result<()> {
+        let dynamic: DynamicObject = serde_json::from_value(object.clone())?;
+        match self.api_of(&dynamic).await?.delete(&dynamic.name_any(), &DeleteParams::background()).await {
+            Ok(_) => Ok(()),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The API of objects of a kind, in a namespace where the kind has one.
+    ///
+    /// # Errors
+    /// The cluster does not know the kind.
+    pub async fn api(&self, api_version: &str, kind: &str, namespace: &str) -> Result<Api<DynamicObject>> {
+        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        let (resource, capabilities) =
+            discovery::pinned_kind(&self.client, &GroupVersionKind::gvk(group, version, kind))
+                .await
+                .with_context(|| format!("the cluster does not know {api_version} {kind}"))?;
+        Ok(match capabilities.scope {
+            Scope::Cluster => Api::all_with(self.client.clone(), &resource),
+            Scope::Namespaced => Api::namespaced_with(self.client.clone(), namespace, &resource),
+        })
+    }
+
+    async fn api_of(&self, object: &DynamicObject) -> Result<Api<DynamicObject>> {
+        let types = object.types.as_ref().context("an object without apiVersion and kind")?;
+        let namespace = object.namespace().unwrap_or_else(|| "default".to_owned());
+        self.api(&types.api_version, &types.kind, &namespace).await
+    }
+
+    /// Makes a namespace with a fresh name that begins with `prefix`.
+    ///
+    /// # Errors
+    /// The API server refuses.
+    pub async fn namespace(&self, prefix: &str) -> Result<Namespace> {
+        let namespaces: Api<CoreNamespace> = Api::all(self.client.clone());
+        let object = serde_json::from_value(json!({
+            "metadata": {
+                "generateName": format!("{prefix}-"),
+                "labels": {"pod-security.kubernetes.io/enforce": "restricted"},
+            },
+        }))?;
+        let name = namespaces.create(&PostParams::default(), &object).await?.name_any();
+        eprintln!("namespace {name}");
+        Ok(Namespace { name, namespaces })
+    }
+}
+
+/// A namespace of a test's own.
+pub struct Namespace {
+    /// Its name.
+    pub name: String,
+    namespaces: Api<CoreNamespace>,
+}
+
+impl Namespace {
+    /// Deletes the namespace with all that is in it; what a failed test leaves stays, to be looked at.
+    ///
+    /// # Errors
+    /// The API server refuses.
+    pub async fn delete(self) -> Result<()> {
+        self.namespaces.delete(&self.name, &DeleteParams::background()).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! The programs under test, as `make build` leaves them, and the registry that they push to.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, ensure};
+
+/// The registry that `REGISTRY` names.
+#[derive(Debug, Clone)]
+pub struct Registry {
+    /// Host and port.
+    pub host: String,
+    /// The file with the certificate authority of its certificate, from `REGISTRY_CA_FILE`.
+    pub ca_file: Option<String>,
+}
+
+impl Registry {
+    /// The registry of the environment.
+    ///
+    /// # Errors
+    /// `REGISTRY` is not set.
+    pub fn from_env() -> Result<Self> {
+        let host = std::env::var("REGISTRY").context("REGISTRY names no registry to push to; see e2e/README.md")?;
+        Ok(Self { host, ca_file: std::env::var("REGISTRY_CA_FILE").ok() })
+    }
+
+    /// The name of an image in this registry.
+    #[must_use]
+    pub fn image(&self, name: &str) -> String {
+        format!("{}/{name}", self.host)
+    }
+
+    /// The operand: `MEMCACHED_IMAGE`, or `memcached:1.6` in this registry.
+    #[must_use]
+    pub fn operand(&self) -> String {
+        std::env::var("MEMCACHED_IMAGE").unwrap_or_else(|_| self.image("memcached:1.6"))
+    }
+
+    /// An image with `opm`: `OPM_IMAGE`, or `opm:e2e` in this registry.
+    #[must_use]
+    pub fn opm(&self) -> String {
+        std::env::var("OPM_IMAGE").unwrap_or_else(|_| self.image("opm:e2e"))
+    }
+}
+
+/// The static binaries of both crates.
+#[derive(Debug, Clone)]
+pub struct Programs {
+    folder: PathBuf,
+}
+
+impl Programs {
+    /// The folder that `PROGRAMS` names, or where `make build` puts them.
+    ///
+    /// # Errors
+    /// They are not there.
+    pub fn from_env() -> Result<Self> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let folder = std::env::var_os("PROGRAMS").map_or_else(
+            || root.join(format!("target/{}-unknown-linux-musl/release", std::env::consts::ARCH)),
+            PathBuf::from,
+        );
+        for name in ["bundle-tool", "memcached-operator"] {
+            ensure!(folder.join(name).is_file(), "{} is not built; run `make build`", folder.join(name).display());
+        }
+        Ok(Self { folder })
+    }
+
+    /// The path of one of the programs.
+    #[must_use]
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Runs `bundle-tool` and returns its standard output.
+    ///
+    /// # Errors
+    /// It cannot be started, or its exit status is not 0; the error has its standard error.
+    pub fn tool(&self, arguments: &[&str], input: &[u8]) -> Result<String> {
+        self.run("bundle-tool", arguments, input)
+    }
+
+    /// Runs `memcached-operator` and returns its standard output.
+    ///
+    /// # Errors
+    /// It cannot be started, or its exit status is not 0; the error has its standard error.
+    pub fn operator(&self, arguments: &[&str]) -> Result<String> {
+        self.run("memcached-operator", arguments, &[])
+    }
+
+    fn run(&self, program: &str, arguments: &[&str], input: &[u8]) -> Result<String> {
+        use std::io::Write as _;
+        let line = format!("{program} {}", arguments.join(" "));
+        eprintln!("$ {line}");
+        let mut child = Command::new(self.path(program))
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("failed to start {line}"))?;
+        child.stdin.take().context("no standard input")?.write_all(input)?;
+        let output = child.wait_with_output()?;
+        ensure!(
+            output.status.success(),
+            "{line}: {}\n{}{}",
+            output.status,
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Ok(String::from_utf8(output.stdout)?)
+    }
+}

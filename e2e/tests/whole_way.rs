@@ -1,0 +1,168 @@
+//! From the built programs to memcached pods: push, install through OLM, create, scale, delete.
+
+use anyhow::{Context as _, Result, ensure};
+use e2e::{Cluster, Programs, Registry, TIMEOUT, wait_for};
+use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
+use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+const PACKAGE: &str = "memcached-operator";
+
+/// Pushes the operator's, the bundle's and the catalogue's image; returns the catalogue's.
+fn push(programs: &Programs, registry: &Registry, tag: &str) -> Result<String> {
+    let image = |name: &str| registry.image(&format!("{name}:{tag}"));
+    let (operator, bundle, catalog) = (image(PACKAGE), image("memcached-bundle"), image("memcached-catalog"));
+    let scratch = std::env::temp_dir().join(format!("memcached-{tag}"));
+    std::fs::create_dir_all(&scratch)?;
+    let path = |name: &str| scratch.join(name).display().to_string();
+    let ca: Vec<&str> = registry.ca_file.iter().flat_map(|file| ["--ca-file", file]).collect();
+    let tool = |arguments: &[&str], input: &[u8]| {
+        let pushes = arguments.first() == Some(&"push");
+        programs.tool(&[arguments, if pushes { &ca } else { &[] }].concat(), input)
+    };
+    let binary = format!("{}=/memcached-operator", programs.path(PACKAGE).display());
+    tool(
+        &["push", "image", &operator, &binary, "--entrypoint", "/memcached-operator", "--user", "65532:65532"],
+        &[],
+    )?;
+    let operand = registry.operand();
+    let manifests =
+        programs.operator(&["manifests", "--stdout", "--image", &operator, "--operand-image", &operand])?;
+    let (bundle_dir, catalog_dir) = (path("bundle"), path("catalog"));
+    tool(
+        &[
+            "generate", "bundle", "--package", PACKAGE, "--version", "0.0.1", "--channels", "alpha",
+            "--default-channel", "alpha", "--output-dir", &bundle_dir,
+        ],
+        manifests.as_bytes(),
+    )?;
+    tool(&["validate", &bundle_dir], &[])?;
+    tool(&["push", "bundle", &bundle_dir, &bundle], &[])?;
+    tool(&["catalog", "add", &catalog_dir, &bundle_dir, "--image", &bundle], &[])?;
+    tool(&["push", "catalog", &catalog_dir, &catalog, "--base", &registry.opm()], &[])?;
+    std::fs::remove_dir_all(&scratch)?;
+    Ok(catalog)
+}
+
+async fn install(cluster: &Cluster, namespace: &str, catalog: &str) -> Result<()> {
+    for object in [
+        json!({
+            "apiVersion": "operators.coreos.com/v1alpha1", "kind": "CatalogSource",
+            "metadata": {"name": "memcached", "namespace": namespace},
+            "spec": {
+                "sourceType": "grpc", "image": catalog,
+                "grpcPodConfig": {"securityContextConfig": "restricted"},
+            },
+        }),
+        json!({
+            "apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup",
+            "metadata": {"name": "memcached", "namespace": namespace},
+            "spec": {"targetNamespaces": [namespace]},
+        }),
+        json!({
+            "apiVersion": "operators.coreos.com/v1alpha1", "kind": "Subscription",
+            "metadata": {"name": PACKAGE, "namespace": namespace},
+            "spec": {"source": "memcached", "sourceNamespace": namespace, "name": PACKAGE, "channel": "alpha"},
+        }),
+    ] {
+        cluster.apply(&object).await?;
+    }
+    let csvs = cluster.api("operators.coreos.com/v1alpha1", "ClusterServiceVersion", namespace).await?;
+    wait_for("the CSV is Succeeded", TIMEOUT, async || {
+        let csv = csvs.get("memcached-operator.v0.0.1").await?;
+        let status = &csv.data["status"];
+        ensure!(status["phase"] == "Succeeded", "{}: {}", status["phase"], status["message"]);
+        Ok(())
+    })
+    .await
+}
+
+async fn running(pods: &Api<Pod>) -> Result<Vec<String>> {
+    let list = pods.list(&ListParams::default().labels("app.kubernetes.io/managed-by=memcached-operator")).await?;
+    let ready = |pod: &Pod| {
+        let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
+        pod.metadata.deletion_timestamp.is_none()
+            && conditions.into_iter().flatten().any(|condition| condition.type_ == "Ready" && condition.status == "True")
+    };
+    Ok(list.items.into_iter().filter(|pod| ready(pod)).filter_map(|pod| pod.metadata.name).collect())
+}
+
+/// Waits until `size` pods run and `status.nodes` names them; returns the names.
+async fn wait_for_size(memcacheds: &Api<DynamicObject>, pods: &Api<Pod>, size: usize) -> Result<Vec<String>> {
+    wait_for(&format!("{size} memcached pods run and status.nodes names them"), TIMEOUT, async || {
+        let mut names = running(pods).await?;
+        names.sort();
+        let nodes = memcacheds.get("sample").await?.data["status"]["nodes"].clone();
+        ensure!(names.len() == size && nodes == json!(names), "pods {names:?}, status.nodes {nodes}");
+        Ok(names)
+    })
+    .await
+}
+
+/// What memcached answers to `stats` on its port, through the API server.
+async fn stats(pods: &Api<Pod>, name: &str) -> Result<String> {
+    let mut forwarder = pods.portforward(name, &[11211]).await?;
+    let mut stream = forwarder.take_stream(11211).context("no stream to the pod")?;
+    stream.write_all(b"stats\r\nquit\r\n").await?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await?;
+    Ok(answer)
+}
+
+fn memcached(namespace: &str, size: u32) -> Value {
+    json!({
+        "apiVersion": "cache.example.com/v1", "kind": "Memcached",
+        "metadata": {"name": "sample", "namespace": namespace},
+        "spec": {"size": size},
+    })
+}
+
+#[tokio::test]
+async fn from_images_to_memcached_pods_through_olm() -> Result<()> {
+    let (programs, registry) = (Programs::from_env()?, Registry::from_env()?);
+    let cluster = Cluster::from_env().await?;
+    let namespace = cluster.namespace("whole-way").await?;
+    let catalog = push(&programs, &registry, &namespace.name)?;
+    install(&cluster, &namespace.name, &catalog).await?;
+
+    cluster.apply(&memcached(&namespace.name, 1)).await?;
+    let memcacheds = cluster.api("cache.example.com/v1", "Memcached", &namespace.name).await?;
+    let pods: Api<Pod> = Api::namespaced(cluster.client.clone(), &namespace.name);
+    let names = wait_for_size(&memcacheds, &pods, 1).await?;
+    let answer = stats(&pods, &names[0]).await?;
+    ensure!(answer.contains("STAT version"), "memcached answered: {answer}");
+
+    let scaled = json!({"spec": {"size": 3}});
+    memcacheds.patch("sample", &PatchParams::default(), &Patch::Merge(&scaled)).await?;
+    wait_for_size(&memcacheds, &pods, 3).await?;
+
+    cluster.delete(&memcached(&namespace.name, 3)).await?;
+    wait_for("deleting the Memcached removes all", TIMEOUT, async || {
+        let left = pods.list(&ListParams::default().labels("app.kubernetes.io/managed-by=memcached-operator")).await?;
+        ensure!(left.items.is_empty(), "{} pods are left", left.items.len());
+        ensure!(memcacheds.get_opt("sample").await?.is_none(), "the Memcached is still there");
+        Ok(())
+    })
+    .await?;
+
+    uninstall(&cluster, &namespace.name).await?;
+    namespace.delete().await
+}
+
+/// Takes the operator away again, its CRD included, so that another test can install it.
+async fn uninstall(cluster: &Cluster, namespace: &str) -> Result<()> {
+    for (api_version, kind, name) in [
+        ("operators.coreos.com/v1alpha1", "Subscription", PACKAGE),
+        ("operators.coreos.com/v1alpha1", "ClusterServiceVersion", "memcached-operator.v0.0.1"),
+        ("apiextensions.k8s.io/v1", "CustomResourceDefinition", "memcacheds.cache.example.com"),
+    ] {
+        cluster
+            .delete(&json!({
+                "apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": namespace},
+            }))
+            .await?;
+    }
+    Ok(())
+}
