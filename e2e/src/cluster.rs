@@ -35,7 +35,9 @@ impl Cluster {
         let api = self.api_of(&dynamic).await?;
         let parameters = PatchParams::apply("e2e").force();
         let name = dynamic.name_any();
-        api.patch(&name, &parameters, &Patch::Apply(object)).await.with_context(|| format!("failed to apply {name}"))
+        api.patch(&name, &parameters, &Patch::Apply(object))
+            .await
+            .with_context(|| format!("failed to apply {name}"))
     }
 
     /// Deletes an object, if it is there.

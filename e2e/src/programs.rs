@@ -20,7 +20,8 @@ impl Registry {
     /// # Errors
     /// `REGISTRY` is not set.
     pub fn from_env() -> Result<Self> {
-        let host = std::env::var("REGISTRY").context("REGISTRY names no registry to push to; see e2e/README.md")?;
+        let host =
+            std::env::var("REGISTRY").context("REGISTRY names no registry to push to; see e2e/README.md")?;
         Ok(Self { host, ca_file: std::env::var("REGISTRY_CA_FILE").ok() })
     }
 
@@ -61,7 +62,11 @@ impl Programs {
             PathBuf::from,
         );
         for name in ["bundle-tool", "memcached-operator"] {
-            ensure!(folder.join(name).is_file(), "{} is not built; run `make build`", folder.join(name).display());
+            ensure!(
+                folder.join(name).is_file(),
+                "{} is not built; run `make build`",
+                folder.join(name).display()
+            );
         }
         Ok(Self { folder })
     }

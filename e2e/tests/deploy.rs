@@ -30,7 +30,8 @@ async fn deployed_by_make_and_taken_back() -> Result<()> {
     let image = registry.image("memcached-operator:deploy");
     let binary = format!("{}=/memcached-operator", programs.path("memcached-operator").display());
     let ca: Vec<&str> = registry.ca_file.iter().flat_map(|file| ["--ca-file", file]).collect();
-    let push = ["push", "image", &image, &binary, "--entrypoint", "/memcached-operator", "--user", "65532:65532"];
+    let push =
+        ["push", "image", &image, &binary, "--entrypoint", "/memcached-operator", "--user", "65532:65532"];
     programs.tool(&[&push[..], &ca].concat(), &[])?;
 
     make("deploy", &image, &registry.operand())?;
@@ -54,8 +55,9 @@ async fn deployed_by_make_and_taken_back() -> Result<()> {
     wait_for("the Memcached is Available", TIMEOUT, async || {
         let status = memcacheds.get("sample").await?.data["status"].clone();
         let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
-        let available =
-            conditions.iter().any(|condition| condition["type"] == "Available" && condition["status"] == "True");
+        let available = conditions
+            .iter()
+            .any(|condition| condition["type"] == "Available" && condition["status"] == "True");
         ensure!(available, "{status}");
         Ok(())
     })

@@ -24,7 +24,16 @@ fn push(programs: &Programs, registry: &Registry, tag: &str) -> Result<String> {
     };
     let binary = format!("{}=/memcached-operator", programs.path(PACKAGE).display());
     tool(
-        &["push", "image", &operator, &binary, "--entrypoint", "/memcached-operator", "--user", "65532:65532"],
+        &[
+            "push",
+            "image",
+            &operator,
+            &binary,
+            "--entrypoint",
+            "/memcached-operator",
+            "--user",
+            "65532:65532",
+        ],
         &[],
     )?;
     let operand = registry.operand();
@@ -33,8 +42,18 @@ fn push(programs: &Programs, registry: &Registry, tag: &str) -> Result<String> {
     let (bundle_dir, catalog_dir) = (path("bundle"), path("catalog"));
     tool(
         &[
-            "generate", "bundle", "--package", PACKAGE, "--version", "0.0.1", "--channels", "alpha",
-            "--default-channel", "alpha", "--output-dir", &bundle_dir,
+            "generate",
+            "bundle",
+            "--package",
+            PACKAGE,
+            "--version",
+            "0.0.1",
+            "--channels",
+            "alpha",
+            "--default-channel",
+            "alpha",
+            "--output-dir",
+            &bundle_dir,
         ],
         manifests.as_bytes(),
     )?;
@@ -80,11 +99,15 @@ async fn install(cluster: &Cluster, namespace: &str, catalog: &str) -> Result<()
 }
 
 async fn running(pods: &Api<Pod>) -> Result<Vec<String>> {
-    let list = pods.list(&ListParams::default().labels("app.kubernetes.io/managed-by=memcached-operator")).await?;
+    let list =
+        pods.list(&ListParams::default().labels("app.kubernetes.io/managed-by=memcached-operator")).await?;
     let ready = |pod: &Pod| {
         let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
         pod.metadata.deletion_timestamp.is_none()
-            && conditions.into_iter().flatten().any(|condition| condition.type_ == "Ready" && condition.status == "True")
+            && conditions
+                .into_iter()
+                .flatten()
+                .any(|condition| condition.type_ == "Ready" && condition.status == "True")
     };
     Ok(list.items.into_iter().filter(|pod| ready(pod)).filter_map(|pod| pod.metadata.name).collect())
 }
@@ -140,7 +163,9 @@ async fn from_images_to_memcached_pods_through_olm() -> Result<()> {
 
     cluster.delete(&memcached(&namespace.name, 3)).await?;
     wait_for("deleting the Memcached removes all", TIMEOUT, async || {
-        let left = pods.list(&ListParams::default().labels("app.kubernetes.io/managed-by=memcached-operator")).await?;
+        let left = pods
+            .list(&ListParams::default().labels("app.kubernetes.io/managed-by=memcached-operator"))
+            .await?;
         ensure!(left.items.is_empty(), "{} pods are left", left.items.len());
         ensure!(memcacheds.get_opt("sample").await?.is_none(), "the Memcached is still there");
         Ok(())
