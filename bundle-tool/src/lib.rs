@@ -17,6 +17,7 @@
 //! | [`cli`] | arguments, and the only place that composes the others | all |
 
 pub mod catalog;
+pub mod cel;
 pub mod cli;
 pub mod model;
 pub mod read;

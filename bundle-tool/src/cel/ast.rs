@@ -1,0 +1,134 @@
+//! The syntax tree of one expression after its macros are expanded, kept in one vector so that
+//! later passes can hang their results on node numbers.
+
+use std::borrow::Cow;
+
+/// The number of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Id(pub(super) u32);
+
+impl Id {
+    /// The node's place in the tree's vector.
+    pub(super) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A literal's value.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Literal {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Uint(u64),
+    Double(f64),
+    String(String),
+    Bytes(Vec<u8>),
+}
+
+/// One `key: value` of a map literal.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    pub(super) key: Id,
+    pub(super) value: Id,
+    pub(super) optional: bool,
+}
+
+/// One `field: value` of a message literal.
+#[derive(Debug, Clone)]
+pub(super) struct FieldInit<'s> {
+    pub(super) name: &'s str,
+    pub(super) value: Id,
+    pub(super) optional: bool,
+    pub(super) at: u32,
+}
+
+/// A fold over a list or a map, what every macro with a loop variable becomes.
+#[derive(Debug, Clone)]
+pub(super) struct Fold<'s> {
+    pub(super) range: Id,
+    pub(super) var: Cow<'s, str>,
+    pub(super) var2: Option<Cow<'s, str>>,
+    pub(super) accumulator: Cow<'s, str>,
+    pub(super) init: Id,
+    pub(super) condition: Id,
+    pub(super) step: Id,
+    pub(super) result: Id,
+}
+
+/// What a node is.
+#[derive(Debug, Clone)]
+pub(super) enum Expr<'s> {
+    Literal(Literal),
+    Ident(Cow<'s, str>),
+    Select { operand: Id, field: &'s str, test: bool },
+    Call { target: Option<Id>, function: Cow<'s, str>, args: Vec<Id> },
+    List { items: Vec<Id>, optional: Vec<usize> },
+    Map(Vec<Entry>),
+    Message { name: String, fields: Vec<FieldInit<'s>> },
+    Fold(Box<Fold<'s>>),
+}
+
+/// A node and where in the source (byte offset) it stands.
+#[derive(Debug, Clone)]
+pub(super) struct Node<'s> {
+    pub(super) expr: Expr<'s>,
+    pub(super) at: u32,
+}
+
+/// A whole expression.
+#[derive(Debug)]
+pub(super) struct Ast<'s> {
+    pub(super) nodes: Vec<Node<'s>>,
+    pub(super) root: Id,
+}
+
+impl<'s> Ast<'s> {
+    /// What the node is.
+    pub(super) fn expr(&self, id: Id) -> &Expr<'s> {
+        &self.nodes[id.index()].expr
+    }
+
+    /// Where the node stands in the source.
+    pub(super) fn at(&self, id: Id) -> u32 {
+        self.nodes[id.index()].at
+    }
+
+    /// The dotted name that an identifier or a chain of selections on one spells, if the node is one.
+    pub(super) fn qualified_name(&self, id: Id) -> Option<String> {
+        match self.expr(id) {
+            Expr::Ident(name) => Some(name.to_string()),
+            Expr::Select { operand, field, test: false } => {
+                let mut name = self.qualified_name(*operand)?;
+                name.push('.');
+                name.push_str(field);
+                Some(name)
+            }
+            _ => None,
+        }
+    }
+
+    /// The identifier at the start of a chain of selections, if the node is one.
+    pub(super) fn chain_root(&self, mut id: Id) -> Option<&str> {
+        loop {
+            match self.expr(id) {
+                Expr::Ident(name) => return Some(name),
+                Expr::Select { operand, test: false, .. } => id = *operand,
+                _ => return None,
+            }
+        }
+    }
+}
+
+/// A problem found in an expression, and where in its source (byte offset) it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) at: u32,
+    pub(super) message: String,
+}
+
+impl Fault {
+    pub(super) fn new(at: u32, message: impl Into<String>) -> Self {
+        Self { at, message: message.into() }
+    }
+}

@@ -1,0 +1,89 @@
+//! One expression from its text to its type and cost.
+
+use super::ast::{Ast, Expr, Fault, Id};
+use super::check::{Checked, Reference, Scope};
+use super::decl::{DeclId, Declarations};
+use super::estimate::Range;
+use super::library::Library;
+use super::types::{Ty, Types};
+use super::{check, cost, parse, plan, validate};
+
+/// Expressions with more nesting operators than this are judged on a stack of their own.
+const SHALLOW: usize = 200;
+/// Enough for the deepest tree that the limits allow.
+const STACK: usize = 256 << 20;
+
+/// An expression that compiles.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Compiled {
+    pub(super) ty: Ty,
+    pub(super) cost: Range,
+    pub(super) uses_old_self: bool,
+}
+
+/// Where expressions stand: what they can name, and what sizes are taken from.
+pub(super) struct Environment<'e> {
+    pub(super) library: &'static Library,
+    pub(super) variables: &'e [(&'static str, Ty)],
+    pub(super) declarations: &'e Declarations<'e>,
+    /// What `self` is.
+    pub(super) root: Option<DeclId>,
+}
+
+/// Compiles one expression.
+///
+/// # Errors
+/// What cel-go's parser, checker, validators and planner refuse.
+pub(super) fn compile(
+    source: &str,
+    environment: &Environment<'_>,
+    types: &mut Types,
+) -> Result<Compiled, Vec<Fault>> {
+    if source.len() > parse::MAX_CODE_POINTS * 4 || nesting(source) <= SHALLOW {
+        return compile_here(source, environment, types);
+    }
+    std::thread::scope(|scope| {
+        let run = || compile_here(source, environment, types);
+        match std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, run) {
+            Ok(thread) => thread
+                .join()
+                .unwrap_or_else(|_| Err(vec![Fault::new(0, "the expression could not be judged")])),
+            Err(_) => Err(vec![Fault::new(0, "the expression is too complex to be judged here")]),
+        }
+    })
+}
+
+/// How many characters of the source can make the tree deeper.
+fn nesting(source: &str) -> usize {
+    source
+        .bytes()
+        .filter(|byte| !byte.is_ascii_alphanumeric() && !byte.is_ascii_whitespace() && *byte != b'_')
+        .count()
+}
+
+fn compile_here(
+    source: &str,
+    environment: &Environment<'_>,
+    types: &mut Types,
+) -> Result<Compiled, Vec<Fault>> {
+    let mut ast = parse::parse(source, environment.library.lists).map_err(|fault| vec![fault])?;
+    let scope = Scope {
+        library: environment.library,
+        variables: environment.variables,
+        declarations: environment.declarations,
+    };
+    let checked = check::check(&mut ast, &scope, types)?;
+    validate::validate(&ast, &checked, types)?;
+    plan::plan(&ast, &checked, types).map_err(|fault| vec![fault])?;
+    let cost = cost::cost(&ast, &checked, types, environment.declarations, environment.root);
+    Ok(Compiled { ty: checked.ty(ast.root), cost, uses_old_self: uses(&ast, &checked, "oldSelf") })
+}
+
+/// Whether an identifier of this name occurs, be it the variable or a loop's.
+fn uses(ast: &Ast<'_>, checked: &Checked, name: &str) -> bool {
+    (0..ast.nodes.len()).any(|index| {
+        matches!(checked.references[index], Some(Reference::Variable))
+            && u32::try_from(index)
+                .is_ok_and(|index| matches!(ast.expr(Id(index)), Expr::Ident(ident) if ident == name))
+    })
+}

@@ -1,0 +1,471 @@
+//! What an expression costs at worst, as cel-go's `checker/cost.go` reckons it. Limits are set on
+//! this number, so it must be the API server's to the last digit.
+
+use std::collections::HashMap;
+
+use super::ast::{Ast, Expr, Fold, Id, Literal};
+use super::check::Checked;
+use super::cost_functions;
+use super::decl::{DeclId, Declarations};
+use super::estimate::Range;
+use super::macros::{ACCUMULATOR, OLD_ACCUMULATOR};
+use super::path::Path;
+use super::types::{Data, Scalar, Ty, Types};
+
+pub(super) const LIST_COST: u64 = 10;
+const MAP_COST: u64 = 30;
+const MESSAGE_COST: u64 = 40;
+/// What it costs to go over one character.
+pub(super) const TRAVERSAL: f64 = 0.1;
+/// What it costs to match against one character of a pattern.
+pub(super) const REGEX: f64 = 0.25;
+
+/// A call's cost without its arguments', and the size of its result where that is known.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CallCost {
+    pub(super) cost: Range,
+    pub(super) size: Option<Range>,
+}
+
+impl CallCost {
+    pub(super) const fn of(cost: Range) -> Self {
+        Self { cost, size: None }
+    }
+
+    pub(super) const fn sized(cost: Range, size: Range) -> Self {
+        Self { cost, size: Some(size) }
+    }
+}
+
+/// A call's argument as cost functions see it.
+pub(super) struct Argument<'a> {
+    pub(super) path: Path<'a>,
+    pub(super) ty: Ty,
+    pub(super) node: Id,
+    /// Its size where the expression itself tells.
+    pub(super) size: Option<Range>,
+}
+
+/// The sizes of a container's keys and values.
+#[derive(Debug, Clone, Copy)]
+struct Elements {
+    list: bool,
+    key: Range,
+    value: Range,
+}
+
+/// What a loop's variable stands for: the first or the second of two, or the only one.
+#[derive(Clone, Copy)]
+enum Part {
+    Key,
+    Value,
+    Only,
+}
+
+struct Local<'a> {
+    name: &'a str,
+    path: Path<'a>,
+    size: Option<Range>,
+    elements: Option<Elements>,
+}
+
+/// Reckons costs.
+pub(super) struct Coster<'a> {
+    pub(super) ast: &'a Ast<'a>,
+    checked: &'a Checked,
+    pub(super) types: &'a Types,
+    declarations: &'a Declarations<'a>,
+    /// What `self` is.
+    root: Option<DeclId>,
+    paths: Vec<Path<'a>>,
+    sizes: Vec<Option<Range>>,
+    elements: HashMap<Id, Elements>,
+    locals: Vec<Local<'a>>,
+}
+
+/// The cost of a checked expression. `root` is the declaration that sizes of variables' parts are
+/// taken from.
+pub(super) fn cost<'a>(
+    ast: &'a Ast<'a>,
+    checked: &'a Checked,
+    types: &'a Types,
+    declarations: &'a Declarations<'a>,
+    root: Option<DeclId>,
+) -> Range {
+    let count = ast.nodes.len();
+    let mut coster = Coster {
+        ast,
+        checked,
+        types,
+        declarations,
+        root,
+        paths: vec![Path::default(); count],
+        sizes: vec![None; count],
+        elements: HashMap::new(),
+        locals: Vec::new(),
+    };
+    coster.cost(ast.root)
+}
+
+impl<'a> Coster<'a> {
+    fn cost(&mut self, id: Id) -> Range {
+        let ast = self.ast;
+        match ast.expr(id) {
+            Expr::Literal(_) => Range::ZERO,
+            Expr::Ident(name) => {
+                let path = match self.local(name) {
+                    Some(local) => local.path.clone(),
+                    None => Path::variable(name),
+                };
+                self.paths[id.index()] = path;
+                Range::exactly(1)
+            }
+            // Kubernetes keeps presence tests free.
+            Expr::Select { operand, test: true, .. } => self.cost(*operand),
+            Expr::Select { operand, field, test: false } => {
+                let mut sum = self.cost(*operand);
+                let target = self.types.get(self.checked.ty(*operand));
+                if matches!(target, Data::Map(..) | Data::Object(_) | Data::Message(_) | Data::Param(_)) {
+                    sum = sum.plus(Range::exactly(1));
+                }
+                self.paths[id.index()] = self.path(*operand).append(field);
+                sum
+            }
+            Expr::Call { target, function, args } => self.call(id, *target, function, args),
+            Expr::List { items, .. } => self.list(id, items),
+            Expr::Map(entries) => {
+                let mut sum = Range::ZERO;
+                let (mut key, mut value) = (start(entries.is_empty()), start(entries.is_empty()));
+                for entry in entries {
+                    sum = sum.plus(self.cost(entry.key)).plus(self.cost(entry.value));
+                    key = key.union(self.size_or_unknown(entry.key));
+                    value = value.union(self.size_or_unknown(entry.value));
+                }
+                self.elements.insert(id, Elements { list: false, key, value });
+                sum.plus(Range::exactly(MAP_COST))
+            }
+            Expr::Message { fields, .. } => fields
+                .iter()
+                .fold(Range::ZERO, |sum, field| sum.plus(self.cost(field.value)))
+                .plus(Range::exactly(MESSAGE_COST)),
+            Expr::Fold(fold) if self.is_binding(fold) => self.binding(id, fold),
+            Expr::Fold(fold) => self.fold(id, fold),
+        }
+    }
+
+    fn list(&mut self, id: Id, items: &[Id]) -> Range {
+        let mut sum = Range::ZERO;
+        let mut value = start(items.is_empty());
+        for item in items {
+            sum = sum.plus(self.cost(*item));
+            value = value.union(self.size_or_unknown(*item));
+        }
+        self.elements.insert(id, Elements { list: true, key: Range::exactly(1), value });
+        sum.plus(Range::exactly(LIST_COST))
+    }
+
+    fn call(&mut self, id: Id, target: Option<Id>, function: &str, args: &[Id]) -> Range {
+        if let ("dyn", [arg]) = (function, args) {
+            let cost = self.cost(*arg);
+            self.copy_sizes(id, *arg);
+            return cost.plus(Range::exactly(1));
+        }
+        let mut costs = Vec::with_capacity(args.len());
+        let mut arguments = Vec::with_capacity(args.len());
+        for arg in args {
+            costs.push(self.cost(*arg));
+            arguments.push(self.argument(*arg));
+        }
+        let checked = self.checked;
+        let overloads = checked.overloads(id);
+        if overloads.is_empty() {
+            return Range::ZERO;
+        }
+        let mut sum = Range::ZERO;
+        let target = target.map(|target| {
+            sum = sum.plus(self.cost(target));
+            self.argument(target)
+        });
+        let mut total = Range::new(u64::MAX, 0);
+        let mut size: Option<Range> = None;
+        for overload in overloads {
+            let call = self.overload(id, function, overload, target.as_ref(), &arguments, &costs);
+            total = total.union(call.cost);
+            size = match (size, call.size) {
+                (Some(before), Some(now)) => Some(before.union(now)),
+                (before, now) => before.or(now),
+            };
+            if matches!(*overload, "index_list" | "index_map")
+                && let [container, ..] = args
+            {
+                let step = if *overload == "index_list" { "@items" } else { "@values" };
+                size = self.elements_of(*container).map(|elements| elements.value);
+                self.paths[id.index()] = self.path(*container).append(step);
+            }
+            if size.is_none() {
+                size = self.size(id);
+            }
+        }
+        if size.is_some() {
+            self.sizes[id.index()] = size;
+        }
+        sum.plus(total)
+    }
+
+    fn overload(
+        &mut self,
+        id: Id,
+        function: &str,
+        overload: &str,
+        target: Option<&Argument<'a>>,
+        args: &[Argument<'a>],
+        costs: &[Range],
+    ) -> CallCost {
+        let sum = |call: CallCost| CallCost {
+            cost: costs.iter().fold(call.cost, |sum, cost| sum.plus(*cost)),
+            size: call.size,
+        };
+        if let Some(call) = cost_functions::library(self, overload, target, args) {
+            return sum(call);
+        }
+        if let Some(call) = cost_functions::kubernetes(self, function, overload, target, args) {
+            return sum(call);
+        }
+        match (overload, args) {
+            ("logical_or" | "logical_and", [_, _]) => {
+                CallCost::of(Range::new(costs[0].min, costs[0].plus(costs[1]).max))
+            }
+            ("conditional", [_, yes, no]) => {
+                let size = or_unknown(yes.size).union(or_unknown(no.size));
+                if let (Some(yes), Some(no)) = (self.elements_of(yes.node), self.elements_of(no.node)) {
+                    self.elements.insert(id, yes.union(no));
+                }
+                CallCost::sized(costs[0].plus(costs[1].union(costs[2])), size)
+            }
+            ("add_string" | "add_bytes" | "add_list", [left, right]) => {
+                let size = or_unknown(left.size).plus(or_unknown(right.size));
+                if let (Some(left), Some(right)) = (self.elements_of(left.node), self.elements_of(right.node))
+                {
+                    self.elements.insert(id, left.union(right));
+                }
+                let cost = if overload == "add_list" { Range::exactly(1) } else { size.scaled(TRAVERSAL) };
+                sum(CallCost::sized(cost, size))
+            }
+            _ => {
+                sum(cost_functions::standard(overload, target, args)
+                    .unwrap_or(CallCost::of(Range::exactly(1))))
+            }
+        }
+    }
+
+    fn argument(&mut self, node: Id) -> Argument<'a> {
+        let mut path = self.path(node);
+        if path.first().is_some_and(|name| matches!(name, ACCUMULATOR | OLD_ACCUMULATOR)) {
+            path = Path::default();
+        }
+        Argument { path, ty: self.checked.ty(node), node, size: self.size(node) }
+    }
+
+    fn is_binding(&self, fold: &Fold<'_>) -> bool {
+        matches!(self.ast.expr(fold.range), Expr::List { items, .. } if items.is_empty())
+            && matches!(self.ast.expr(fold.condition), Expr::Literal(Literal::Bool(false)))
+            && fold.accumulator != OLD_ACCUMULATOR
+    }
+
+    fn binding(&mut self, id: Id, fold: &'a Fold<'a>) -> Range {
+        let sum = self.cost(fold.range).plus(self.cost(fold.init));
+        self.bind(&fold.accumulator, fold.init);
+        let sum = sum.plus(self.cost(fold.result));
+        self.unbind(&fold.accumulator);
+        self.copy_sizes(id, fold.result);
+        sum
+    }
+
+    fn fold(&mut self, id: Id, fold: &'a Fold<'a>) -> Range {
+        let sum = self.cost(fold.range).plus(self.cost(fold.init));
+        self.bind(&fold.accumulator, fold.init);
+        if let Some(var2) = &fold.var2 {
+            self.iterate(&fold.var, fold.range, Part::Key);
+            self.iterate(var2, fold.range, Part::Value);
+        } else {
+            self.iterate(&fold.var, fold.range, Part::Only);
+        }
+        let condition = self.cost(fold.condition);
+        let step = self.cost(fold.step);
+        self.unbind(&fold.var);
+        if let Some(var2) = &fold.var2 {
+            self.unbind(var2);
+        }
+        let sum = sum.plus(self.cost(fold.result));
+        self.unbind(&fold.accumulator);
+        let count = self.size_or_unknown(fold.range);
+        let sum = sum.plus(count.times(step.plus(condition)));
+        match self.ast.expr(fold.init) {
+            Expr::Literal(_) => {
+                if let Some(size) = self.size(fold.init) {
+                    self.sizes[id.index()] = Some(size);
+                }
+            }
+            Expr::List { .. } | Expr::Map(_) => {
+                self.sizes[id.index()] = Some(count);
+                if let Some(elements) = self.elements_of(fold.step) {
+                    self.elements.insert(id, elements);
+                }
+            }
+            _ => {}
+        }
+        sum
+    }
+
+    fn local(&self, name: &str) -> Option<&Local<'a>> {
+        self.locals.iter().rev().find(|local| local.name == name)
+    }
+
+    fn bind(&mut self, name: &'a str, value: Id) {
+        let path = self.path(value);
+        let elements = self.elements_of(value);
+        let size = self.size(value);
+        self.locals.push(Local { name, path, size, elements });
+    }
+
+    /// Binds a loop's variable.
+    fn iterate(&mut self, name: &'a str, range: Id, part: Part) {
+        let elements = self.elements_of(range);
+        let list = match elements {
+            Some(elements) => elements.list,
+            None => matches!(self.types.get(self.checked.ty(range)), Data::List(_)),
+        };
+        let (step, value) = match (part, list) {
+            (Part::Key, true) => ("@indices", false),
+            (Part::Value | Part::Only, true) => ("@items", true),
+            (Part::Value, false) => ("@values", true),
+            (Part::Key | Part::Only, false) => ("@keys", false),
+        };
+        let size = elements.map(|elements| if value { elements.value } else { elements.key });
+        let path = self.path(range).append(step);
+        self.locals.push(Local { name, path, size, elements: None });
+    }
+
+    fn unbind(&mut self, name: &str) {
+        if let Some(index) = self.locals.iter().rposition(|local| local.name == name) {
+            self.locals.remove(index);
+        }
+    }
+
+    fn path(&self, id: Id) -> Path<'a> {
+        if let Expr::Ident(name) = self.ast.expr(id)
+            && let Some(local) = self.local(name)
+        {
+            return local.path.clone();
+        }
+        self.paths[id.index()].clone()
+    }
+
+    fn copy_sizes(&mut self, to: Id, from: Id) {
+        if let Some(size) = self.size(from) {
+            self.sizes[to.index()] = Some(size);
+        }
+        if let Some(elements) = self.elements_of(from) {
+            self.elements.insert(to, elements);
+        }
+    }
+
+    fn size_or_unknown(&mut self, id: Id) -> Range {
+        or_unknown(self.size(id))
+    }
+
+    fn size(&mut self, id: Id) -> Option<Range> {
+        if let Some(size) = self.sizes[id.index()] {
+            return Some(size);
+        }
+        if let Some(size) = written_size(self.ast.expr(id)) {
+            return Some(Range::exactly(size));
+        }
+        if let Some(size) = self.declared_size(&self.path(id)) {
+            self.sizes[id.index()] = Some(size);
+            return Some(size);
+        }
+        if self.checked.types[id.index()].is_some_and(|ty| self.is_scalar(ty)) {
+            return Some(Range::exactly(1));
+        }
+        match self.ast.expr(id) {
+            Expr::Ident(name) => self.local(name).and_then(|local| local.size),
+            _ => None,
+        }
+    }
+
+    /// The size that the schema gives to what a path leads to.
+    pub(super) fn declared_size(&self, path: &Path<'a>) -> Option<Range> {
+        if path.is_empty() {
+            return None;
+        }
+        // The keys of maps are strings that nothing is known of.
+        let mut key = false;
+        let mut current = self.root?;
+        let found = path.walk(|step| {
+            if key {
+                return false;
+            }
+            let next = match step {
+                "@items" | "@values" => self.declarations.element(current),
+                "@keys" => {
+                    key = self.declarations.is_map(current);
+                    return key;
+                }
+                field => self.declarations.member(current, field),
+            };
+            current = next.unwrap_or(current);
+            next.is_some()
+        });
+        let max = if key { 0 } else { self.declarations.get(current).max_elements };
+        found.then(|| Range::new(0, max))
+    }
+
+    fn elements_of(&self, id: Id) -> Option<Elements> {
+        if let Some(elements) = self.elements.get(&id) {
+            return Some(*elements);
+        }
+        match self.ast.expr(id) {
+            Expr::Ident(name) => self.local(name).and_then(|local| local.elements),
+            _ => None,
+        }
+    }
+
+    fn is_scalar(&self, ty: Ty) -> bool {
+        match self.types.get(ty) {
+            Data::Scalar(scalar) | Data::Wrapper(scalar) => !matches!(scalar, Scalar::String | Scalar::Bytes),
+            Data::Duration | Data::Timestamp => true,
+            Data::Optional(inner) => self.is_scalar(inner),
+            _ => false,
+        }
+    }
+}
+
+impl Elements {
+    fn union(self, other: Self) -> Self {
+        Self { list: self.list, key: self.key.union(other.key), value: self.value.union(other.value) }
+    }
+}
+
+/// What a range starts from before it is widened by each element.
+fn start(empty: bool) -> Range {
+    Range::new(if empty { 0 } else { u64::MAX }, 0)
+}
+
+/// The size, or the range of all sizes.
+pub(super) fn or_unknown(size: Option<Range>) -> Range {
+    size.unwrap_or(Range::UNKNOWN)
+}
+
+/// The size of something that is written out in the expression.
+fn written_size(expr: &Expr<'_>) -> Option<u64> {
+    let size = match expr {
+        Expr::Literal(Literal::String(text)) => text.chars().count(),
+        Expr::Literal(Literal::Bytes(bytes)) => bytes.len(),
+        Expr::Literal(_) => 1,
+        Expr::List { items, .. } => items.len(),
+        Expr::Map(entries) => entries.len(),
+        _ => return None,
+    };
+    Some(size as u64)
+}

@@ -1,0 +1,342 @@
+//! What calls of known functions cost: cel-go's own, those of its set and list libraries, and
+//! Kubernetes' (apiserver/pkg/cel/library/cost.go).
+
+use super::ast::{Expr, Literal};
+use super::cost::{Argument, CallCost, Coster, LIST_COST, REGEX, TRAVERSAL, or_unknown};
+use super::estimate::Range;
+use super::types::{Data, Scalar, Ty};
+
+/// One.
+const NOMINAL: Range = Range::exactly(1);
+/// Two authorization checks are all that an expression can afford.
+const AUTHORIZATION: Range = Range::exactly(350_000);
+/// An address takes 4 or 16 bytes.
+const ADDRESS: Range = Range::new(4, 16);
+/// How long the patterns of named formats are taken to be.
+const FORMAT_PATTERN: f64 = 128.0;
+/// How long a format's name can be.
+const FORMAT_NAME: u64 = 64;
+/// What one requirement of a selector costs: a list and a message.
+const REQUIREMENT: f64 = 50.0;
+
+type Target<'t, 'a> = Option<&'t Argument<'a>>;
+
+/// The set and list libraries' functions (cel-go `ext/sets.go`, `ext/lists.go`).
+pub(super) fn library<'a>(
+    coster: &Coster<'a>,
+    overload: &str,
+    target: Target<'_, 'a>,
+    args: &[Argument<'a>],
+) -> Option<CallCost> {
+    let size = |argument: &Argument<'a>| estimate(coster, argument);
+    let allocating = |factor: f64, size: Range| {
+        Some(CallCost::sized(size.scaled(factor).plus(NOMINAL).plus(Range::exactly(LIST_COST)), size))
+    };
+    match (overload, target, args) {
+        (
+            "list_sets_contains_list" | "list_sets_intersects_list" | "list_sets_equivalent_list",
+            _,
+            [left, right],
+        ) => {
+            let factor = if overload == "list_sets_equivalent_list" { 2.0 } else { 1.0 };
+            Some(CallCost::of(size(left).times(size(right)).scaled(factor).plus(NOMINAL)))
+        }
+        ("list_slice", Some(list), [start, end]) => {
+            let start = literal_int(coster, start, 0);
+            let end = literal_int(coster, end, size(list).max);
+            allocating(1.0, Range::exactly(end.wrapping_sub(start)))
+        }
+        ("lists_range", None, [count]) => {
+            allocating(1.0, Range::exactly(literal_int(coster, count, u64::MAX)))
+        }
+        ("list_reverse" | "list_flatten", Some(list), []) => allocating(1.0, size(list)),
+        ("list_flatten_int", Some(list), [depth]) => {
+            // Depths beyond what a float can count do not exist.
+            #[allow(clippy::cast_precision_loss)]
+            let depth = literal_int(coster, depth, u64::MAX) as f64;
+            allocating(depth, size(list))
+        }
+        ("list_distinct", Some(list), []) => allocating(2.0, size(list).times(size(list))),
+        (sort, Some(list), rest) if sort.starts_with("list_") && sort.contains("sort") => {
+            let sorted = match rest {
+                [] if sort.ends_with("_sort") => list,
+                [keys] if sort.ends_with("_sortByAssociatedKeys") => keys,
+                _ => return None,
+            };
+            let factor = if sort.starts_with("list_string_") || sort.starts_with("list_bytes_") {
+                2.0 + TRAVERSAL
+            } else {
+                2.0
+            };
+            allocating(factor, size(sorted).times(size(sorted)))
+        }
+        _ => None,
+    }
+}
+
+/// A literal integer's value, not less than 0.
+fn literal_int(coster: &Coster<'_>, argument: &Argument<'_>, otherwise: u64) -> u64 {
+    match coster.ast.expr(argument.node) {
+        Expr::Literal(Literal::Int(value)) => u64::try_from(*value).unwrap_or(0),
+        _ => otherwise,
+    }
+}
+
+/// A size, first as the expression tells, then as the schema does.
+fn estimate<'a>(coster: &Coster<'a>, argument: &Argument<'a>) -> Range {
+    or_unknown(argument.size.or_else(|| coster.declared_size(&argument.path)))
+}
+
+/// The functions that Kubernetes' estimator knows, by name whatever their overload.
+pub(super) fn kubernetes<'a>(
+    coster: &Coster<'a>,
+    function: &str,
+    overload: &str,
+    target: Target<'_, 'a>,
+    args: &[Argument<'a>],
+) -> Option<CallCost> {
+    let size = |argument: &Argument<'a>| estimate(coster, argument);
+    let traversal = |size: Range| size.scaled(TRAVERSAL);
+    let nominal = Some(CallCost::of(NOMINAL));
+    match (function, target, args) {
+        ("check", ..) => Some(CallCost::of(AUTHORIZATION)),
+        ("fieldSelector" | "labelSelector", _, [selector]) => {
+            let length = size(selector);
+            let requirements = length.scaled(0.5).scaled(REQUIREMENT);
+            Some(CallCost::of(Range::exactly(LIST_COST).plus(traversal(length)).plus(requirements)))
+        }
+        ("isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf", Some(list), _) => {
+            let cost = match parameter(coster, list.ty) {
+                Some(element) => {
+                    let mut each = NOMINAL;
+                    if is_text(coster, element) {
+                        each = each.plus(traversal(element_size(coster, list)));
+                    }
+                    size(list).times(each)
+                }
+                None => traversal(size(list)),
+            };
+            Some(CallCost::of(cost))
+        }
+        ("url", _, [text]) => Some(CallCost::sized(traversal(size(text)), size(text))),
+        ("lowerAscii" | "upperAscii" | "substring" | "trim", Some(text), _) => {
+            Some(CallCost::sized(traversal(size(text)), size(text)))
+        }
+        ("replace", Some(text), [from, to, ..]) => {
+            let length = size(text);
+            Some(CallCost::sized(length.scaled(2.0 * TRAVERSAL), replaced(length, size(from), size(to))))
+        }
+        ("split", Some(text), _) => {
+            let length = size(text);
+            let most = match args {
+                [_, limit, ..] => match coster.ast.expr(limit.node) {
+                    Expr::Literal(Literal::Int(limit)) => limit.cast_unsigned(),
+                    _ => length.max,
+                },
+                _ => length.max,
+            };
+            Some(CallCost::sized(length.scaled(2.0 * TRAVERSAL), Range::new(0, most)))
+        }
+        ("join", Some(list), _) => {
+            let count = size(list);
+            let mut length = Range::ZERO;
+            if parameter(coster, list.ty).is_some() {
+                length = count.times(element_size(coster, list));
+            }
+            if let [separator, ..] = args {
+                let separators = Range::new(count.min.saturating_sub(1), count.max.saturating_sub(1));
+                length = length.plus(size(separator).times(separators));
+            }
+            Some(CallCost::sized(traversal(length), length))
+        }
+        ("find" | "findAll", Some(text), [pattern, ..]) => {
+            let length = size(text);
+            let cost = traversal(length.plus(NOMINAL)).times(size(pattern).scaled(REGEX));
+            Some(CallCost::sized(cost, Range::new(0, length.max)))
+        }
+        ("ip", ..) if overload == "cidr_ip" => nominal,
+        (
+            "cidr" | "isIP" | "isCIDR" | "ip" | "quantity" | "isQuantity" | "semver" | "isSemver",
+            _,
+            [text, ..],
+        ) => Some(CallCost::of(traversal(size(text)))),
+        ("ip.isCanonical", _, [text, ..]) => Some(CallCost::of(size(text).scaled(2.0 * TRAVERSAL))),
+        (
+            "serviceAccount"
+            | "path"
+            | "group"
+            | "resource"
+            | "subresource"
+            | "namespace"
+            | "name"
+            | "allowed"
+            | "reason"
+            | "error"
+            | "errored"
+            | "masked"
+            | "prefixLength"
+            | "family"
+            | "isUnspecified"
+            | "isLoopback"
+            | "isLinkLocalMulticast"
+            | "isLinkLocalUnicast"
+            | "isGlobalUnicast"
+            | "format.named"
+            | "sign"
+            | "asInteger"
+            | "isInteger"
+            | "asApproximateFloat"
+            | "isGreaterThan"
+            | "isLessThan"
+            | "compareTo"
+            | "add"
+            | "sub"
+            | "major"
+            | "minor"
+            | "patch"
+            | "getScheme"
+            | "getHostname"
+            | "getHost"
+            | "getPort"
+            | "getEscapedPath"
+            | "getQuery",
+            ..,
+        ) => nominal,
+        ("containsIP", _, [other, ..]) => {
+            let mut cost = traversal(ADDRESS.plus(ADDRESS));
+            if overload == "cidr_contains_ip_string" {
+                cost = cost.plus(traversal(size(other)));
+            }
+            Some(CallCost::of(cost))
+        }
+        ("containsCIDR", _, [other, ..]) => {
+            let mut cost = traversal(ADDRESS.plus(ADDRESS)).plus(traversal(ADDRESS)).plus(NOMINAL);
+            if overload == "cidr_contains_cidr_string" {
+                cost = cost.plus(traversal(size(other)));
+            }
+            Some(CallCost::of(cost))
+        }
+        ("validate", _, [text, ..]) => {
+            Some(CallCost::of(traversal(size(text)).scaled(FORMAT_PATTERN * REGEX)))
+        }
+        ("_==_", _, [left, right]) => equality(coster, left, right),
+        _ => None,
+    }
+}
+
+/// Comparing two values of a Kubernetes library.
+fn equality(coster: &Coster<'_>, left: &Argument<'_>, right: &Argument<'_>) -> Option<CallCost> {
+    if left.ty != right.ty {
+        return None;
+    }
+    let cost = match coster.types.get(left.ty) {
+        Data::Opaque("net.IP" | "net.CIDR") => NOMINAL,
+        Data::Message("kubernetes.NamedFormat") => Range::new(1, FORMAT_NAME).scaled(TRAVERSAL),
+        Data::Message("kubernetes.URL") => {
+            Range::new(1, right.size.map_or(1, |size| size.max)).scaled(TRAVERSAL)
+        }
+        Data::Message(name) if name.starts_with("kubernetes.") => NOMINAL,
+        _ => return None,
+    };
+    Some(CallCost::of(cost))
+}
+
+/// How long a string can be after `replace`.
+fn replaced(length: Range, from: Range, to: Range) -> Range {
+    let (mut count, mut kept) = (Range::ZERO, Range::ZERO);
+    if from.min == 0 {
+        count.max = length.max.saturating_add(1);
+        kept.max = length.max;
+    } else if to.max <= from.min {
+        kept.max = length.max;
+    } else {
+        count.max = quotient(length.max, from.min);
+    }
+    if from.max == 0 {
+        count.min = length.min.saturating_add(1);
+        kept.min = length.min;
+    } else if from.max <= to.min {
+        kept.min = length.min;
+    } else {
+        count.min = quotient(length.min, from.max);
+    }
+    count.times(to).plus(kept)
+}
+
+/// Rounded up, through floating point as the API server divides.
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn quotient(left: u64, right: u64) -> u64 {
+    (left as f64 / right as f64).ceil() as u64
+}
+
+/// The first parameter of a type that has any.
+fn parameter(coster: &Coster<'_>, ty: Ty) -> Option<Ty> {
+    match coster.types.get(ty) {
+        Data::List(first) | Data::Map(first, _) | Data::Optional(first) | Data::Type(first) => Some(first),
+        _ => None,
+    }
+}
+
+fn is_text(coster: &Coster<'_>, ty: Ty) -> bool {
+    matches!(
+        coster.types.get(ty),
+        Data::Scalar(Scalar::String | Scalar::Bytes) | Data::Wrapper(Scalar::String | Scalar::Bytes)
+    )
+}
+
+/// The size of a list's elements.
+fn element_size<'a>(coster: &Coster<'a>, list: &Argument<'a>) -> Range {
+    if list.path.is_empty() {
+        return Range::UNKNOWN;
+    }
+    or_unknown(coster.declared_size(&list.path.copied("@items")))
+}
+
+/// The functions of cel-go's standard library that do not cost one.
+pub(super) fn standard(overload: &str, target: Target<'_, '_>, args: &[Argument<'_>]) -> Option<CallCost> {
+    let size = |argument: &Argument<'_>| or_unknown(argument.size);
+    Some(match (overload, target, args) {
+        ("string_format", Some(target), _) => CallCost::of(size(target).scaled(TRAVERSAL)),
+        ("string_to_bytes", _, [text]) => {
+            let length = size(text);
+            CallCost::sized(length.scaled(TRAVERSAL), Range::new(length.min, length.max.wrapping_mul(4)))
+        }
+        ("bytes_to_string", _, [bytes]) => {
+            let length = size(bytes);
+            CallCost::sized(length.scaled(TRAVERSAL), Range::new(length.min / 4, length.max))
+        }
+        ("strings_quote", _, [text]) => {
+            let length = size(text);
+            let quoted = Range::new(length.min.wrapping_add(2), length.max.wrapping_mul(2).wrapping_add(2));
+            CallCost::sized(length.scaled(TRAVERSAL), quoted)
+        }
+        ("starts_with_string" | "ends_with_string", _, [affix]) => {
+            CallCost::of(size(affix).scaled(TRAVERSAL))
+        }
+        ("in_list", _, [_, list]) => CallCost::of(size(list).scaled(1.0)),
+        ("matches_string", Some(target), [pattern]) => {
+            CallCost::of(size(target).plus(NOMINAL).scaled(TRAVERSAL).times(size(pattern).scaled(REGEX)))
+        }
+        ("contains_string", Some(target), [part]) => {
+            CallCost::of(size(target).scaled(TRAVERSAL).times(size(part).scaled(TRAVERSAL)))
+        }
+        (
+            "less_string"
+            | "greater_string"
+            | "less_equals_string"
+            | "greater_equals_string"
+            | "less_bytes"
+            | "greater_bytes"
+            | "less_equals_bytes"
+            | "greater_equals_bytes"
+            | "equals"
+            | "not_equals",
+            _,
+            [left, right],
+        ) => {
+            let max = size(left).max.min(size(right).max);
+            CallCost::of(Range::new(u64::from(max > 0), max).scaled(TRAVERSAL))
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,360 @@
+//! All rules of one schema, as a `CustomResourceDefinition` is validated when it is created
+//! (`ValidateCustomResourceDefinitionOpenAPISchema` and `CELSchemaContext` of apiextensions-apiserver).
+
+use super::compile::{Compiled, Environment, compile};
+use super::decl::{DeclId, Declarations, MAX_REQUEST};
+use super::library::{self, Library};
+use super::report::{Cost, Field, Problem, Report, Step};
+use super::schema::{Additional, Rule, Schema};
+use super::types::{self, Ty, Types};
+use super::{field_path, names, report};
+
+/// The most that one expression may cost (`StaticEstimatedCostLimit`).
+pub const EXPRESSION_LIMIT: u64 = 10_000_000;
+/// The most that all expressions of one schema may cost (`StaticEstimatedCRDCostLimit`).
+pub const SCHEMA_LIMIT: u64 = 100_000_000;
+
+const REASONS: &[&str] =
+    &["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
+
+/// Judges every rule of one version's schema.
+///
+/// Rules under `allOf`, `anyOf`, `oneOf` and `not` are not looked at: the API server forbids them
+/// there whatever they say. `schema` should be structurally valid; the API server does not look at
+/// rules otherwise.
+#[must_use]
+pub fn check_schema(schema: &Schema<'_>) -> Report {
+    check_with(schema, library::kubernetes())
+}
+
+/// [`check_schema`] for a server that also has the list library (`sort`, `distinct`, `flatten`, …),
+/// which 1.34 knows but does not yet let new rules use.
+#[must_use]
+pub fn check_schema_with_lists(schema: &Schema<'_>) -> Report {
+    check_with(schema, library::kubernetes_with_lists())
+}
+
+fn check_with(schema: &Schema<'_>, library: &'static Library) -> Report {
+    let mut walk = Walk {
+        library,
+        types: library.types.clone(),
+        declarations: Declarations::default(),
+        path: Vec::new(),
+        report: Report::default(),
+    };
+    let place = Place { info: Info::Outside, cardinality: Some(1), uncorrelated: None };
+    walk.node(schema, &place);
+    walk.total();
+    walk.report
+}
+
+/// What is known of `self` at a node.
+#[derive(Debug, Clone, Copy)]
+enum Info {
+    /// No rule stands here or above.
+    Outside,
+    Known(DeclId),
+    /// The schema, or one above it that has rules, has no type that an expression could see.
+    Untyped,
+}
+
+/// What a node inherits from those above it.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    info: Info,
+    /// How often a value can be there; `None` where nothing bounds it.
+    cardinality: Option<u64>,
+    /// How many steps down the path the first node is whose children cannot be told apart between
+    /// an object's old and new state.
+    uncorrelated: Option<usize>,
+}
+
+struct Walk<'a> {
+    library: &'static Library,
+    types: Types,
+    declarations: Declarations<'a>,
+    path: Vec<Step>,
+    report: Report,
+}
+
+impl<'a> Walk<'a> {
+    fn node(&mut self, schema: &Schema<'a>, place: &Place) {
+        let mut place = *place;
+        if !schema.rules.is_empty() && matches!(place.info, Info::Outside) {
+            place.info = self.declare(schema);
+        }
+        let cardinality = match (place.cardinality, schema.max_elements()) {
+            (Some(count), Some(elements)) => Some(count.saturating_mul(elements)),
+            _ => None,
+        };
+        let depth = self.path.len();
+        let child = |info: Info, correlated: bool| Place {
+            info,
+            cardinality,
+            uncorrelated: place.uncorrelated.or((!correlated).then_some(depth)),
+        };
+        if let Additional::Schema(values) = &schema.additional_properties {
+            let info = self.element_info(place.info);
+            self.path.push(Step::AdditionalProperties);
+            self.node(values, &child(info, true));
+            self.path.pop();
+        }
+        for (name, property) in &schema.properties {
+            let info = self.property_info(place.info, name, property);
+            self.path.push(Step::Property((*name).to_owned()));
+            self.node(property, &child(info, schema.map_type != Some("atomic")));
+            self.path.pop();
+        }
+        if let Some(items) = &schema.items {
+            let info = self.element_info(place.info);
+            self.path.push(Step::Items);
+            self.node(items, &child(info, schema.list_type == Some("map")));
+            self.path.pop();
+        }
+        if !schema.rules.is_empty() {
+            self.rules(schema, &place);
+        }
+    }
+
+    fn declare(&mut self, schema: &Schema<'a>) -> Info {
+        let resource = self.path.is_empty() || schema.embedded_resource;
+        self.declarations.declare(&mut self.types, schema, resource).map_or(Info::Untyped, Info::Known)
+    }
+
+    fn property_info(&mut self, parent: Info, name: &str, property: &Schema<'a>) -> Info {
+        let Info::Known(parent) = parent else { return parent };
+        match names::escape(name).and_then(|name| self.declarations.member(parent, &name)) {
+            Some(id) => Info::Known(id),
+            None if has_rules(property) => self
+                .declarations
+                .declare(&mut self.types, property, property.embedded_resource)
+                .map_or(Info::Untyped, Info::Known),
+            None => Info::Outside,
+        }
+    }
+
+    fn element_info(&self, parent: Info) -> Info {
+        match parent {
+            Info::Known(parent) => self.declarations.element(parent).map_or(Info::Untyped, Info::Known),
+            other => other,
+        }
+    }
+
+    fn problem(&mut self, rule: usize, field: Field, message: impl Into<String>) {
+        self.report.problems.push(Problem {
+            path: self.path.clone(),
+            rule: Some(rule),
+            field,
+            message: message.into(),
+            place: None,
+        });
+    }
+
+    fn rules(&mut self, schema: &Schema<'a>, place: &Place) {
+        for (index, rule) in schema.rules.iter().enumerate() {
+            self.plain_fields(schema, index, rule);
+        }
+        let Info::Known(root) = place.info else {
+            for index in 0..schema.rules.len() {
+                self.problem(
+                    index,
+                    Field::Rule,
+                    "the schema here has no type that a rule could be checked against; \
+                     give it, and what it contains, a type",
+                );
+            }
+            return;
+        };
+        let own = self.types_of(root);
+        for (index, rule) in schema.rules.iter().enumerate() {
+            self.expressions(index, rule, root, own, place);
+        }
+    }
+
+    /// Everything but the expressions.
+    fn plain_fields(&mut self, schema: &Schema<'a>, index: usize, rule: &Rule<'a>) {
+        let text = rule.rule.trim();
+        let message = rule.message.trim();
+        if text.is_empty() {
+            self.problem(
+                index,
+                Field::Rule,
+                "rule is empty; write an expression that is true for what is allowed",
+            );
+        } else if !rule.message.is_empty() && message.is_empty() {
+            self.problem(index, Field::Message, "message has only blanks; write one, or leave it out");
+        } else if has_line_breaks(message) {
+            self.problem(index, Field::Message, "message must not contain line breaks");
+        } else if has_line_breaks(text) && message.is_empty() {
+            self.problem(index, Field::Message, "a rule of several lines needs a message");
+        }
+        if !rule.message_expression.is_empty() && rule.message_expression.trim().is_empty() {
+            self.problem(
+                index,
+                Field::MessageExpression,
+                "messageExpression has only blanks; write one, or leave it out",
+            );
+        }
+        if let Some(reason) = rule.reason.filter(|reason| !REASONS.contains(reason)) {
+            self.problem(
+                index,
+                Field::Reason,
+                format!("reason is '{reason}'; it must be one of {}", REASONS.join(", ")),
+            );
+        }
+        if rule.field_path.is_empty() {
+            return;
+        }
+        if has_line_breaks(rule.field_path) {
+            self.problem(index, Field::FieldPath, "fieldPath must not contain line breaks");
+        } else if rule.field_path.trim().is_empty() {
+            self.problem(index, Field::FieldPath, "fieldPath has only blanks; write one, or leave it out");
+        } else if let Err(error) = field_path::check(rule.field_path, schema) {
+            self.problem(index, Field::FieldPath, format!("fieldPath '{}' {error}", rule.field_path));
+        }
+    }
+
+    /// The types that `oldSelf` has, plain and optional.
+    fn types_of(&mut self, root: DeclId) -> (Ty, Ty) {
+        let ty = self.declarations.get(root).ty;
+        (ty, self.types.optional(ty))
+    }
+
+    fn compile(
+        &mut self,
+        index: usize,
+        field: Field,
+        source: &str,
+        root: DeclId,
+        variables: &[(&'static str, Ty)],
+    ) -> Option<Compiled> {
+        let environment = Environment {
+            library: self.library,
+            variables,
+            declarations: &self.declarations,
+            root: Some(root),
+        };
+        match compile(source, &environment, &mut self.types) {
+            Ok(compiled) => Some(compiled),
+            Err(faults) => {
+                for fault in faults {
+                    self.report.problems.push(Problem {
+                        path: self.path.clone(),
+                        rule: Some(index),
+                        field,
+                        message: fault.message,
+                        place: Some(report::place(source, fault.at)),
+                    });
+                }
+                None
+            }
+        }
+    }
+
+    fn expressions(&mut self, index: usize, rule: &Rule<'a>, root: DeclId, own: (Ty, Ty), place: &Place) {
+        let old = if rule.optional_old_self == Some(true) { own.1 } else { own.0 };
+        let variables = [("self", own.0), ("oldSelf", old)];
+        let most = MAX_REQUEST / (self.declarations.get(root).min_size + 1);
+        let times = place.cardinality.unwrap_or(u64::try_from(most).unwrap_or(0));
+        let mut uses_old_self = None;
+        if !rule.rule.trim().is_empty()
+            && let Some(compiled) = self.compile(index, Field::Rule, rule.rule, root, &variables)
+        {
+            if compiled.ty == types::BOOL {
+                uses_old_self = Some(compiled.uses_old_self);
+                self.observe(index, Field::Rule, compiled.cost.max, times);
+            } else {
+                let found = self.types.name(compiled.ty);
+                self.problem(index, Field::Rule, format!("a rule must give a bool, this one gives {found}"));
+            }
+        }
+        if !rule.message_expression.trim().is_empty()
+            && let Some(compiled) =
+                self.compile(index, Field::MessageExpression, rule.message_expression, root, &variables)
+        {
+            if compiled.ty == types::STRING {
+                self.observe(index, Field::MessageExpression, compiled.cost.max, 1);
+            } else {
+                let found = self.types.name(compiled.ty);
+                self.problem(
+                    index,
+                    Field::MessageExpression,
+                    format!("a messageExpression must give a string, this one gives {found}"),
+                );
+            }
+        }
+        match (uses_old_self, place.uncorrelated) {
+            (Some(true), Some(depth)) => {
+                let within = report::path_text(&self.path[..depth]);
+                let within = if within.is_empty() { "the schema's root".to_owned() } else { within };
+                self.problem(
+                    index,
+                    Field::Rule,
+                    format!(
+                        "oldSelf cannot be used here: {within} is a list that is not x-kubernetes-list-type: map, or an \
+                         atomic map, so old and new elements cannot be matched"
+                    ),
+                );
+            }
+            (Some(false), _) if rule.optional_old_self.is_some() => {
+                self.problem(
+                    index,
+                    Field::OptionalOldSelf,
+                    "optionalOldSelf may only be set where the rule uses oldSelf",
+                );
+            }
+            _ => {}
+        }
+    }
+
+    /// Counts what an expression costs, and says so where it is too much.
+    fn observe(&mut self, rule: usize, field: Field, estimate: u64, times: u64) {
+        let cost = estimate.saturating_mul(times);
+        self.report.total = self.report.total.saturating_add(cost);
+        self.report.costs.push(Cost { path: self.path.clone(), rule, field, estimate, times, cost });
+        if cost > EXPRESSION_LIMIT {
+            let what = if field == Field::Rule { "rule" } else { "messageExpression" };
+            let message =
+                report::too_expensive(&format!("the {what}'s estimated cost"), cost, EXPRESSION_LIMIT);
+            self.problem(rule, field, message);
+        }
+    }
+
+    /// The limit for the schema as a whole.
+    fn total(&mut self) {
+        if self.report.total <= SCHEMA_LIMIT {
+            return;
+        }
+        let mut expensive: Vec<&Cost> =
+            self.report.costs.iter().filter(|cost| cost.cost >= SCHEMA_LIMIT / 100).collect();
+        expensive.sort_by_key(|cost| std::cmp::Reverse(cost.cost));
+        let listed: Vec<String> = expensive.iter().take(4).map(|cost| cost.name()).collect();
+        let mut message = report::too_expensive(
+            "the estimated cost of all rules of the schema together",
+            self.report.total,
+            SCHEMA_LIMIT,
+        );
+        if !listed.is_empty() {
+            message.push_str("; the most expensive are ");
+            message.push_str(&listed.join(", "));
+        }
+        self.report.problems.push(Problem {
+            path: Vec::new(),
+            rule: None,
+            field: Field::Schema,
+            message,
+            place: None,
+        });
+    }
+}
+
+fn has_line_breaks(text: &str) -> bool {
+    text.contains(['\n', '\r'])
+}
+
+fn has_rules(schema: &Schema<'_>) -> bool {
+    !schema.rules.is_empty()
+        || schema.properties.iter().any(|(_, property)| has_rules(property))
+        || schema.items.as_deref().is_some_and(has_rules)
+        || schema.value_schema().is_some_and(has_rules)
+}

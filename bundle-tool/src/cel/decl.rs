@@ -1,0 +1,235 @@
+//! A schema into what expressions see of it: types, fields, and how many elements and bytes a
+//! value can have (apiserver/pkg/cel/common/schemas.go and apiserver/pkg/cel/types.go).
+
+use std::borrow::Cow;
+
+use super::names;
+use super::schema::{Additional, Schema};
+use super::types::{self, Data, Ty, Types};
+
+/// The largest request that an API server takes, in bytes.
+pub(super) const MAX_REQUEST: i64 = 3 * 1024 * 1024;
+
+/// A declaration's number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct DeclId(u32);
+
+/// What a value of a schema is to an expression.
+#[derive(Debug)]
+pub(super) struct Decl<'a> {
+    pub(super) ty: Ty,
+    /// The most elements, or bytes of a string, that a value can have.
+    pub(super) max_elements: u64,
+    /// The fewest bytes that a value takes in JSON.
+    pub(super) min_size: i64,
+    shape: Shape<'a>,
+}
+
+#[derive(Debug)]
+enum Shape<'a> {
+    Scalar,
+    List(DeclId),
+    Map(DeclId),
+    /// Sorted by name.
+    Object(Vec<(Cow<'a, str>, DeclId)>),
+}
+
+/// All declarations that one set of rules needs.
+#[derive(Debug, Default)]
+pub(super) struct Declarations<'a> {
+    all: Vec<Decl<'a>>,
+}
+
+impl<'a> Declarations<'a> {
+    /// A declaration.
+    pub(super) fn get(&self, id: DeclId) -> &Decl<'a> {
+        &self.all[id.0 as usize]
+    }
+
+    /// What the elements of a list or the values of a map are.
+    pub(super) fn element(&self, id: DeclId) -> Option<DeclId> {
+        match self.get(id).shape {
+            Shape::List(element) | Shape::Map(element) => Some(element),
+            _ => None,
+        }
+    }
+
+    /// Whether the declaration is a map, whose keys are strings.
+    pub(super) fn is_map(&self, id: DeclId) -> bool {
+        matches!(self.get(id).shape, Shape::Map(_))
+    }
+
+    /// An object's field by its escaped name.
+    pub(super) fn member(&self, id: DeclId, name: &str) -> Option<DeclId> {
+        let Shape::Object(fields) = &self.get(id).shape else { return None };
+        fields.binary_search_by(|(field, _)| field.as_ref().cmp(name)).ok().map(|index| fields[index].1)
+    }
+
+    /// The type of an object type's field. Reserved words may be written plainly.
+    pub(super) fn field(&self, object: u32, name: &str) -> Option<Ty> {
+        let id = DeclId(object);
+        let found = self
+            .member(id, name)
+            .or_else(|| names::is_reserved(name).then(|| self.member(id, &format!("__{name}__"))).flatten());
+        found.map(|id| self.get(id).ty)
+    }
+
+    /// What to say of a field that an object does not have.
+    pub(super) fn missing_field(&self, object: u32, name: &str) -> String {
+        let Shape::Object(fields) = &self.get(DeclId(object)).shape else {
+            return format!("there is no field '{name}'");
+        };
+        if fields.is_empty() {
+            return format!(
+                "there is no field '{name}': the schema declares no fields that a rule can use here"
+            );
+        }
+        let listed: Vec<&str> = fields.iter().take(12).map(|(field, _)| field.as_ref()).collect();
+        let more = if fields.len() > listed.len() { ", …" } else { "" };
+        format!("there is no field '{name}' in the schema here; there are {}{more}", listed.join(", "))
+    }
+
+    /// Declares a schema: `None` where expressions cannot see it, for want of a type.
+    pub(super) fn declare(
+        &mut self,
+        types: &mut Types,
+        schema: &Schema<'a>,
+        resource: bool,
+    ) -> Option<DeclId> {
+        if schema.int_or_string {
+            let max = schema.max_length.map_or(max_bytes(), four_bytes_each);
+            return Some(self.scalar(types::DYN, max, 1));
+        }
+        match schema.kind {
+            "array" => {
+                let items = schema.items.as_deref()?;
+                let element = self.declare(types, items, items.embedded_resource)?;
+                let min = self.get(element).min_size;
+                let max = schema.max_items.map_or((MAX_REQUEST - 2) / (min + 1), |max| max.max(0));
+                let ty = types.list(self.get(element).ty);
+                Some(self.push(Decl {
+                    ty,
+                    max_elements: max.cast_unsigned(),
+                    min_size: 2,
+                    shape: Shape::List(element),
+                }))
+            }
+            "object" => self.object(types, schema, resource),
+            "string" => Some(self.string(schema)),
+            "boolean" => Some(self.scalar(types::BOOL, 0, 4)),
+            "number" => Some(self.scalar(types::DOUBLE, 0, 1)),
+            "integer" => Some(self.scalar(types::INT, 0, 1)),
+            _ => None,
+        }
+    }
+
+    fn push(&mut self, decl: Decl<'a>) -> DeclId {
+        let id = DeclId(u32::try_from(self.all.len()).unwrap_or(u32::MAX));
+        self.all.push(decl);
+        id
+    }
+
+    fn scalar(&mut self, ty: Ty, max_elements: u64, min_size: i64) -> DeclId {
+        self.push(Decl { ty, max_elements, min_size, shape: Shape::Scalar })
+    }
+
+    fn string(&mut self, schema: &Schema<'a>) -> DeclId {
+        match schema.format {
+            "byte" => {
+                let max = schema.max_length.map_or(max_bytes(), |max| max.max(0).cast_unsigned());
+                self.scalar(types::BYTES, max, 2)
+            }
+            "duration" => self.scalar(types::DURATION, 32, 3),
+            "date" => self.scalar(types::TIMESTAMP, 12, 12),
+            "date-time" => self.scalar(types::TIMESTAMP, 32, 21),
+            _ => {
+                let longest =
+                    || schema.values.iter().flatten().map(|value| value.len() as u64).max().unwrap_or(0);
+                let max = match schema.max_length {
+                    Some(max) => four_bytes_each(max),
+                    None if schema.values.is_empty() => max_bytes(),
+                    None => longest(),
+                };
+                self.scalar(types::STRING, max, 2)
+            }
+        }
+    }
+
+    fn object(&mut self, types: &mut Types, schema: &Schema<'a>, resource: bool) -> Option<DeclId> {
+        if let Additional::Schema(values) = &schema.additional_properties {
+            let element = self.declare(types, values, values.embedded_resource)?;
+            let min = self.get(element).min_size;
+            let max = schema.max_properties.map_or((MAX_REQUEST - 2) / (min + 6), |max| max.max(0));
+            let ty = types.map(types::STRING, self.get(element).ty);
+            return Some(self.push(Decl {
+                ty,
+                max_elements: max.cast_unsigned(),
+                min_size: 2,
+                shape: Shape::Map(element),
+            }));
+        }
+        let add_meta = resource && !has_meta(schema);
+        let mut fields = Vec::with_capacity(schema.properties.len());
+        let mut min_size = 2;
+        let mut add = |this: &mut Self, name: &'a str, field: DeclId, has_default: bool| {
+            if !has_default && schema.required.contains(&name) {
+                min_size += this.get(field).min_size + 4 + i64::try_from(name.len()).unwrap_or(i64::MAX);
+            }
+            if let Some(name) = names::escape(name) {
+                fields.push((name, field));
+            }
+        };
+        for (name, property) in &schema.properties {
+            if add_meta && matches!(*name, "kind" | "apiVersion" | "metadata") {
+                continue;
+            }
+            if let Some(field) = self.declare(types, property, property.embedded_resource) {
+                add(self, name, field, property.has_default);
+            }
+        }
+        if add_meta {
+            let [kind, version, name, generate] =
+                [(); 4].map(|()| self.scalar(types::STRING, max_bytes(), 2));
+            let meta = vec![(Cow::Borrowed("generateName"), generate), (Cow::Borrowed("name"), name)];
+            let metadata = self.push_object(types, meta, 2);
+            add(self, "kind", kind, false);
+            add(self, "apiVersion", version, false);
+            add(self, "metadata", metadata, false);
+        }
+        fields.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
+        Some(self.push_object(types, fields, min_size))
+    }
+
+    fn push_object(
+        &mut self,
+        types: &mut Types,
+        fields: Vec<(Cow<'a, str>, DeclId)>,
+        min_size: i64,
+    ) -> DeclId {
+        let number = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
+        let ty = types.make(Data::Object(number));
+        self.push(Decl { ty, max_elements: 0, min_size, shape: Shape::Object(fields) })
+    }
+}
+
+/// A string's size where nothing bounds it: a whole request without the quotes.
+const fn max_bytes() -> u64 {
+    (MAX_REQUEST - 2).cast_unsigned()
+}
+
+/// `maxLength` counts characters, sizes count bytes.
+fn four_bytes_each(max_length: i64) -> u64 {
+    max_length.max(0).wrapping_mul(4).cast_unsigned()
+}
+
+/// Whether a resource's schema itself declares what every resource has.
+fn has_meta(schema: &Schema<'_>) -> bool {
+    let is = |schema: Option<&Schema<'_>>, kind: &str| schema.is_some_and(|schema| schema.kind == kind);
+    let metadata = schema.property("metadata");
+    is(schema.property("kind"), "string")
+        && is(schema.property("apiVersion"), "string")
+        && is(metadata, "object")
+        && metadata.is_some_and(|meta| {
+            is(meta.property("name"), "string") && is(meta.property("generateName"), "string")
+        })
+}

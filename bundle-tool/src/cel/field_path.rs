@@ -1,0 +1,136 @@
+//! Whether a rule's `fieldPath` names something of the schema that the rule stands on
+//! (`ValidFieldPath` of apiextensions-apiserver).
+
+use super::schema::{Additional, Schema};
+
+/// Checks a path as the API server does.
+///
+/// # Errors
+/// What is wrong with the path, as the end of a sentence.
+pub(super) fn check(path: &str, schema: &Schema<'_>) -> Result<(), String> {
+    let mut tokens = Tokens { rest: path };
+    let mut at = Place::At(schema);
+    while let Some(token) = tokens.next() {
+        let name = match token {
+            "." => tokens.next().ok_or("ends after '.'")?.to_owned(),
+            "[" => {
+                let quoted = tokens.next().ok_or("ends after '['")?;
+                let name = quoted
+                    .strip_prefix('\'')
+                    .and_then(|rest| rest.strip_suffix('\''))
+                    .ok_or_else(|| format!("needs a name between single quotes after '[', found {quoted}"))?;
+                unescape(name)?
+            }
+            other => return Err(format!("must start each step with '.' or '[', found '{other}'")),
+        };
+        at = at.step(&name)?;
+        if token == "[" {
+            match tokens.next() {
+                Some("]") => {}
+                Some(other) => return Err(format!("needs ']' after a name in brackets, found '{other}'")),
+                None => return Err("lacks a closing ']'".to_owned()),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where in the schema a path has come to.
+enum Place<'s, 'a> {
+    At(&'s Schema<'a>),
+    /// Inside `additionalProperties: true`, which has no schema.
+    Nowhere,
+}
+
+impl Place<'_, '_> {
+    fn step(self, name: &str) -> Result<Self, String> {
+        let nothing = || format!("names '{name}', which the schema does not have there");
+        let Self::At(schema) = self else { return Err(nothing()) };
+        if !schema.properties.is_empty() {
+            return schema.property(name).map(Self::At).ok_or_else(nothing);
+        }
+        match &schema.additional_properties {
+            Additional::Schema(values) => Ok(Self::At(values)),
+            Additional::Bool(_) => Ok(Self::Nowhere),
+            Additional::Unset => Err(nothing()),
+        }
+    }
+}
+
+/// Splits at dots and brackets, which are tokens themselves; a quoted name is one token.
+struct Tokens<'p> {
+    rest: &'p str,
+}
+
+impl<'p> Tokens<'p> {
+    fn next(&mut self) -> Option<&'p str> {
+        let bytes = self.rest.as_bytes();
+        let first = *bytes.first()?;
+        let end = match first {
+            b'\'' => (1..bytes.len())
+                .find(|at| bytes[*at] == b'\'' && bytes[at - 1] != b'\\')
+                .map_or(bytes.len(), |quote| quote + 1),
+            b'.' | b'[' | b']' => 1,
+            _ => bytes.iter().position(|byte| matches!(byte, b'.' | b'[' | b']')).unwrap_or(bytes.len()),
+        };
+        let (token, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        Some(token)
+    }
+}
+
+/// What stands between single quotes: Go's one-letter escapes, and nothing else after a backslash.
+fn unescape(name: &str) -> Result<String, String> {
+    let mut out = String::with_capacity(name.len());
+    let mut chars = name.chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        out.push(match chars.next() {
+            Some('a') => '\x07',
+            Some('b') => '\x08',
+            Some('f') => '\x0c',
+            Some('n') => '\n',
+            Some('r') => '\r',
+            Some('t') => '\t',
+            Some('v') => '\x0b',
+            Some(escaped @ ('\\' | '\'')) => escaped,
+            None => '\\',
+            Some(other) => return Err(format!("has the escape '\\{other}', which does not exist")),
+        });
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema() -> Schema<'static> {
+        let string = || Schema { kind: "string", ..Schema::default() };
+        let map = Schema {
+            kind: "object",
+            additional_properties: Additional::Schema(Box::new(string())),
+            ..Schema::default()
+        };
+        Schema {
+            kind: "object",
+            properties: vec![("name", string()), ("it's", string()), ("labels", map)],
+            ..Schema::default()
+        }
+    }
+
+    #[test]
+    fn paths_follow_the_schema() {
+        for path in [".name", "['name']", ".labels.any", ".labels['a.b']", "['it\\'s']", ""] {
+            assert_eq!(check(path, &schema()), Ok(()), "{path}");
+        }
+        for path in
+            ["name", ".", ".nope", ".name.deeper", "[name]", "['name'", "['name'x", ".labels.a.b", "['\\q']"]
+        {
+            assert!(check(path, &schema()).is_err(), "{path}");
+        }
+    }
+}

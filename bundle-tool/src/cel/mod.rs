@@ -1,0 +1,38 @@
+//! Judges CEL expressions as Kubernetes' API server does when it is given them, without a cluster:
+//! the rules of a CRD's schema ([`check_schema`]) in types, limits and cost.
+//!
+//! Nothing is evaluated: what is here is cel-go's parser with its macros, its type checker and
+//! overload resolution, the literal checks that Kubernetes switches on, the constant folding that
+//! can fail when a program is planned, and the cost estimator. It stands alone: callers
+//! fill a [`Schema`] and get a [`Report`] whose places are schema paths and rule numbers.
+//!
+//! The judges are kube-apiserver 1.34 (apiextensions-apiserver, apiserver/pkg/cel) and cel-go 0.26.
+
+mod ast;
+mod check;
+mod compile;
+mod cost;
+mod cost_functions;
+mod crd;
+mod decl;
+mod estimate;
+mod field_path;
+mod format;
+mod lex;
+mod library;
+mod literal;
+mod macros;
+mod names;
+mod parse;
+mod path;
+mod plan;
+pub mod regex;
+mod report;
+mod schema;
+mod time;
+mod types;
+mod validate;
+
+pub use crd::{EXPRESSION_LIMIT, SCHEMA_LIMIT, check_schema, check_schema_with_lists};
+pub use report::{Cost, Field, Problem, Report, Step, path_text};
+pub use schema::{Additional, Rule, Schema};

@@ -1,0 +1,164 @@
+//! What is found wrong with rules, and where.
+
+use std::fmt::Write as _;
+
+/// A step from one schema to one that it contains.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// `properties[NAME]`.
+    Property(String),
+    /// `items`.
+    Items,
+    /// `additionalProperties`.
+    AdditionalProperties,
+}
+
+/// Which field of a rule something is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// `rule`.
+    Rule,
+    /// `message`.
+    Message,
+    /// `messageExpression`.
+    MessageExpression,
+    /// `reason`.
+    Reason,
+    /// `fieldPath`.
+    FieldPath,
+    /// `optionalOldSelf`.
+    OptionalOldSelf,
+    /// No rule's field: the schema as a whole.
+    Schema,
+}
+
+impl Field {
+    /// The field's name in a rule.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Rule => "rule",
+            Self::Message => "message",
+            Self::MessageExpression => "messageExpression",
+            Self::Reason => "reason",
+            Self::FieldPath => "fieldPath",
+            Self::OptionalOldSelf => "optionalOldSelf",
+            Self::Schema => "",
+        }
+    }
+}
+
+/// Something that the API server refuses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The way from the root to the schema that the rule stands in.
+    pub path: Vec<Step>,
+    /// Which of the schema's rules; `None` where it is about all of them.
+    pub rule: Option<usize>,
+    /// Which field of the rule.
+    pub field: Field,
+    /// What is wrong, and what to do.
+    pub message: String,
+    /// Where in the expression, as line and column from 1.
+    pub place: Option<(usize, usize)>,
+}
+
+/// What an expression costs at worst.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cost {
+    /// The way from the root to the schema that the rule stands in.
+    pub path: Vec<Step>,
+    /// Which of the schema's rules.
+    pub rule: usize,
+    /// `rule` or `messageExpression`.
+    pub field: Field,
+    /// The cost of one evaluation.
+    pub estimate: u64,
+    /// How often it can be evaluated for one object.
+    pub times: u64,
+    /// Both multiplied: what is held against the limits.
+    pub cost: u64,
+}
+
+impl Cost {
+    /// The expression as people find it.
+    pub(super) fn name(&self) -> String {
+        let path = path_text(&self.path);
+        let dot = if path.is_empty() { "" } else { "." };
+        format!("{path}{dot}x-kubernetes-validations[{}].{}", self.rule, self.field.name())
+    }
+}
+
+/// Everything that was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// What the API server refuses; empty if it accepts.
+    pub problems: Vec<Problem>,
+    /// What each expression that compiles costs.
+    pub costs: Vec<Cost>,
+    /// What all of them cost together.
+    pub total: u64,
+}
+
+/// A path as it is written in a manifest.
+#[must_use]
+pub fn path_text(path: &[Step]) -> String {
+    let mut out = String::new();
+    for step in path {
+        if !out.is_empty() {
+            out.push('.');
+        }
+        match step {
+            Step::Property(name) => {
+                let _ = write!(out, "properties[{name}]");
+            }
+            Step::Items => out.push_str("items"),
+            Step::AdditionalProperties => out.push_str("additionalProperties"),
+        }
+    }
+    out
+}
+
+/// The line and column, from 1, of a byte of a text.
+pub(super) fn place(text: &str, at: u32) -> (usize, usize) {
+    let before = &text.as_bytes()[..(at as usize).min(text.len())];
+    let line = before.split(|byte| *byte == b'\n').count();
+    let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+    (line, String::from_utf8_lossy(&before[start..]).chars().count() + 1)
+}
+
+/// The sentence for a cost beyond its limit. The factor is written as the API server writes it.
+pub(super) fn too_expensive(what: &str, cost: u64, limit: u64) -> String {
+    // Costs and limits are estimates; a factor of them needs no more than a float holds.
+    #[allow(clippy::cast_precision_loss)]
+    let factor = cost as f64 / limit as f64;
+    let factor = if factor > 100.0 {
+        "more than 100x".to_owned()
+    } else if factor < 1.5 {
+        format!("{factor:.6}x")
+    } else {
+        format!("{factor:.1}x")
+    };
+    format!(
+        "{what} exceeds the budget of {limit} by a factor of {factor}; simplify it, or set maxItems, maxProperties and \
+         maxLength where lists, maps and strings are declared"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn factors_are_the_api_servers() {
+        assert!(too_expensive("it", 14_000_000, 10_000_000).contains("1.400000x"));
+        assert!(too_expensive("it", 15_000_000, 10_000_000).contains(" 1.5x"));
+        assert!(too_expensive("it", u64::MAX, 10_000_000).contains("more than 100x"));
+    }
+
+    #[test]
+    fn places_count_characters() {
+        assert_eq!(place("é == 1 &&\n é.x", 15), (2, 4));
+        assert_eq!(place("a", 0), (1, 1));
+    }
+}
