@@ -1,6 +1,6 @@
 //! Arguments, environment and exit statuses of `memcached-operator`.
 
-use crate::manifests;
+use crate::{manager, manifests};
 use clap::{Args, Parser, Subcommand};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -16,6 +16,8 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    /// Run the manager (the default): watch Memcacheds and keep the cluster as they say
+    Run(manager::Options),
     /// Write the CRD, RBAC, the manager's Deployment, samples and the kustomize tree
     Manifests(ManifestsArgs),
 }
@@ -43,6 +45,7 @@ struct ManifestsArgs {
 #[must_use]
 pub fn parse_and_run() -> ExitCode {
     let done = match Cli::parse().command {
+        Command::Run(options) => manager::run(options),
         Command::Manifests(args) => write_manifests(args),
     };
     match done {

@@ -5,9 +5,13 @@
 //! | [`crd`] | the Memcached API; the CRD is derived from it |
 //! | [`rbac`] | what the operator may ask of the API server, as data |
 //! | [`manifests`] | everything that deploys the operator, generated from the two above |
+//! | [`controller`] | the reconcile pipeline, one file a step |
+//! | [`manager`] | the process around it: logs, health, signals |
 //! | [`cli`] | arguments; the only place that composes the others |
 
 pub mod cli;
+pub mod controller;
 pub mod crd;
+pub mod manager;
 pub mod manifests;
 pub mod rbac;

@@ -52,6 +52,7 @@ const fn implied(
 /// Permissions in every watched namespace.
 pub const WATCHED: &[Rule] = &[
     rule("cache.example.com", "memcacheds", &["list", "watch"], "the controller follows every Memcached"),
+    rule("cache.example.com", "memcacheds", &["patch"], "the finalizer is set and taken away"),
     rule("cache.example.com", "memcacheds/status", &["patch"], "conditions and nodes are written there"),
     implied(
         "cache.example.com",
@@ -60,7 +61,21 @@ pub const WATCHED: &[Rule] = &[
         "admission asks for it where owner references that block deletion are enforced",
     ),
     rule("apps", "deployments", &["list", "patch", "watch"], "a Memcached's servers are a Deployment"),
+    rule("apps", "deployments", &["get"], "whose it is, when somebody else holds its fields"),
     implied("apps", "deployments", &["create"], "an apply of what does not exist yet creates it"),
+    rule("", "services", &["list", "patch", "watch"], "clients find the servers by a headless Service"),
+    rule("", "services", &["get"], "whose it is, when somebody else holds its fields"),
+    implied("", "services", &["create"], "an apply of what does not exist yet creates it"),
+    rule(
+        "policy",
+        "poddisruptionbudgets",
+        &["list", "patch", "watch"],
+        "node drains take one server at a time",
+    ),
+    rule("policy", "poddisruptionbudgets", &["get"], "whose it is, when somebody else holds its fields"),
+    rule("policy", "poddisruptionbudgets", &["delete"], "a single server needs none"),
+    implied("policy", "poddisruptionbudgets", &["create"], "an apply of what does not exist yet creates it"),
+    rule("events.k8s.io", "events", &["create", "patch"], "what happens is told on the Memcached"),
     rule("", "pods", &["list", "watch"], "their names are a Memcached's status.nodes"),
 ];
 
@@ -112,6 +127,6 @@ mod tests {
     fn verbs_of_one_resource_are_joined_and_sorted() {
         let rules = policy_rules(WATCHED);
         let deployments = rules.iter().find(|r| r.resources.as_deref() == Some(&["deployments".to_owned()]));
-        assert_eq!(deployments.unwrap().verbs, ["create", "list", "patch", "watch"]);
+        assert_eq!(deployments.unwrap().verbs, ["create", "get", "list", "patch", "watch"]);
     }
 }

@@ -1,0 +1,246 @@
+//! The objects that a Memcached owns, one kind a file. Pure: no client comes near here.
+//!
+//! What [`build`] returns is complete for server-side apply: every field in it is ours and is restored when someone
+//! changes it; every other field belongs to others.
+
+mod deployment;
+mod disruption_budget;
+mod service;
+
+use super::shape::Shape;
+use super::validate::Wanted;
+use crate::crd::{Memcached, STORED_VERSION};
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference};
+use kube::Resource;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+/// The label that says which Memcached an object belongs to.
+pub(crate) const INSTANCE: &str = "app.kubernetes.io/instance";
+const NAME: &str = "app.kubernetes.io/name";
+const VERSION: &str = "app.kubernetes.io/version";
+/// Selects everything that this operator made, and nothing else.
+pub(crate) const MANAGED: (&str, &str) = ("app.kubernetes.io/managed-by", "memcached-operator");
+
+/// Which kinds a Memcached owns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Owned {
+    /// Deployment, headless Service and `PodDisruptionBudget`.
+    All,
+    /// Only the Deployment, as the tutorial has it.
+    Deployment,
+}
+
+/// One object to apply.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Desired {
+    /// The object, as sent.
+    pub(crate) body: Value,
+    /// The digest of its fields, to compare with what a cache saw.
+    pub(crate) digest: u64,
+}
+
+/// Everything that a Memcached should own; `None` where it should own none.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Objects {
+    pub(crate) deployment: Desired,
+    pub(crate) service: Option<Desired>,
+    pub(crate) disruption_budget: Option<Desired>,
+}
+
+/// The fields that are applied, for each kind.
+#[derive(Clone, Debug)]
+pub(crate) struct Shapes {
+    pub(crate) deployment: Shape,
+    pub(crate) service: Shape,
+    pub(crate) disruption_budget: Shape,
+}
+
+impl Shapes {
+    /// Taken from a Memcached that has everything set.
+    pub(crate) fn new() -> Result<Self, serde_json::Error> {
+        let everything = Wanted {
+            key: super::cache::Key { namespace: "namespace".into(), name: "name".into() },
+            uid: "uid".into(),
+            size: 3,
+            port: 1024,
+            image: "image:tag".into(),
+            memory_mib: 1,
+            node_selector: [("key".to_owned(), "value".to_owned())].into(),
+        };
+        Ok(Self {
+            deployment: shape(&body(&deployment::deployment(&everything))?),
+            service: shape(&body(&service::service(&everything))?),
+            disruption_budget: shape(&body(&disruption_budget::disruption_budget(&everything))?),
+        })
+    }
+}
+
+/// The part of a body that may drift: names and owner are looked at apart.
+fn shape(body: &Value) -> Shape {
+    Shape::of(&json!({ "metadata": { "labels": body["metadata"]["labels"] }, "spec": body["spec"] }))
+}
+
+/// Builds what a Memcached should own.
+///
+/// # Errors
+/// When an object has no JSON form, which none of these lacks.
+pub(crate) fn build(wanted: &Wanted, owned: Owned, shapes: &Shapes) -> Result<Objects, serde_json::Error> {
+    let everything = owned == Owned::All;
+    let budgeted = everything && wanted.size > 1;
+    Ok(Objects {
+        deployment: desired(&deployment::deployment(wanted), &shapes.deployment)?,
+        service: everything.then(|| desired(&service::service(wanted), &shapes.service)).transpose()?,
+        disruption_budget: budgeted
+            .then(|| desired(&disruption_budget::disruption_budget(wanted), &shapes.disruption_budget))
+            .transpose()?,
+    })
+}
+
+fn desired<K: Resource<DynamicType = ()> + Serialize>(
+    object: &K,
+    shape: &Shape,
+) -> Result<Desired, serde_json::Error> {
+    let body = body(object)?;
+    let digest = shape.digest(&body);
+    Ok(Desired { body, digest })
+}
+
+fn body<K: Serialize>(object: &K) -> Result<Value, serde_json::Error> {
+    serde_json::to_value(object)
+}
+
+/// The labels that never change: they select a Memcached's pods.
+pub(crate) fn selector(name: &str) -> BTreeMap<String, String> {
+    [(NAME.to_owned(), "memcached".to_owned()), (INSTANCE.to_owned(), name.to_owned())].into()
+}
+
+/// The selector in the form of the scale subresource.
+pub(crate) fn selector_text(name: &str) -> String {
+    let pairs = selector(name).into_iter().map(|(key, value)| format!("{key}={value}"));
+    pairs.collect::<Vec<_>>().join(",")
+}
+
+fn labels(wanted: &Wanted) -> BTreeMap<String, String> {
+    let mut labels = selector(&wanted.key.name);
+    labels.insert(MANAGED.0.to_owned(), MANAGED.1.to_owned());
+    labels.insert("app.kubernetes.io/part-of".to_owned(), "memcached-operator".to_owned());
+    labels.insert(VERSION.to_owned(), version_label(&wanted.image));
+    labels
+}
+
+/// The image's tag, or the beginning of its digest, as a label value.
+fn version_label(image: &str) -> String {
+    if let Some((_, digest)) = image.split_once("@sha256:") {
+        return digest.chars().take(12).collect();
+    }
+    let tag = image.rsplit_once(':').map(|(_, tag)| tag).filter(|tag| !tag.contains('/')).unwrap_or("latest");
+    tag.chars()
+        .take(63)
+        .collect::<String>()
+        .trim_end_matches(['.', '_', '-'])
+        .trim_start_matches('_')
+        .to_owned()
+}
+
+fn metadata(wanted: &Wanted) -> ObjectMeta {
+    ObjectMeta {
+        name: Some(wanted.key.name.clone()),
+        namespace: Some(wanted.key.namespace.clone()),
+        labels: Some(labels(wanted)),
+        owner_references: Some(vec![OwnerReference {
+            api_version: format!("{}/{STORED_VERSION}", Memcached::group(&())),
+            kind: Memcached::kind(&()).into_owned(),
+            name: wanted.key.name.clone(),
+            uid: wanted.uid.clone(),
+            controller: Some(true),
+            block_owner_deletion: Some(true),
+        }]),
+        ..ObjectMeta::default()
+    }
+}
+
+fn label_selector(wanted: &Wanted) -> LabelSelector {
+    LabelSelector { match_labels: Some(selector(&wanted.key.name)), ..LabelSelector::default() }
+}
+
+/// The kinds of owned objects.
+pub(crate) trait Kind:
+    Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + Send + Sync + 'static
+{
+    /// As people say it.
+    const NAME: &'static str;
+}
+
+impl Kind for Deployment {
+    const NAME: &'static str = "Deployment";
+}
+impl Kind for Service {
+    const NAME: &'static str = "Service";
+}
+impl Kind for PodDisruptionBudget {
+    const NAME: &'static str = "PodDisruptionBudget";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::controller::validate::{tests::memcached, validate};
+
+    fn wanted(image: &str) -> Wanted {
+        validate(&memcached(3), image).unwrap()
+    }
+
+    #[test]
+    fn all_three_objects_as_they_are_applied() {
+        let objects = build(&wanted("r.io/memcached:1.6"), Owned::All, &Shapes::new().unwrap()).unwrap();
+        insta::assert_yaml_snapshot!("deployment", objects.deployment.body);
+        insta::assert_yaml_snapshot!("service", objects.service.unwrap().body);
+        insta::assert_yaml_snapshot!("disruption_budget", objects.disruption_budget.unwrap().body);
+    }
+
+    #[test]
+    fn a_single_server_has_no_disruption_budget_and_the_tutorials_set_is_the_deployment() {
+        let shapes = Shapes::new().unwrap();
+        let mut one = wanted("m:1");
+        one.size = 1;
+        assert!(build(&one, Owned::All, &shapes).unwrap().disruption_budget.is_none());
+        let objects = build(&wanted("m:1"), Owned::Deployment, &shapes).unwrap();
+        assert!(objects.service.is_none() && objects.disruption_budget.is_none());
+    }
+
+    #[test]
+    fn every_value_of_the_spec_changes_the_digest() {
+        let shapes = Shapes::new().unwrap();
+        let digest = |wanted: &Wanted| build(wanted, Owned::All, &shapes).unwrap().deployment.digest;
+        let base = wanted("m:1");
+        let changes: [fn(&mut Wanted); 5] = [
+            |w| w.size = 2,
+            |w| w.port = 2000,
+            |w| w.image = "m:2".into(),
+            |w| w.memory_mib = 192,
+            |w| drop(w.node_selector.insert("a".into(), "b".into())),
+        ];
+        for (index, change) in changes.into_iter().enumerate() {
+            let mut other = base.clone();
+            change(&mut other);
+            assert_ne!(digest(&base), digest(&other), "change {index}");
+        }
+    }
+
+    #[test]
+    fn the_version_label_is_always_a_label() {
+        let digest = format!("m@sha256:{}", "ab".repeat(32));
+        for (image, label) in
+            [("m:1.6", "1.6"), ("r:5000/m", "latest"), ("m:a_", "a"), (digest.as_str(), "abababababab")]
+        {
+            assert_eq!(version_label(image), label, "{image}");
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Events on the Memcached for what its user wants to know. What to tell is pure; the recorder aggregates and sends.
+
+use super::apply::{Done, Outcome};
+use super::dereference::Input;
+use super::status::{DEGRADED, condition};
+use crate::crd::{Memcached, MemcachedStatus};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::api::events::v1::{Event, EventSeries};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::{Client, Resource};
+use serde_json::json;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// One thing to tell.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Note {
+    /// Something is wrong.
+    pub(crate) warning: bool,
+    pub(crate) reason: String,
+    pub(crate) action: &'static str,
+    pub(crate) message: String,
+}
+
+impl Note {
+    fn normal(reason: &str, action: &'static str, message: String) -> Self {
+        Self { warning: false, reason: reason.to_owned(), action, message }
+    }
+}
+
+/// What a reconcile has to tell: what it did, and what is newly wrong.
+pub(crate) fn notes(input: &Input, outcome: Option<&Outcome>, after: &MemcachedStatus) -> Vec<Note> {
+    let name = &input.key.name;
+    let mut notes = Vec::new();
+    match (
+        outcome.map_or(&Done::Nothing, |outcome| &outcome.deployment),
+        input.deployment.as_ref().map(|seen| &seen.facts),
+    ) {
+        (Done::Created, _) => {
+            let message = format!("Created Deployment {name} with {} servers", input.memcached.spec.size);
+            notes.push(Note::normal("Created", "Create", message));
+        }
+        (Done::Updated, Some(before)) if before.wanted != input.memcached.spec.size => {
+            let message = format!("Scaled from {} to {} servers", before.wanted, input.memcached.spec.size);
+            notes.push(Note::normal("Scaled", "Scale", message));
+        }
+        (Done::Updated, _) => {
+            notes.push(Note::normal(
+                "Updated",
+                "Update",
+                format!("Brought Deployment {name} back into step"),
+            ));
+        }
+        _ => {}
+    }
+    let before = input.memcached.status.as_ref().and_then(|status| condition(status, DEGRADED));
+    if let Some(degraded) = condition(after, DEGRADED).filter(|condition| condition.status == "True") {
+        let known = before.is_some_and(|before| {
+            before.status == "True" && before.reason == degraded.reason && before.message == degraded.message
+        });
+        if !known {
+            notes.push(Note {
+                warning: true,
+                reason: degraded.reason.clone(),
+                action: "Reconcile",
+                message: degraded.message.clone(),
+            });
+        }
+    }
+    notes
+}
+
+/// What is told of a deletion.
+pub(crate) fn finalizing(memcached: &Memcached) -> Note {
+    let name = memcached.metadata.name.as_deref().unwrap_or_default();
+    let message = format!("Memcached {name} is being deleted; its servers go with it");
+    Note::normal("Finalizing", "Delete", message)
+}
+
+/// Repeats within this time are counted on one event.
+const AGGREGATED: Duration = Duration::from_mins(10);
+/// A repeat is sent no sooner than this after the last one; it is counted all the same.
+const QUIET: Duration = Duration::from_secs(10);
+/// More open events than this are not remembered.
+const REMEMBERED: usize = 512;
+
+struct Open {
+    name: String,
+    count: i32,
+    sent: Instant,
+}
+
+/// Sends notes as `events.k8s.io/v1` events; the same note again raises a count instead.
+pub(crate) struct Recorder {
+    client: Client,
+    instance: String,
+    open: Mutex<HashMap<(String, Note), Open>>,
+}
+
+enum Sending {
+    New(String),
+    Repeat(String, i32),
+    Nothing,
+}
+
+impl Recorder {
+    /// `instance` is the name of this manager's pod.
+    pub(crate) fn new(client: Client, instance: String) -> Self {
+        Self { client, instance, open: Mutex::default() }
+    }
+
+    /// Sends a note. What cannot be sent is logged: an event is no reason to fail.
+    pub(crate) async fn tell(&self, memcached: &Memcached, note: Note) {
+        let (Some(uid), Some(namespace)) = (&memcached.metadata.uid, &memcached.metadata.namespace) else {
+            return;
+        };
+        let api: Api<Event> = Api::namespaced(self.client.clone(), namespace);
+        let result = match self.count(uid, memcached, &note) {
+            Sending::Nothing => return,
+            Sending::New(name) => {
+                api.create(&PostParams::default(), &self.event(memcached, &note, name)).await.map(drop)
+            }
+            Sending::Repeat(name, count) => {
+                let series = EventSeries { count, last_observed_time: MicroTime(Timestamp::now()) };
+                let patch = Patch::Merge(json!({ "series": series }));
+                api.patch_metadata(&name, &PatchParams::default(), &patch).await.map(drop)
+            }
+        };
+        if let Err(error) = result {
+            tracing::warn!(%error, reason = note.reason, "failed to send an event");
+            self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&(uid.clone(), note));
+        }
+    }
+
+    fn count(&self, uid: &str, memcached: &Memcached, note: &Note) -> Sending {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.len() >= REMEMBERED {
+            open.retain(|_, event| event.sent.elapsed() < QUIET);
+        }
+        let key = (uid.to_owned(), note.clone());
+        if let Some(event) = open.get_mut(&key).filter(|event| event.sent.elapsed() < AGGREGATED) {
+            event.count += 1;
+            if event.sent.elapsed() < QUIET {
+                return Sending::Nothing;
+            }
+            event.sent = Instant::now();
+            return Sending::Repeat(event.name.clone(), event.count);
+        }
+        let prefix: String =
+            memcached.metadata.name.as_deref().unwrap_or_default().chars().take(200).collect();
+        let name = format!("{prefix}.{:x}", Timestamp::now().as_nanosecond());
+        if open.len() < REMEMBERED {
+            open.insert(key, Open { name: name.clone(), count: 1, sent: Instant::now() });
+        }
+        Sending::New(name)
+    }
+
+    fn event(&self, memcached: &Memcached, note: &Note, name: String) -> Event {
+        let ObjectReference { api_version, kind, name: regarded, namespace, uid, resource_version, .. } =
+            memcached.object_ref(&());
+        Event {
+            metadata: ObjectMeta { name: Some(name), namespace: namespace.clone(), ..ObjectMeta::default() },
+            event_time: Some(MicroTime(Timestamp::now())),
+            type_: Some(if note.warning { "Warning" } else { "Normal" }.to_owned()),
+            reason: Some(note.reason.clone()),
+            action: Some(note.action.to_owned()),
+            // The API refuses notes of 1 kB and more.
+            note: Some(note.message.chars().take(250).collect()),
+            regarding: Some(ObjectReference {
+                api_version,
+                kind,
+                name: regarded,
+                namespace,
+                uid,
+                resource_version,
+                ..ObjectReference::default()
+            }),
+            reporting_controller: Some("cache.example.com/memcached-operator".to_owned()),
+            reporting_instance: Some(self.instance.clone()),
+            ..Event::default()
+        }
+    }
+}

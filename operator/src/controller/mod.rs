@@ -1,0 +1,265 @@
+//! The controller: keeps the cluster as the Memcacheds say.
+//!
+//! One reconcile is a pipeline, one file a step: [`dereference`] (what was seen) → [`validate`] → [`build`] → [`plan`]
+//! (what differs) → [`apply`] → [`update_status`]. Everything but the last two is pure. Reads come from the watches
+//! only; a reconcile that finds everything in place makes no request at all.
+
+mod apply;
+mod build;
+mod cache;
+mod dereference;
+mod error;
+mod events;
+mod facts;
+mod finalize;
+mod live;
+mod plan;
+mod pods;
+mod run;
+mod shape;
+mod status;
+mod update_status;
+mod validate;
+
+pub use build::Owned;
+pub use run::run;
+
+use crate::crd::Memcached;
+use apply::{Done, Outcome};
+use cache::Key;
+use dereference::{Input, Observed, dereference};
+use error::{Error, Problem, backoff};
+use futures::future::{join, join_all};
+use jiff::Timestamp;
+use kube::Client;
+use kube::runtime::controller::Action;
+use plan::Plan;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
+use tracing::Instrument;
+use update_status::{Due, due, update_status};
+use validate::validate;
+
+/// What the controller's user chooses.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Image of the servers where a Memcached names none.
+    pub operand_image: String,
+    /// Which kinds a Memcached owns.
+    pub owned: Owned,
+    /// How many Memcacheds are worked on at the same time, over all namespaces.
+    pub max_concurrent_reconciles: u16,
+    /// Namespaces to watch; empty means all.
+    pub namespaces: Vec<String>,
+    /// Name of this manager's pod, for events.
+    pub instance: String,
+}
+
+/// What all namespaces' controllers share.
+pub struct Shared {
+    client: Client,
+    settings: Settings,
+    shapes: build::Shapes,
+    recorder: events::Recorder,
+    permits: Semaphore,
+    memory: Mutex<HashMap<Key, Memory>>,
+    random: RandomState,
+}
+
+impl Shared {
+    /// Prepares a controller; nothing is asked of the API server yet.
+    ///
+    /// # Errors
+    /// When the owned kinds cannot be serialised, which would be a defect of this program.
+    pub fn new(client: Client, settings: Settings) -> Result<Self, serde_json::Error> {
+        Ok(Self {
+            shapes: build::Shapes::new()?,
+            recorder: events::Recorder::new(client.clone(), settings.instance.clone()),
+            permits: Semaphore::new(usize::from(settings.max_concurrent_reconciles.max(1))),
+            memory: Mutex::default(),
+            random: RandomState::new(),
+            client,
+            settings,
+        })
+    }
+
+    fn remembered<T>(&self, key: &Key, change: impl FnOnce(&mut Memory) -> T) -> T {
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        change(memory.entry(key.clone()).or_default())
+    }
+
+    fn forget(&self, key: &Key) {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
+
+    fn random(&self) -> u64 {
+        self.random.hash_one(Timestamp::now().as_nanosecond())
+    }
+}
+
+/// What is remembered of a Memcached between reconciles.
+#[derive(Default)]
+struct Memory {
+    failures: u32,
+    status_written: Option<Instant>,
+}
+
+/// One namespace's controller.
+pub(crate) struct Context {
+    shared: Arc<Shared>,
+    observed: Observed,
+}
+
+/// Looks at one Memcached and does what has to be done.
+async fn reconcile(stored: Arc<Memcached>, context: Arc<Context>) -> Result<Action, Error> {
+    let shared = &context.shared;
+    let key = Key::of(&stored.metadata);
+    // The semaphore is never closed; were it, working on is right.
+    let _permit = shared.permits.acquire().await;
+    let trace = format!("{:016x}", shared.random());
+    let span = tracing::info_span!("reconcile", memcached = %key, trace_id = trace);
+    let result = work(&stored, &context).instrument(span.clone()).await;
+    let _entered = span.entered();
+    match &result {
+        Ok(_) => {
+            shared.remembered(&key, |memory| memory.failures = 0);
+            tracing::debug!("reconciled");
+        }
+        Err(error) => tracing::warn!(%error, "reconcile failed, will try again"),
+    }
+    result
+}
+
+async fn work(stored: &Arc<Memcached>, context: &Context) -> Result<Action, Error> {
+    let (shared, observed) = (&context.shared, &context.observed);
+    let mut input = dereference(stored, observed);
+    if input.memcached.metadata.deletion_timestamp.is_some() {
+        return delete(&input, context).await;
+    }
+    if !finalize::is_set(&input.memcached) {
+        match finalize::add(&shared.client, &input.key, &input.memcached, &observed.written).await? {
+            Some(answer) => input.memcached = answer,
+            None => return Ok(Action::await_change()),
+        }
+    }
+
+    let (outcome, problem) = match validate(&input.memcached, &shared.settings.operand_image) {
+        Err(refusal) => {
+            let problem =
+                Problem { reason: "InvalidSpec".into(), message: refusal.to_string(), retry: false };
+            (None, Some(problem))
+        }
+        Ok(wanted) => {
+            let plan = Plan::new(build::build(&wanted, shared.settings.owned, &shared.shapes)?, &input);
+            let outcome = carry_out(plan, &input, context).await?;
+            let problem = outcome.problem().cloned();
+            (Some(outcome), problem)
+        }
+    };
+
+    tell(&input, outcome.as_ref(), problem.as_ref(), stored, context).await.and_then(|action| {
+        match problem.filter(|problem| problem.retry) {
+            Some(problem) => Err(Error::Apply(problem.message)),
+            None => Ok(action),
+        }
+    })
+}
+
+/// Writes what the plan asks for and, at the same time, the first status of a new Memcached.
+async fn carry_out(plan: Plan, input: &Input, context: &Context) -> Result<Outcome, Error> {
+    let (shared, observed) = (&context.shared, &context.observed);
+    if plan.is_empty() {
+        return Ok(Outcome {
+            deployment: Done::Nothing,
+            service: Done::Nothing,
+            disruption_budget: Done::Nothing,
+        });
+    }
+    let uid = input.memcached.metadata.uid.as_deref().unwrap_or_default();
+    let greeting = async {
+        match status::first(&input.memcached, Timestamp::now()) {
+            Some(first) => {
+                update_status(&shared.client, &input.key, &first, &observed.written).await?;
+                shared.remembered(&input.key, |memory| memory.status_written = Some(Instant::now()));
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    };
+    let (outcome, greeted) =
+        join(apply::apply(&shared.client, &input.key, uid, plan, observed), greeting).await;
+    greeted.map(|()| outcome)
+}
+
+/// Writes status and events, and says when to look again.
+async fn tell(
+    input: &Input,
+    outcome: Option<&Outcome>,
+    problem: Option<&Problem>,
+    stored: &Arc<Memcached>,
+    context: &Context,
+) -> Result<Action, Error> {
+    let (shared, observed) = (&context.shared, &context.observed);
+    // Looked at again: the answers to what was just written are part of what is told.
+    let seen = dereference(stored, observed);
+    let after = status::next(&seen, problem, Timestamp::now());
+    let last = shared.remembered(&input.key, |memory| memory.status_written);
+    let notes = events::notes(input, outcome, &after);
+    let telling = join_all(notes.into_iter().map(|note| shared.recorder.tell(&seen.memcached, note)));
+    let writing = async {
+        match due(seen.memcached.status.as_ref(), &after, last, Instant::now()) {
+            Due::Never => Ok(Action::await_change()),
+            Due::After(wait) => Ok(Action::requeue(wait)),
+            Due::Now => {
+                update_status(&shared.client, &input.key, &after, &observed.written).await?;
+                shared.remembered(&input.key, |memory| memory.status_written = Some(Instant::now()));
+                Ok(Action::await_change())
+            }
+        }
+    };
+    let (action, _) = join(writing, telling).await;
+    let newest = dereference(stored, observed).memcached;
+    let outdated = newest.metadata.generation != input.memcached.metadata.generation
+        || newest.metadata.deletion_timestamp != input.memcached.metadata.deletion_timestamp;
+    // The answers carried a change whose watch event will look like an echo.
+    if outdated { action.map(|_| Action::requeue(Duration::ZERO)) } else { action }
+}
+
+/// Tells that the Memcached goes, then lets it go.
+async fn delete(input: &Input, context: &Context) -> Result<Action, Error> {
+    let (shared, observed) = (&context.shared, &context.observed);
+    if !finalize::is_set(&input.memcached) {
+        return Ok(Action::await_change());
+    }
+    let status = status::finalizing(&input.memcached, Timestamp::now());
+    if input.memcached.status.as_ref() != Some(&status) {
+        let note = events::finalizing(&input.memcached);
+        let (written, ()) = join(
+            update_status(&shared.client, &input.key, &status, &observed.written),
+            shared.recorder.tell(&input.memcached, note),
+        )
+        .await;
+        if written?.is_none() {
+            return Ok(Action::await_change());
+        }
+    }
+    let newest = dereference(&input.memcached, observed).memcached;
+    finalize::remove(&shared.client, &input.key, &newest, &observed.written).await?;
+    shared.forget(&input.key);
+    Ok(Action::await_change())
+}
+
+/// When to try again after a failure.
+fn after_failure(memcached: &Memcached, error: &Error, context: &Context) -> Action {
+    let key = Key::of(&memcached.metadata);
+    let failures = context.shared.remembered(&key, |memory| {
+        memory.failures = memory.failures.saturating_add(1);
+        memory.failures
+    });
+    let wait = backoff(failures, context.shared.random());
+    // Somebody else's write is on its way to us already.
+    Action::requeue(if error.is_conflict() { wait.min(Duration::from_millis(250)) } else { wait })
+}

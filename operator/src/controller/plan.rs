@@ -1,0 +1,121 @@
+//! What has to be written so that the cluster has what was built. Pure: compares digests, makes no request.
+
+use super::build::{Desired, Kind, Objects};
+use super::cache::Seen;
+use super::dereference::Input;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+
+/// What to do about one owned object.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Step {
+    /// It is as it should be.
+    Leave,
+    /// Apply it. `ours` says that it exists and is ours, so that fields others have taken are taken back.
+    Apply { desired: Desired, ours: bool },
+    /// Delete the object with this uid.
+    Delete { uid: String },
+    /// It cannot be made now; the message says why. Its going away will be seen.
+    Blocked(String),
+}
+
+/// One step for each kind.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Plan {
+    pub(crate) deployment: Step,
+    pub(crate) service: Step,
+    pub(crate) disruption_budget: Step,
+}
+
+impl Plan {
+    /// Compares what was built with what was seen.
+    pub(crate) fn new(objects: Objects, input: &Input) -> Self {
+        let uid = input.memcached.metadata.uid.as_deref().unwrap_or_default();
+        // Destructured so that a new kind cannot be forgotten here.
+        let Objects { deployment, service, disruption_budget } = objects;
+        Self {
+            deployment: step::<Deployment, _>(Some(deployment), input.deployment.as_deref(), uid),
+            service: step::<Service, _>(service, input.service.as_deref(), uid),
+            disruption_budget: step::<PodDisruptionBudget, _>(
+                disruption_budget,
+                input.disruption_budget.as_deref(),
+                uid,
+            ),
+        }
+    }
+
+    /// Nothing is to be done.
+    pub(crate) fn is_empty(&self) -> bool {
+        [&self.deployment, &self.service, &self.disruption_budget]
+            .into_iter()
+            .all(|step| *step == Step::Leave)
+    }
+}
+
+fn step<K: Kind, F>(desired: Option<Desired>, seen: Option<&Seen<F>>, uid: &str) -> Step {
+    match (desired, seen) {
+        (None, Some(seen)) if seen.owner.as_deref() == Some(uid) && !seen.deleting => {
+            Step::Delete { uid: seen.uid.clone() }
+        }
+        (None, _) => Step::Leave,
+        (Some(desired), None) => Step::Apply { desired, ours: false },
+        (Some(_), Some(seen)) if seen.deleting => {
+            Step::Blocked(format!("the former {} of this name is still being deleted", K::NAME))
+        }
+        (Some(desired), Some(seen)) => match seen.owner.as_deref() {
+            Some(owner) if owner == uid && seen.digest == desired.digest => Step::Leave,
+            // Without an owner it was orphaned on purpose (`kubectl delete --cascade=orphan`): taken over again.
+            None => Step::Apply { desired, ours: true },
+            Some(owner) if owner == uid => Step::Apply { desired, ours: true },
+            Some(_) => Step::Blocked(format!("a {} of this name belongs to another object", K::NAME)),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    fn desired(digest: u64) -> Desired {
+        Desired { body: Value::Null, digest }
+    }
+
+    fn seen(owner: Option<&str>, digest: u64, deleting: bool) -> Seen<()> {
+        Seen { uid: "d".into(), owner: owner.map(Into::into), digest, deleting, facts: () }
+    }
+
+    fn planned(wanted: Option<u64>, seen: Option<&Seen<()>>) -> Step {
+        step::<Service, ()>(wanted.map(desired), seen, "me")
+    }
+
+    #[test]
+    fn what_is_missing_is_applied_without_force() {
+        assert_eq!(planned(Some(1), None), Step::Apply { desired: desired(1), ours: false });
+    }
+
+    #[test]
+    fn what_is_in_step_is_left_alone() {
+        assert_eq!(planned(Some(1), Some(&seen(Some("me"), 1, false))), Step::Leave);
+    }
+
+    #[test]
+    fn what_drifted_is_taken_back() {
+        let drifted = seen(Some("me"), 2, false);
+        assert_eq!(planned(Some(1), Some(&drifted)), Step::Apply { desired: desired(1), ours: true });
+    }
+
+    #[test]
+    fn what_belongs_to_another_or_is_going_away_blocks() {
+        assert!(matches!(planned(Some(1), Some(&seen(Some("other"), 1, false))), Step::Blocked(_)));
+        assert!(matches!(planned(Some(1), Some(&seen(Some("me"), 1, true))), Step::Blocked(_)));
+    }
+
+    #[test]
+    fn only_what_is_ours_is_deleted() {
+        assert_eq!(planned(None, Some(&seen(Some("me"), 1, false))), Step::Delete { uid: "d".into() });
+        assert_eq!(planned(None, Some(&seen(Some("other"), 1, false))), Step::Leave);
+        assert_eq!(planned(None, None), Step::Leave);
+    }
+}

@@ -1,0 +1,287 @@
+//! Wires the watches to the pipeline: one set of watches per namespace, one queue, and an orderly end.
+
+use super::build::{Kind, MANAGED};
+use super::cache::{Cache, Key};
+use super::dereference::Observed;
+use super::error::backoff;
+use super::live::Live;
+use super::update_status::slim;
+use super::{Context, Owned, Shared, after_failure, reconcile};
+use crate::crd::Memcached;
+use futures::{FutureExt, Stream, StreamExt, stream};
+use k8s_openapi::NamespaceResourceScope;
+use kube::api::Api;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::controller::{self, ReconcileReason, ReconcileRequest, applier};
+use kube::runtime::reflector::{ObjectRef, store};
+use kube::runtime::utils::Backoff;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Client, Resource};
+use serde::de::DeserializeOwned;
+use std::convert::Infallible;
+use std::fmt::Debug;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinSet;
+
+/// Objects asked for at a time when a watch begins; a page is held in memory as a whole.
+const PAGE: u32 = 100;
+
+/// Runs the controller until `stop` says so, then finishes what is under way and returns.
+///
+/// Dropping the future stops at once: requests under way are given up. `synced` turns true once every watch has told
+/// everything that exists.
+pub async fn run(shared: Arc<Shared>, synced: watch::Sender<bool>, stop: watch::Receiver<bool>) {
+    let mut tasks = JoinSet::new();
+    let mut ready = Vec::new();
+    let mut runs = Vec::new();
+    let namespaces = &shared.settings.namespaces;
+    let scopes: Vec<Option<String>> =
+        if namespaces.is_empty() { vec![None] } else { namespaces.iter().cloned().map(Some).collect() };
+    for namespace in scopes {
+        let (run, synced) = scope(Arc::clone(&shared), namespace, stop.clone(), &mut tasks);
+        runs.push(run);
+        ready.extend(synced);
+    }
+    let announce = async {
+        for ready in ready {
+            // A watch that ends does so because all of this ends.
+            let _ = ready.await;
+        }
+        tracing::info!("all watches are in step");
+        let _ = synced.send(true);
+    };
+    futures::future::join(announce, futures::future::join_all(runs)).await;
+    tasks.shutdown().await;
+}
+
+/// Starts the watches of one namespace (or of all) and returns the loop that works off what they tell.
+fn scope(
+    shared: Arc<Shared>,
+    namespace: Option<String>,
+    stop: watch::Receiver<bool>,
+    tasks: &mut JoinSet<()>,
+) -> (impl Future<Output = ()> + use<>, Vec<oneshot::Receiver<()>>) {
+    let context = Arc::new(Context { observed: Observed::new(&shared.shapes), shared });
+    let (store, writer) = store();
+    let (queue, queued) = mpsc::unbounded_channel();
+    let owned = context.shared.settings.owned;
+    let mut watches =
+        Watches { client: context.shared.client.clone(), namespace, queue, tasks, ready: Vec::new() };
+
+    watches.memcacheds(Arc::clone(&context), writer);
+    watches.follow(&context, |context, event| context.observed.pods.observe(event), managed_config());
+    watches.owned(&context, |observed| &observed.deployments);
+    if owned == Owned::All {
+        watches.owned(&context, |observed| &observed.services);
+        watches.owned(&context, |observed| &observed.disruption_budgets);
+    }
+    let Watches { ready, .. } = watches;
+
+    // Nothing is decided before everything was seen: an owned object that is merely not known yet would be made again.
+    let (all_ready, when_ready) = oneshot::channel::<()>();
+    let (ready, forwarded): (Vec<_>, Vec<_>) = ready
+        .into_iter()
+        .map(|receiver| {
+            let (sender, outside) = oneshot::channel();
+            let told = receiver.map(move |_| {
+                let _ = sender.send(());
+            });
+            (told, outside)
+        })
+        .unzip();
+    tasks.spawn(async move {
+        futures::future::join_all(ready).await;
+        let _ = all_ready.send(());
+    });
+
+    let requests = requests(queued, stop.clone());
+    let concurrency = context.shared.settings.max_concurrent_reconciles;
+    let run = async move {
+        let mut stopped = stop;
+        tokio::select! {
+            _ = when_ready => {}
+            _ = stopped.wait_for(|stop| *stop) => return,
+        }
+        applier(
+            |memcached, context| reconcile(memcached, context).boxed(),
+            |memcached, error, context| after_failure(&memcached, error, &context),
+            context,
+            store,
+            requests,
+            controller::Config::default().concurrency(concurrency),
+        )
+        .for_each(|result| async move {
+            match result {
+                // Deleted in the meantime: there is nothing left to do.
+                Ok(_)
+                | Err(controller::Error::ObjectNotFound(_) | controller::Error::ReconcilerFailed(..)) => {}
+                Err(error) => tracing::error!(%error, "the controller's queue failed"),
+            }
+        })
+        .await;
+    };
+    (run, forwarded)
+}
+
+/// The queue's input: what the watches tell, until it is time to stop.
+fn requests(
+    queued: mpsc::UnboundedReceiver<Key>,
+    mut stop: watch::Receiver<bool>,
+) -> impl Stream<Item = Result<ReconcileRequest<Memcached>, Infallible>> {
+    let stopped = async move {
+        let _ = stop.wait_for(|stop| *stop).await;
+    };
+    stream::unfold(queued, |mut queued| async move { queued.recv().await.map(|key| (key, queued)) })
+        .take_until(stopped.boxed())
+        .map(|Key { namespace, name }| {
+            let obj_ref = ObjectRef::new(&name).within(&namespace);
+            Ok(ReconcileRequest { obj_ref, reason: ReconcileReason::Unknown })
+        })
+}
+
+fn managed_config() -> watcher::Config {
+    watcher::Config::default().labels(&format!("{}={}", MANAGED.0, MANAGED.1)).page_size(PAGE)
+}
+
+/// Waits between attempts to watch: as for reconciles, but never longer than five seconds, because everything waits.
+#[derive(Default)]
+struct WatchBackoff {
+    failures: u32,
+    random: RandomState,
+}
+
+impl Iterator for WatchBackoff {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        self.failures = self.failures.saturating_add(1);
+        Some(backoff(self.failures, self.random.hash_one(Instant::now())).min(Duration::from_secs(5)))
+    }
+}
+
+impl Backoff for WatchBackoff {
+    fn reset(&mut self) {
+        self.failures = 0;
+    }
+}
+
+/// The watches of one scope while they are being started.
+struct Watches<'a> {
+    client: Client,
+    namespace: Option<String>,
+    queue: mpsc::UnboundedSender<Key>,
+    tasks: &'a mut JoinSet<()>,
+    ready: Vec<oneshot::Receiver<()>>,
+}
+
+impl Watches<'_> {
+    fn api<K>(&self) -> Api<K>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+    {
+        match &self.namespace {
+            Some(namespace) => Api::namespaced(self.client.clone(), namespace),
+            None => Api::all(self.client.clone()),
+        }
+    }
+
+    /// Watches a kind that Memcacheds own; its objects have their Memcached's name.
+    fn owned<K, F>(&mut self, context: &Arc<Context>, cache: fn(&Observed) -> &Cache<K, F>)
+    where
+        K: Kind,
+        F: Clone + PartialEq + 'static,
+    {
+        self.follow(context, move |context, event| cache(&context.observed).observe(event), managed_config());
+    }
+
+    /// Feeds a kind's events to `observe` and queues the Memcacheds that it returns.
+    fn follow<K>(
+        &mut self,
+        context: &Arc<Context>,
+        observe: impl Fn(&Context, Event<Live<K>>) -> Vec<Key> + Send + 'static,
+        config: watcher::Config,
+    ) where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + 'static,
+    {
+        let context = Arc::clone(context);
+        self.start(config, move |event| observe(&context, event));
+    }
+
+    /// Watches the Memcacheds themselves into the store that the queue reads.
+    fn memcacheds(
+        &mut self,
+        context: Arc<Context>,
+        mut writer: kube::runtime::reflector::store::Writer<Memcached>,
+    ) {
+        let store = writer.as_reader();
+        let config = watcher::Config::default().page_size(PAGE);
+        self.start(config, move |event: Event<Memcached>| {
+            let event = event.modify(slim);
+            let news = match &event {
+                Event::Apply(memcached) => context.observed.written.caught_up(memcached),
+                Event::InitApply(memcached) => {
+                    context.observed.written.caught_up(memcached);
+                    false
+                }
+                Event::Delete(memcached) => {
+                    let key = Key::of(&memcached.metadata);
+                    context.observed.written.forget(&key);
+                    context.shared.forget(&key);
+                    false
+                }
+                Event::Init | Event::InitDone => false,
+            };
+            writer.apply_watcher_event(&event);
+            match event {
+                Event::Apply(memcached) if news => vec![Key::of(&memcached.metadata)],
+                // What was listed is in the store from now on.
+                Event::InitDone => {
+                    store.state().iter().map(|memcached| Key::of(&memcached.metadata)).collect()
+                }
+                _ => Vec::new(),
+            }
+        });
+    }
+
+    fn start<K>(
+        &mut self,
+        config: watcher::Config,
+        mut observe: impl FnMut(Event<K>) -> Vec<Key> + Send + 'static,
+    ) where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + Clone
+            + Debug
+            + DeserializeOwned
+            + Send
+            + 'static,
+    {
+        let (sender, receiver) = oneshot::channel();
+        self.ready.push(receiver);
+        let mut sender = Some(sender);
+        let queue = self.queue.clone();
+        let events = watcher(self.api::<K>(), config).backoff(WatchBackoff::default());
+        self.tasks.spawn(async move {
+            let mut events = std::pin::pin!(events);
+            while let Some(event) = events.next().await {
+                let event = match event {
+                    Ok(event) => event,
+                    Err(error) => {
+                        tracing::warn!(%error, kind = %K::kind(&()), "a watch broke off, it will begin again");
+                        continue;
+                    }
+                };
+                let done = matches!(event, Event::InitDone);
+                for key in observe(event) {
+                    // The queue ends before the watches do.
+                    let _ = queue.send(key);
+                }
+                if done && let Some(sender) = sender.take() {
+                    let _ = sender.send(());
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,258 @@
+//! From what the API server let through to what can be built: [`Wanted`] holds only sound values.
+//!
+//! Pure: the webhook uses the same checks before the API server stores a Memcached, the controller for those that came
+//! in without it.
+
+use super::cache::Key;
+use crate::crd::{MAX_SIZE, MIN_SIZE, Memcached, MemcachedSpec};
+use kube::ResourceExt;
+use std::collections::BTreeMap;
+
+/// Memory limit of a container in mebibytes unless the spec says otherwise.
+pub(crate) const DEFAULT_MEMORY_MIB: u32 = 96;
+/// The least memory that a memcached needs to start and hold a little, in mebibytes.
+const LEAST_MEMORY_MIB: u32 = 24;
+/// The most memory that is plausible, in mebibytes: 4 TiB.
+const MOST_MEMORY_MIB: u32 = 4 * 1024 * 1024;
+
+/// Why a Memcached cannot be built. The message says what to change.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refusal {
+    /// The name cannot be a Service's name.
+    #[error(
+        "metadata.name: {0:?} cannot name a Service; use at most 63 lower-case letters, digits and '-', beginning with a letter"
+    )]
+    Name(String),
+    /// Too few or too many replicas.
+    #[error("spec.size: {0} is not between {MIN_SIZE} and {MAX_SIZE}")]
+    Size(i32),
+    /// No TCP port, or one that a restricted container cannot open.
+    #[error("spec.containerPort: {0} is not between 1024 and 65535; the servers do not run as root")]
+    Port(i32),
+    /// Not a reference to an image.
+    #[error("spec.image: {0:?} is not an image reference such as registry.example.com/memcached:1.6")]
+    Image(String),
+    /// Not an amount of memory a server can live with.
+    #[error("spec.memoryLimit: {0:?} is not between {LEAST_MEMORY_MIB}Mi and {MOST_MEMORY_MIB}Mi")]
+    Memory(String),
+    /// Not a label.
+    #[error("spec.nodeSelector: {0:?} is not a label's key or value")]
+    NodeSelector(String),
+}
+
+/// A Memcached whose every value is sound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) key: Key,
+    pub(crate) uid: String,
+    pub(crate) size: i32,
+    pub(crate) port: i32,
+    pub(crate) image: String,
+    pub(crate) memory_mib: u32,
+    pub(crate) node_selector: BTreeMap<String, String>,
+}
+
+/// Checks a Memcached; `operand_image` is used where it names none.
+///
+/// # Errors
+/// The first thing that is wrong with it.
+pub(crate) fn validate(memcached: &Memcached, operand_image: &str) -> Result<Wanted, Refusal> {
+    let key = Key::of(&memcached.metadata);
+    check_name(&key.name)?;
+    // Whatever a later version adds to the spec must be looked at here.
+    let MemcachedSpec { size, container_port, image, memory_limit, node_selector } = &memcached.spec;
+    if !(MIN_SIZE..=MAX_SIZE).contains(size) {
+        return Err(Refusal::Size(*size));
+    }
+    if !(1024..=65535).contains(container_port) {
+        return Err(Refusal::Port(*container_port));
+    }
+    let image = image.as_deref().unwrap_or(operand_image);
+    if !is_image_reference(image) {
+        return Err(Refusal::Image(image.to_owned()));
+    }
+    let memory_mib = match memory_limit {
+        None => DEFAULT_MEMORY_MIB,
+        Some(text) => memory(text).ok_or_else(|| Refusal::Memory(text.clone()))?,
+    };
+    for (name, value) in node_selector {
+        if !is_label_key(name) {
+            return Err(Refusal::NodeSelector(name.clone()));
+        }
+        if !is_label_value(value) {
+            return Err(Refusal::NodeSelector(value.clone()));
+        }
+    }
+    Ok(Wanted {
+        key,
+        uid: memcached.uid().unwrap_or_default(),
+        size: *size,
+        port: *container_port,
+        image: image.to_owned(),
+        memory_mib,
+        node_selector: node_selector.clone(),
+    })
+}
+
+/// A Service's name is a DNS label that begins with a letter (RFC 1035).
+fn check_name(name: &str) -> Result<(), Refusal> {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let sound = name.len() <= 63
+        && name.bytes().all(inner)
+        && name.bytes().next().is_some_and(|first| first.is_ascii_lowercase())
+        && !name.ends_with('-');
+    if sound { Ok(()) } else { Err(Refusal::Name(name.to_owned())) }
+}
+
+/// Mebibytes of a quantity like `96Mi` or `1Gi`.
+fn memory(text: &str) -> Option<u32> {
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(2)?)?;
+    let factor = match unit {
+        "Mi" => 1,
+        "Gi" => 1024,
+        _ => return None,
+    };
+    let mib = digits.parse::<u32>().ok()?.checked_mul(factor)?;
+    (LEAST_MEMORY_MIB..=MOST_MEMORY_MIB).contains(&mib).then_some(mib)
+}
+
+/// The grammar of distribution/reference: `[HOST[:PORT]/]PATH[:TAG][@DIGEST]`.
+fn is_image_reference(text: &str) -> bool {
+    let (rest, digest) = match text.split_once('@') {
+        Some((rest, digest)) => (rest, Some(digest)),
+        None => (text, None),
+    };
+    let digest_is_sound = digest.is_none_or(|digest| {
+        digest
+            .strip_prefix("sha256:")
+            .is_some_and(|hex| hex.len() == 64 && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
+    });
+    let (name, tag) = match rest.rsplit_once(':') {
+        Some((name, tag)) if !tag.contains('/') => (name, Some(tag)),
+        _ => (rest, None),
+    };
+    let tag_is_sound = tag.is_none_or(|tag| {
+        (1..=128).contains(&tag.len())
+            && !tag.starts_with(['.', '-'])
+            && tag.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
+    });
+    let mut parts = name.split('/').peekable();
+    let first = parts.peek().copied().unwrap_or_default();
+    let has_host = name.contains('/') && (first.contains(['.', ':']) || first == "localhost");
+    if has_host {
+        parts.next();
+    }
+    let host_is_sound = !has_host || is_host(first);
+    let path_is_sound = parts.all(is_path_component);
+    digest_is_sound && tag_is_sound && host_is_sound && path_is_sound && name.len() <= 255
+}
+
+fn is_host(text: &str) -> bool {
+    let (host, port) = match text.rsplit_once(':') {
+        Some((host, port)) => (host, port.parse::<u16>().is_ok()),
+        None => (text, true),
+    };
+    port && host.split('.').all(|label| {
+        !label.is_empty()
+            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    })
+}
+
+fn is_path_component(text: &str) -> bool {
+    let alphanumeric = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    !text.is_empty()
+        && text.bytes().all(|b| alphanumeric(b) || matches!(b, b'.' | b'_' | b'-'))
+        && text.bytes().next().is_some_and(alphanumeric)
+        && text.bytes().next_back().is_some_and(alphanumeric)
+        && !text.contains("..")
+        && !text.contains("___")
+}
+
+fn is_label_key(text: &str) -> bool {
+    let (prefix, name) = match text.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, text),
+    };
+    let prefix_is_sound = prefix.is_none_or(|prefix| {
+        prefix.len() <= 253
+            && !prefix.contains(':')
+            && is_host(prefix)
+            && prefix == prefix.to_ascii_lowercase()
+    });
+    prefix_is_sound && !name.is_empty() && is_label_value(name)
+}
+
+fn is_label_value(text: &str) -> bool {
+    text.len() <= 63
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
+        && text.bytes().next().is_none_or(|b| b.is_ascii_alphanumeric())
+        && text.bytes().next_back().is_none_or(|b| b.is_ascii_alphanumeric())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) const IMAGE: &str = "registry.example.com/memcached:1.6";
+
+    pub(crate) fn memcached(size: i32) -> Memcached {
+        let mut memcached = Memcached::new(
+            "cache",
+            MemcachedSpec { size, container_port: 11211, ..MemcachedSpec::default() },
+        );
+        memcached.metadata.namespace = Some("ns".into());
+        memcached.metadata.uid = Some("u-1".into());
+        memcached.metadata.generation = Some(1);
+        memcached.metadata.resource_version = Some("100".into());
+        memcached
+    }
+
+    fn refused(change: impl FnOnce(&mut Memcached)) -> Refusal {
+        let mut memcached = memcached(3);
+        change(&mut memcached);
+        validate(&memcached, IMAGE).unwrap_err()
+    }
+
+    #[test]
+    fn a_sound_memcached_passes_with_the_operators_image() {
+        let wanted = validate(&memcached(3), IMAGE).unwrap();
+        assert_eq!((wanted.size, wanted.image.as_str(), wanted.memory_mib), (3, IMAGE, 96));
+    }
+
+    #[test]
+    fn unsound_values_are_refused_with_their_field() {
+        assert!(matches!(refused(|m| m.spec.size = 0), Refusal::Size(0)));
+        assert!(matches!(refused(|m| m.spec.size = 6), Refusal::Size(6)));
+        assert!(matches!(refused(|m| m.spec.container_port = 80), Refusal::Port(80)));
+        assert!(matches!(refused(|m| m.spec.memory_limit = Some("1Mi".into())), Refusal::Memory(_)));
+        assert!(matches!(refused(|m| m.metadata.name = Some("9x".into())), Refusal::Name(_)));
+        assert!(matches!(refused(|m| m.metadata.name = Some("x".repeat(64))), Refusal::Name(_)));
+        let text = refused(|m| m.spec.image = Some("Not An Image".into())).to_string();
+        assert!(text.starts_with("spec.image"), "{text}");
+        let bad = |m: &mut Memcached| drop(m.spec.node_selector.insert("a b".into(), String::new()));
+        assert!(matches!(refused(bad), Refusal::NodeSelector(_)));
+    }
+
+    #[test]
+    fn image_references_follow_the_grammar_of_registries() {
+        let digest = format!("m@sha256:{}", "a".repeat(64));
+        for good in ["memcached", "memcached:1.6", "localhost:5000/a/b:x", "r.io/a__b/c-d:V1", &digest] {
+            assert!(is_image_reference(good), "{good}");
+        }
+        for bad in ["", "UPPER", "a:", "a@sha256:12", "a//b", "/a", "a/", "http://x/y", "a b", "a:b:c", "-a"]
+        {
+            assert!(!is_image_reference(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn memory_is_read_in_mebibytes() {
+        assert_eq!(memory("96Mi"), Some(96));
+        assert_eq!(memory("2Gi"), Some(2048));
+        for bad in ["", "Mi", "1", "5Mi", "é", "99999999Gi"] {
+            assert_eq!(memory(bad), None, "{bad}");
+        }
+    }
+}
