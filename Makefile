@@ -87,7 +87,7 @@ e2e: build ## The tests against the cluster of KUBECONFIG and the registry of RE
 
 .PHONY: demo
 demo: build ## The whole way with a registry of its own on loopback, without a cluster
-	@./demo $(BIN)
+	@./demo.sh $(BIN)
 
 ##@ Images
 

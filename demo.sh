@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# make demo: the whole way on this machine, from the operator's code to images in a registry on loopback.
+# Takes the folder of the built programs; PORT chooses the registry's port, any free one by default.
+set -euo pipefail
+tool=$1/bundle-tool operator=$1/memcached-operator
+package=memcached-operator version=0.0.1 base=example.com/memcached-operator
+work=$(mktemp -d "${TMPDIR:-/tmp}/demo.XXXXXX")
+server=
+cleanup() {
+  [ -z "$server" ] || { kill "$server" && wait "$server"; } 2>/dev/null || true
+  rm -rf "$work"
+}
+trap cleanup EXIT
+
+say() { printf '\n%s\n' "$*"; }
+show() { printf '  $ %s\n' "${*//$work\//}" >&2; "$@"; }
+digest() { sed 's/.*@//' "$1"; }
+
+say "1. A bundle, from the operator's own manifests"
+"$operator" manifests --stdout >"$work/manifests.yaml"
+show "$tool" generate bundle --package $package --version $version --channels alpha --default-channel alpha \
+  --output-dir "$work/bundle" <"$work/manifests.yaml"
+(cd "$work" && find bundle -type f | sort | sed 's/^/    /')
+
+say "2. Would the API server and OLM take it?"
+show "$tool" validate "$work/bundle"
+
+say "3. A registry of our own, on loopback"
+mkdir "$work/registry" && mkfifo "$work/address"
+"$tool" registry serve --address "127.0.0.1:${PORT:-0}" --dir "$work/registry" >"$work/address" &
+server=$!
+read -r registry <"$work/address" || { echo "the registry did not start" >&2; exit 2; }
+echo "  serving at $registry"
+
+say "4. The operator, its bundle and a catalogue as images, without Docker"
+push() { show "$tool" push "$@" --plain-http; }
+push image "$registry/$package:v$version" "$operator=/memcached-operator" \
+  --entrypoint /memcached-operator --user 65532:65532 >"$work/operator.pushed"
+push bundle "$work/bundle" "$registry/$package-bundle:v$version" >"$work/bundle.pushed"
+show "$tool" catalog add "$work/catalog" "$work/bundle" --image "$base-bundle:v$version"
+push catalog "$work/catalog" "$registry/$package-catalog:v$version" >"$work/catalog.pushed"
+
+say "5. The bundle pulled back by its digest, and made once more without a registry"
+show "$tool" render "$(cat "$work/bundle.pushed")" --plain-http --image "$base-bundle:v$version" >"$work/pulled.json"
+show "$tool" render "$work/bundle" --image "$base-bundle:v$version" >"$work/local.json"
+cmp "$work/pulled.json" "$work/local.json"
+show "$tool" push bundle "$work/bundle" "$base-bundle:v$version" --to "oci:$work/layout" >"$work/layout.written"
+[ "$(digest "$work/bundle.pushed")" = "$(digest "$work/layout.written")" ] || { echo "the digests differ" >&2; exit 1; }
+echo "  the same content, the same digest"
+
+say "Digests, the same on every machine:"
+for image in operator bundle catalog; do printf '  %-9s %s\n' "$image" "$(digest "$work/$image.pushed")"; done
+cat <<'NEXT'
+
+Next, on a cluster with OLM and a registry that it pulls from (README.md, "On a cluster"):
+  make image-push bundle bundle-push catalog catalog-push IMG=... BUNDLE_IMG=... CATALOG_IMG=...
+  kubectl apply -f docs/install.yaml     # with your catalogue's image in it
+Or without OLM:
+  make image-push deploy IMG=...
+NEXT
