@@ -5,11 +5,12 @@
 //! | module | what is in it | may import |
 //! | --- | --- | --- |
 //! | [`model`] | YAML documents with places, bundles, annotations, the CSV, catalogue blobs; no I/O | nothing |
-//! | [`cel`] | the type checker and cost estimator for Kubernetes' CEL rules; no I/O | nothing |
+//! | [`go_regex`] | regular expressions as Go reads them; no I/O | nothing |
+//! | [`cel`] | the type checker and cost estimator for Kubernetes' CEL rules; no I/O | `go_regex` |
 //! | [`read`] | folders, archives and standard input into the model | `model` |
 //! | [`write`] | files on disk, replaced whole or not at all | nothing |
 //! | [`report`] | findings and how they are printed | `model` |
-//! | [`rules`] | one file per rule; judges the model | `model`, `cel`, `report` |
+//! | [`rules`] | one file per rule; judges the model | `model`, `cel`, `go_regex`, `report` |
 //! | [`generate`] | plain manifests into a bundle | `model` |
 //! | [`catalog`] | bundles into file-based catalogues | `model` |
 //! | [`layout`] | image layers, manifests and OCI layouts | `model`, `write` |
@@ -19,6 +20,7 @@
 pub mod catalog;
 pub mod cel;
 pub mod cli;
+pub mod go_regex;
 pub mod model;
 pub mod read;
 pub mod report;

@@ -7,11 +7,12 @@ use std::path::Path;
 fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
     BTreeMap::from([
         ("model", &[][..]),
-        ("cel", &[]),
+        ("go_regex", &[]),
+        ("cel", &["go_regex"]),
         ("write", &[]),
         ("read", &["model"]),
         ("report", &["model"]),
-        ("rules", &["model", "cel", "report"]),
+        ("rules", &["model", "cel", "go_regex", "report"]),
         ("generate", &["model"]),
         ("catalog", &["model"]),
         ("layout", &["model", "write"]),
