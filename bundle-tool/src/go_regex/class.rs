@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use super::{RegexError, escape};
 
 const POSIX: &[&str] = &[
-    "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "word",
-    "xdigit",
+    "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space",
+    "upper", "word", "xdigit",
 ];
 
 /// Reads the class that `rest` begins with; returns its translation and what follows.

@@ -35,7 +35,9 @@ pub enum RegexError {
     #[error("`{0}` is no range or class of characters")]
     CharacterRange(String),
     /// `\` and something that has no meaning after it, back references among it.
-    #[error("`{0}` has no meaning (Go knows no back references, and takes only few letters after a backslash)")]
+    #[error(
+        "`{0}` has no meaning (Go knows no back references, and takes only few letters after a backslash)"
+    )]
     Escape(String),
     /// The expression ends in the middle of an escape.
     #[error("there is a `\\` at the end")]
@@ -126,11 +128,56 @@ mod tests {
     #[test]
     fn what_go_refuses_is_refused() {
         for pattern in [
-            "*a", "a**", "a+*", "a{2}{3}", "(", ")", "a)", "(a", "[a", "[", "[a-", "[z-a]", "[[:nope:]]",
-            r"\", r"\1", r"\8", r"\Z", r"\C", r"\G", r"\h", r"\u0041", r"\e", r"\x", r"\x4", r"\x{110000}",
-            r"[\b]", r"[\Z]", r"[a-\d]", "(?=a)", "(?!a)", "(?<=a)b", "(?<!a)b", "(?>a)", "(?x)a", "(?u)a", "(?i-)a",
-            "(?P<1 >a)", "(?P<a>x)(?P<a>y)", "(?P=a)", "a{1001}", "a{2,1}", "(a{100}){11}", r"\p{Nope}", r"\pX", "|*",
-            "(*a)", r"\é", "a{1000}{2}", "(?#comment)", "a++",
+            "*a",
+            "a**",
+            "a+*",
+            "a{2}{3}",
+            "(",
+            ")",
+            "a)",
+            "(a",
+            "[a",
+            "[",
+            "[a-",
+            "[z-a]",
+            "[[:nope:]]",
+            r"\",
+            r"\1",
+            r"\8",
+            r"\Z",
+            r"\C",
+            r"\G",
+            r"\h",
+            r"\u0041",
+            r"\e",
+            r"\x",
+            r"\x4",
+            r"\x{110000}",
+            r"[\b]",
+            r"[\Z]",
+            r"[a-\d]",
+            "(?=a)",
+            "(?!a)",
+            "(?<=a)b",
+            "(?<!a)b",
+            "(?>a)",
+            "(?x)a",
+            "(?u)a",
+            "(?i-)a",
+            "(?P<1 >a)",
+            "(?P<a>x)(?P<a>y)",
+            "(?P=a)",
+            "a{1001}",
+            "a{2,1}",
+            "(a{100}){11}",
+            r"\p{Nope}",
+            r"\pX",
+            "|*",
+            "(*a)",
+            r"\é",
+            "a{1000}{2}",
+            "(?#comment)",
+            "a++",
         ] {
             assert!(GoRegex::parse(pattern).is_err(), "{pattern}");
         }

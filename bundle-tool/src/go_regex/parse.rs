@@ -206,7 +206,8 @@ impl<'t> Parser<'t> {
         let written = &before[..before.len() - self.rest.len()];
         if let Some((minimum, maximum)) = counts {
             let wrong = minimum.is_none_or(|minimum| {
-                minimum > MAX_REPEAT || maximum.is_some_and(|maximum| maximum > MAX_REPEAT || minimum > maximum)
+                minimum > MAX_REPEAT
+                    || maximum.is_some_and(|maximum| maximum > MAX_REPEAT || minimum > maximum)
             });
             if wrong {
                 let operator = &before[..before.len() - operator_end.len()];
@@ -250,13 +251,15 @@ impl<'t> Parser<'t> {
             self.begin(true);
             return Ok(());
         };
-        let named = inner.strip_prefix("P<").filter(|rest| !rest.is_empty()).or_else(|| {
-            inner.strip_prefix('<').filter(|rest| !rest.is_empty())
-        });
+        let named = inner
+            .strip_prefix("P<")
+            .filter(|rest| !rest.is_empty())
+            .or_else(|| inner.strip_prefix('<').filter(|rest| !rest.is_empty()));
         if let Some(rest) = named {
             let Some(end) = rest.find('>') else { return Err(RegexError::GroupName(before.to_owned())) };
             let name = &rest[..end];
-            let sound = !name.is_empty() && name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
+            let sound =
+                !name.is_empty() && name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
             if !sound || !self.names.insert(name) {
                 return Err(RegexError::GroupName(before[..before.len() - rest.len() + end + 1].to_owned()));
             }
