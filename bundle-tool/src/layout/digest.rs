@@ -1,0 +1,104 @@
+//! SHA-256 digests, of bytes at hand and of bytes passing by.
+
+use std::fmt::Write as _;
+use std::io::{self, Read, Write};
+
+use oci_spec::image::{Digest, Sha256Digest};
+use sha2::{Digest as _, Sha256};
+
+/// The digest of `bytes`.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> Digest {
+    let mut hasher = Hashing::new(io::sink());
+    hasher.count(bytes);
+    hasher.finish().0
+}
+
+/// A reader or writer that counts and hashes what passes through it.
+#[derive(Debug)]
+pub struct Hashing<T> {
+    inner: T,
+    hasher: Sha256,
+    size: u64,
+}
+
+impl<T> Hashing<T> {
+    /// Starts with nothing counted.
+    pub fn new(inner: T) -> Self {
+        Self { inner, hasher: Sha256::new(), size: 0 }
+    }
+
+    /// The number of bytes so far.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// What the bytes pass through to.
+    pub(crate) fn get_ref(&self) -> &T {
+        &self.inner
+    }
+
+    /// The digest and the number of the bytes, and what they passed through to.
+    pub fn finish(self) -> (Digest, u64, T) {
+        let mut hex = String::with_capacity(64);
+        for byte in self.hasher.finalize() {
+            // Writing into a string cannot fail.
+            let _ = write!(hex, "{byte:02x}");
+        }
+        // The text has 64 lower case hexadecimal digits by construction, so the fallback is never taken.
+        let digest = hex.parse::<Sha256Digest>().map(Digest::from);
+        (digest.unwrap_or_else(|_| unreachable!("{hex} is a SHA-256")), self.size, self.inner)
+    }
+
+    /// Counts and hashes `bytes` without passing them on.
+    pub fn count(&mut self, bytes: &[u8]) {
+        self.hasher.update(bytes);
+        self.size += bytes.len() as u64;
+    }
+}
+
+impl<R: Read> Read for Hashing<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.count(&buffer[..count]);
+        Ok(count)
+    }
+}
+
+impl<W: Write> Write for Hashing<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.inner.write(bytes)?;
+        self.count(&bytes[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_digest() {
+        // The digest of "{}", as the OCI image specification prints it.
+        assert_eq!(
+            sha256(b"{}").to_string(),
+            "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+        );
+    }
+
+    #[test]
+    fn reading_and_writing_count_the_same() {
+        let mut reader = Hashing::new(&b"some bytes"[..]);
+        let mut writer = Hashing::new(Vec::new());
+        io::copy(&mut reader, &mut writer).unwrap();
+        let (read, size, _) = reader.finish();
+        let (written, length, bytes) = writer.finish();
+        assert_eq!((&read, size), (&written, length));
+        assert_eq!(read, sha256(&bytes));
+    }
+}

@@ -1,0 +1,373 @@
+//! Images: a manifest, a configuration and layers; and the recipe that makes one.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use oci_spec::image::{
+    Descriptor, Digest, ImageConfiguration, ImageManifest, ImageManifestBuilder, MediaType, SCHEMA_VERSION,
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{Blob, Error, Layer};
+
+/// The operating system and processor an image is for, as Go names them: `linux/amd64`, `linux/arm/v7`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Platform {
+    /// GOOS.
+    pub os: String,
+    /// GOARCH.
+    pub architecture: String,
+    /// The variant of the processor, such as `v7`.
+    pub variant: Option<String>,
+}
+
+impl Default for Platform {
+    /// `linux/amd64`: what images without a platform of their own, such as bundles, are marked with everywhere.
+    fn default() -> Self {
+        Self { os: "linux".into(), architecture: "amd64".into(), variant: None }
+    }
+}
+
+impl FromStr for Platform {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let plain = |part: &&str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric());
+        let parts: Vec<_> = text.split('/').collect();
+        match parts.as_slice() {
+            [os, architecture, variant @ ..] if variant.len() <= 1 && parts.iter().all(plain) => Ok(Self {
+                os: (*os).to_owned(),
+                architecture: (*architecture).to_owned(),
+                variant: variant.first().map(|variant| (*variant).to_owned()),
+            }),
+            _ => Err("a platform is written os/architecture or os/architecture/variant: linux/arm64".into()),
+        }
+    }
+}
+
+impl fmt::Display for Platform {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.os, self.architecture)?;
+        self.variant.iter().try_for_each(|variant| write!(formatter, "/{variant}"))
+    }
+}
+
+/// An image as an immutable view: documents at hand, layers opened when somebody reads them.
+#[derive(Debug, Clone)]
+pub struct Image {
+    manifest: Blob,
+    config: Blob,
+    layers: Vec<Blob>,
+    labels: BTreeMap<String, String>,
+}
+
+impl Image {
+    /// Reads a manifest and finds its configuration and layers with `locate`.
+    ///
+    /// Docker's manifests (schema 2) are taken like those of OCI.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Malformed`] where manifest or configuration are none; what [`Blob::document`] says otherwise.
+    pub fn read(manifest: Blob, locate: impl Fn(Descriptor) -> Blob) -> Result<Self, Error> {
+        let bytes = manifest.document()?;
+        let parsed: ImageManifest = serde_json::from_slice(&bytes)
+            .map_err(|error| Error::malformed(manifest.digest().to_string(), "image manifest", error))?;
+        let config = locate(parsed.config().clone());
+        let labels = read_config(&config)?.labels_of_config().cloned().unwrap_or_default();
+        let layers = parsed.layers().iter().cloned().map(locate).collect();
+        Ok(Self { manifest, config, layers, labels: labels.into_iter().collect() })
+    }
+
+    /// The manifest, whose digest is the image's.
+    #[must_use]
+    pub fn manifest(&self) -> &Blob {
+        &self.manifest
+    }
+
+    /// The configuration.
+    #[must_use]
+    pub fn config(&self) -> &Blob {
+        &self.config
+    }
+
+    /// The layers, lowest first.
+    #[must_use]
+    pub fn layers(&self) -> &[Blob] {
+        &self.layers
+    }
+
+    /// The labels of the configuration.
+    #[must_use]
+    pub fn labels(&self) -> &BTreeMap<String, String> {
+        &self.labels
+    }
+
+    /// The image's digest: that of its manifest.
+    #[must_use]
+    pub fn digest(&self) -> &Digest {
+        self.manifest.digest()
+    }
+
+    /// Configuration and layers: what has to be there before the manifest may be.
+    pub fn blobs(&self) -> impl Iterator<Item = &Blob> {
+        self.layers.iter().chain([&self.config])
+    }
+
+    /// The same image with the layers that `fetched` holds, by digest, in place of those that were only named.
+    #[must_use]
+    pub fn with_layers(mut self, fetched: &BTreeMap<String, Blob>) -> Self {
+        for layer in &mut self.layers {
+            if let Some(blob) = fetched.get(layer.digest().as_ref()) {
+                *layer = blob.clone();
+            }
+        }
+        self
+    }
+}
+
+fn read_config(config: &Blob) -> Result<ImageConfiguration, Error> {
+    serde_json::from_slice(&config.document()?)
+        .map_err(|error| Error::malformed(config.digest().to_string(), "image configuration", error))
+}
+
+/// What an image is made of. Fields that are `None` or empty are the base's, or absent.
+#[derive(Debug, Clone, Default)]
+pub struct Recipe {
+    /// The image this one stands on; `None` is FROM scratch.
+    pub base: Option<Image>,
+    /// The layers on top of the base's, lowest first.
+    pub layers: Vec<Layer>,
+    /// What the image is for. A base's is kept.
+    pub platform: Platform,
+    /// The program and its first arguments.
+    pub entrypoint: Option<Vec<String>>,
+    /// The arguments that a container may replace.
+    pub command: Option<Vec<String>>,
+    /// User, or user and group, by number or name.
+    pub user: Option<String>,
+    /// The folder that the program starts in.
+    pub working_dir: Option<String>,
+    /// Environment variables; they replace the base's of the same name.
+    pub env: BTreeMap<String, String>,
+    /// Labels; they replace the base's of the same name.
+    pub labels: BTreeMap<String, String>,
+    /// When the image says it was made, in seconds since 1970.
+    pub created: u64,
+}
+
+impl Recipe {
+    /// Makes the image. The same recipe gives the same bytes everywhere.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Malformed`] where the base's documents are not what they should be.
+    pub fn build(self) -> Result<Image, Error> {
+        let Self { base, layers, platform, entrypoint, command, user, working_dir, env, labels, created } =
+            self;
+        // A plain value and not `ImageConfiguration`: a base's configuration may hold fields that only Docker knows,
+        // and they are kept.
+        let mut config = match &base {
+            Some(base) => serde_json::from_slice(&base.config.document()?).map_err(|error| {
+                Error::malformed(base.config.digest().to_string(), "image configuration", error)
+            })?,
+            None => platform_only(&platform),
+        };
+        let mut blobs = base.as_ref().map(|base| base.layers.clone()).unwrap_or_default();
+        let mut all_labels = base.map(|base| base.labels).unwrap_or_default();
+        all_labels.extend(labels);
+
+        let time = jiff::Timestamp::from_second(i64::try_from(created).unwrap_or(i64::MAX))
+            .map_err(|error| Error::malformed(created.to_string(), "time", error))?
+            .to_string();
+        config["created"] = json!(time);
+        let settings = &mut config["config"];
+        if let Some(entrypoint) = entrypoint {
+            settings["Entrypoint"] = json!(entrypoint);
+            // As a Dockerfile's ENTRYPOINT does: the base's arguments were meant for the base's program.
+            settings["Cmd"] = Value::Null;
+        }
+        if let Some(command) = command {
+            settings["Cmd"] = json!(command);
+        }
+        if let Some(user) = user {
+            settings["User"] = json!(user);
+        }
+        if let Some(folder) = working_dir {
+            settings["WorkingDir"] = json!(folder);
+        }
+        if !env.is_empty() {
+            settings["Env"] = json!(merged_env(&settings["Env"], env));
+        }
+        if !all_labels.is_empty() {
+            settings["Labels"] = json!(all_labels);
+        }
+        remove_nulls(settings);
+
+        let mut diff_ids = list(&config["rootfs"]["diff_ids"]);
+        let mut history = list(&config["history"]);
+        if diff_ids.len() != blobs.len() {
+            let reason = format!("it lists {} layers, its manifest {}", diff_ids.len(), blobs.len());
+            return Err(Error::malformed("the base image", "image configuration", reason));
+        }
+        for layer in layers {
+            diff_ids.push(json!(layer.diff_id));
+            history.push(json!({ "created": time, "created_by": "bundle-tool" }));
+            blobs.push(layer.blob);
+        }
+        config["rootfs"] = json!({ "type": "layers", "diff_ids": diff_ids });
+        config["history"] = json!(history);
+
+        let config = Blob::from_bytes(MediaType::ImageConfig, document(&config)?);
+        let manifest = ImageManifestBuilder::default()
+            .schema_version(SCHEMA_VERSION)
+            .media_type(MediaType::ImageManifest)
+            .config(config.descriptor().clone())
+            .layers(blobs.iter().map(|blob| as_oci(blob.descriptor())).collect::<Vec<_>>())
+            .build()
+            .map_err(|error| Error::malformed("the new image", "image manifest", error))?;
+        let manifest = Blob::from_bytes(MediaType::ImageManifest, document(&manifest)?);
+        Ok(Image { manifest, config, layers: blobs, labels: all_labels })
+    }
+}
+
+fn platform_only(platform: &Platform) -> Value {
+    let Platform { os, architecture, variant } = platform;
+    let mut config = json!({ "os": os, "architecture": architecture });
+    if let Some(variant) = variant {
+        config["variant"] = json!(variant);
+    }
+    config
+}
+
+/// A document's bytes, with the keys of every object sorted: some of `oci-spec`'s maps have no order.
+pub(crate) fn document(value: &impl Serialize) -> Result<Vec<u8>, Error> {
+    let fail = |error| Error::malformed("the new image", "document", error);
+    let mut value = serde_json::to_value(value).map_err(fail)?;
+    value.sort_all_objects();
+    serde_json::to_vec(&value).map_err(fail)
+}
+
+/// The base's variables in their order, replaced by name, then the new ones.
+fn merged_env(base: &Value, mut env: BTreeMap<String, String>) -> Vec<String> {
+    let mut merged = Vec::new();
+    for variable in list(base).iter().filter_map(Value::as_str) {
+        let name = variable.split('=').next().unwrap_or(variable);
+        merged.push(env.remove(name).map_or_else(|| variable.to_owned(), |value| format!("{name}={value}")));
+    }
+    merged.extend(env.into_iter().map(|(name, value)| format!("{name}={value}")));
+    merged
+}
+
+fn list(value: &Value) -> Vec<Value> {
+    value.as_array().cloned().unwrap_or_default()
+}
+
+fn remove_nulls(value: &mut Value) {
+    if let Some(object) = value.as_object_mut() {
+        object.retain(|_, value| !value.is_null());
+    } else {
+        *value = json!({});
+    }
+}
+
+/// The descriptor with OCI's media type in place of Docker's: the bytes are the same, and a manifest of one kind must
+/// not name the other's types.
+fn as_oci(descriptor: &Descriptor) -> Descriptor {
+    let mut descriptor = descriptor.clone();
+    let media_type = match descriptor.media_type().as_ref() {
+        "application/vnd.docker.image.rootfs.diff.tar.gzip" => MediaType::ImageLayerGzip,
+        "application/vnd.docker.image.rootfs.diff.tar" => MediaType::ImageLayer,
+        _ => return descriptor,
+    };
+    descriptor.set_media_type(media_type);
+    descriptor
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{File, FileMap, Source, layer};
+    use super::*;
+
+    fn one_file(path: &str) -> Layer {
+        let mut files = FileMap::new();
+        files.add(path, File { source: Source::Bytes(path.into()), executable: false }).unwrap();
+        layer(&files, 0).unwrap()
+    }
+
+    fn base() -> Image {
+        Recipe {
+            layers: vec![one_file("bin/opm")],
+            entrypoint: Some(vec!["/bin/opm".into()]),
+            command: Some(vec!["help".into()]),
+            env: [("PATH".to_owned(), "/bin".to_owned()), ("A".to_owned(), "1".to_owned())].into(),
+            labels: [("a".to_owned(), "1".to_owned()), ("b".to_owned(), "1".to_owned())].into(),
+            ..Recipe::default()
+        }
+        .build()
+        .unwrap()
+    }
+
+    fn config(image: &Image) -> Value {
+        serde_json::from_slice(&image.config().document().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn from_scratch() {
+        let image = base();
+        insta::assert_snapshot!(String::from_utf8(image.manifest().document().unwrap()).unwrap(), @"");
+        insta::assert_snapshot!(String::from_utf8(image.config().document().unwrap()).unwrap(), @"");
+    }
+
+    #[test]
+    fn on_a_base() {
+        let base = base();
+        let image = Recipe {
+            base: Some(base.clone()),
+            layers: vec![one_file("configs/x.yaml")],
+            command: Some(vec!["serve".into(), "/configs".into()]),
+            env: [("A".to_owned(), "2".to_owned()), ("B".to_owned(), "3".to_owned())].into(),
+            labels: [("b".to_owned(), "2".to_owned())].into(),
+            ..Recipe::default()
+        }
+        .build()
+        .unwrap();
+        let config = config(&image);
+        assert_eq!(config["config"]["Entrypoint"], json!(["/bin/opm"]));
+        assert_eq!(config["config"]["Cmd"], json!(["serve", "/configs"]));
+        assert_eq!(config["config"]["Env"], json!(["A=2", "PATH=/bin", "B=3"]));
+        assert_eq!(config["config"]["Labels"], json!({ "a": "1", "b": "2" }));
+        assert_eq!(config["rootfs"]["diff_ids"].as_array().unwrap().len(), 2);
+        assert_eq!(image.layers()[0].digest(), base.layers()[0].digest());
+        let read = Image::read(image.manifest().clone(), |descriptor| {
+            if &descriptor == image.config().descriptor() {
+                image.config().clone()
+            } else {
+                Blob::absent(descriptor)
+            }
+        })
+        .unwrap();
+        assert_eq!(read.labels(), image.labels());
+        assert_eq!(read.digest(), image.digest());
+        assert!(!read.layers()[0].is_present());
+    }
+
+    #[test]
+    fn a_new_entrypoint_drops_the_old_arguments() {
+        let image =
+            Recipe { base: Some(base()), entrypoint: Some(vec!["/bin/other".into()]), ..Recipe::default() };
+        assert_eq!(config(&image.build().unwrap())["config"].get("Cmd"), None);
+    }
+
+    #[test]
+    fn platforms() {
+        let parsed = |text: &str| text.parse::<Platform>().map(|platform| platform.to_string());
+        assert_eq!(parsed("linux/amd64").unwrap(), "linux/amd64");
+        assert_eq!(parsed("linux/arm/v7").unwrap(), "linux/arm/v7");
+        for wrong in ["linux", "linux/", "/amd64", "linux/arm/v7/x", "linux/a b"] {
+            assert!(parsed(wrong).is_err(), "{wrong} was accepted");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Layers: files as a compressed archive that is the same, byte for byte, wherever it is made.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Read, Write};
+
+use flate2::{Compression, GzBuilder};
+use oci_spec::image::{Descriptor, Digest, MediaType};
+use tar::{EntryType, Header};
+
+use super::files::{FileMap, Source};
+use super::{Blob, Error, Hashing};
+
+/// A layer of an image.
+#[derive(Debug, Clone)]
+pub struct Layer {
+    /// The compressed archive.
+    pub blob: Blob,
+    /// The digest of the archive before compression, which image configurations list.
+    pub diff_id: Digest,
+}
+
+/// Makes a layer of `files`.
+///
+/// The archive lies in a temporary file, so that a layer is never held in memory. Entries are sorted, folders come
+/// before what is in them; owner and group are 0, modes are 0755 for folders and what can be run and 0644 otherwise,
+/// all times are `modified` (seconds since 1970).
+///
+/// # Errors
+///
+/// [`Error::Read`] where a file cannot be read or changes meanwhile, [`Error::Temporary`] where the temporary folder
+/// is full.
+pub fn layer(files: &FileMap, modified: u64) -> Result<Layer, Error> {
+    let temporary =
+        tempfile::Builder::new().prefix("bundle-tool-layer-").tempfile().map_err(Error::temporary)?;
+    let (file, path) = temporary.into_parts();
+    let compressed = Hashing::new(io::BufWriter::new(file));
+    // Neither a time nor a name nor a system goes into the header of the compressed file.
+    let encoder = GzBuilder::new().mtime(0).write(compressed, Compression::new(6));
+    let mut archive = tar::Builder::new(Hashing::new(encoder));
+    let mut folders = BTreeSet::new();
+    for (name, file) in files.iter() {
+        for (end, _) in name.match_indices('/') {
+            if folders.insert(&name[..end]) {
+                let mut header = header(EntryType::Directory, 0, 0o755, modified);
+                archive
+                    .append_data(&mut header, format!("{}/", &name[..end]), io::empty())
+                    .map_err(Error::temporary)?;
+            }
+        }
+        let mode = if file.executable { 0o755 } else { 0o644 };
+        match &file.source {
+            Source::Bytes(bytes) => {
+                let mut header = header(EntryType::Regular, bytes.len() as u64, mode, modified);
+                archive.append_data(&mut header, name, bytes.as_slice()).map_err(Error::temporary)?;
+            }
+            Source::Disk(path) => {
+                let disk = fs::File::open(path).map_err(Error::read(path))?;
+                let size = disk.metadata().map_err(Error::read(path))?.len();
+                let mut header = header(EntryType::Regular, size, mode, modified);
+                let mut reader = Exact { reader: disk, left: size, failed: None };
+                let appended = archive.append_data(&mut header, name, &mut reader);
+                if let Some(error) = reader.failed {
+                    return Err(Error::read(path)(error));
+                }
+                appended.map_err(Error::temporary)?;
+            }
+        }
+    }
+    let (diff_id, _, encoder) = archive.into_inner().map_err(Error::temporary)?.finish();
+    let (digest, size, mut file) = encoder.finish().map_err(Error::temporary)?.finish();
+    file.flush().map_err(Error::temporary)?;
+    let descriptor = Descriptor::new(MediaType::ImageLayerGzip, size, digest);
+    Ok(Layer { blob: Blob::from_temporary(descriptor, path), diff_id })
+}
+
+fn header(kind: EntryType, size: u64, mode: u32, modified: u64) -> Header {
+    let mut header = Header::new_gnu();
+    header.set_entry_type(kind);
+    header.set_size(size);
+    header.set_mode(mode);
+    header.set_uid(0);
+    header.set_gid(0);
+    header.set_mtime(modified);
+    header
+}
+
+/// A reader of exactly the bytes that an archive's header promised, keeping the error that stopped it: the writer's
+/// errors and the reader's look the same to `tar`.
+struct Exact<R> {
+    reader: R,
+    left: u64,
+    failed: Option<io::Error>,
+}
+
+impl<R: Read> Read for Exact<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let want = usize::try_from(self.left).map_or(buffer.len(), |left| left.min(buffer.len()));
+        if want == 0 {
+            return Ok(0);
+        }
+        let result = match self.reader.read(&mut buffer[..want]) {
+            Ok(0) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it became shorter while it was read")),
+            other => other,
+        };
+        match result {
+            Ok(count) => {
+                self.left -= count as u64;
+                Ok(count)
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
+            Err(error) => {
+                let kind = error.kind();
+                self.failed = Some(error);
+                Err(kind.into())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::files::File;
+    use super::*;
+
+    fn sample() -> FileMap {
+        let mut files = FileMap::new();
+        let long = format!("deep/{}/x", "n".repeat(150));
+        for (path, executable) in
+            [("manifests/b.yaml", false), ("manifests/a.yaml", false), ("manager", true), (&long, false)]
+        {
+            files.add(path, File { source: Source::Bytes(path.into()), executable }).unwrap();
+        }
+        files
+    }
+
+    #[test]
+    fn a_layer_has_one_form() {
+        let layer = layer(&sample(), 0).unwrap();
+        // Pinned: another digest means that everybody's images change with the next release.
+        insta::assert_snapshot!(layer.diff_id, @"");
+        insta::assert_snapshot!(layer.blob.digest(), @"");
+        let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(layer.blob.open().unwrap()));
+        let mut found = Vec::new();
+        for entry in archive.entries().unwrap() {
+            let entry = entry.unwrap();
+            let header = entry.header();
+            assert_eq!((header.uid().unwrap(), header.gid().unwrap(), header.mtime().unwrap()), (0, 0, 0));
+            let path = String::from_utf8(entry.path_bytes().into_owned()).unwrap();
+            found.push((path.replace(&"n".repeat(150), "N"), header.mode().unwrap()));
+        }
+        let found: Vec<_> = found.iter().map(|(path, mode)| (path.as_str(), *mode)).collect();
+        assert_eq!(
+            found,
+            [
+                ("deep/", 0o755),
+                ("deep/N/", 0o755),
+                ("deep/N/x", 0o644),
+                ("manager", 0o755),
+                ("manifests/", 0o755),
+                ("manifests/a.yaml", 0o644),
+                ("manifests/b.yaml", 0o644),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_file_that_shrinks_is_an_error_about_that_file() {
+        let mut reader = Exact { reader: &b"abc"[..], left: 5, failed: None };
+        assert!(reader.read_to_end(&mut Vec::new()).is_err());
+        assert_eq!(reader.failed.unwrap().kind(), io::ErrorKind::UnexpectedEof);
+    }
+}

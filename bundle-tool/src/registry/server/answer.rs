@@ -1,0 +1,132 @@
+//! Answers and errors in the form of the distribution specification.
+
+use axum::body::Body;
+use axum::http::header::{CONTENT_TYPE, HeaderName};
+use axum::http::{HeaderValue, Method, StatusCode};
+use axum::response::Response;
+use serde_json::{Value, json};
+
+/// The error codes of the distribution specification that are used here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Code {
+    BlobUnknown,
+    BlobUploadInvalid,
+    BlobUploadUnknown,
+    DigestInvalid,
+    ManifestBlobUnknown,
+    ManifestInvalid,
+    ManifestUnknown,
+    NameInvalid,
+    NameUnknown,
+    SizeInvalid,
+    Unsupported,
+    /// Not in the specification, which has no code for a server's own troubles.
+    Unknown,
+}
+
+impl Code {
+    fn name(self) -> &'static str {
+        match self {
+            Self::BlobUnknown => "BLOB_UNKNOWN",
+            Self::BlobUploadInvalid => "BLOB_UPLOAD_INVALID",
+            Self::BlobUploadUnknown => "BLOB_UPLOAD_UNKNOWN",
+            Self::DigestInvalid => "DIGEST_INVALID",
+            Self::ManifestBlobUnknown => "MANIFEST_BLOB_UNKNOWN",
+            Self::ManifestInvalid => "MANIFEST_INVALID",
+            Self::ManifestUnknown => "MANIFEST_UNKNOWN",
+            Self::NameInvalid => "NAME_INVALID",
+            Self::NameUnknown => "NAME_UNKNOWN",
+            Self::SizeInvalid => "SIZE_INVALID",
+            Self::Unsupported => "UNSUPPORTED",
+            Self::Unknown => "UNKNOWN",
+        }
+    }
+}
+
+/// A request that is not fulfilled.
+#[derive(Debug)]
+pub(super) struct Failure {
+    status: StatusCode,
+    code: Code,
+    message: String,
+    headers: Vec<(HeaderName, String)>,
+}
+
+impl Failure {
+    pub(super) fn new(status: StatusCode, code: Code, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into(), headers: Vec::new() }
+    }
+
+    pub(super) fn bad(code: Code, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, code, message)
+    }
+
+    pub(super) fn not_found(code: Code, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, code, message)
+    }
+
+    pub(super) fn unsupported(method: &Method) -> Self {
+        let message = format!("{method} is not possible here");
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, Code::Unsupported, message)
+    }
+
+    pub(super) fn with_header(mut self, name: HeaderName, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    pub(super) fn into_response(self) -> Response {
+        let body = json!({ "errors": [{ "code": self.code.name(), "message": self.message }] });
+        let mut response = json(&body);
+        *response.status_mut() = self.status;
+        for (name, value) in self.headers {
+            set(&mut response, name, &value);
+        }
+        response
+    }
+}
+
+/// A full disk and the like: the server's trouble, which the client may see once more in a while.
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        let status = match error.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+                StatusCode::INSUFFICIENT_STORAGE
+            }
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Self::new(status, Code::Unknown, format!("the registry's folder: {error}"))
+    }
+}
+
+impl From<crate::write::Error> for Failure {
+    fn from(error: crate::write::Error) -> Self {
+        std::io::Error::from(error.kind()).into()
+    }
+}
+
+/// A JSON document.
+pub(super) fn json(value: &Value) -> Response {
+    let mut response = Response::new(Body::from(value.to_string()));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// An answer without a body.
+pub(super) fn empty(status: StatusCode) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}
+
+/// Sets a header; a value that no header can carry is left out.
+pub(super) fn set(response: &mut Response, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        response.headers_mut().insert(name, value);
+    }
+}
+
+/// The header that names what was asked for or stored.
+pub(super) fn digest_header() -> HeaderName {
+    HeaderName::from_static("docker-content-digest")
+}

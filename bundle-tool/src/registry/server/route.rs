@@ -1,0 +1,173 @@
+//! The paths of the distribution specification. Repository names have slashes, so routers for fixed segments do not do.
+
+use oci_spec::image::Digest;
+
+use super::answer::{Code, Failure};
+
+/// What a path names; names and digests are checked, so that they are safe as paths on disk.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Route {
+    Root,
+    Catalog,
+    Tags { name: String },
+    Referrers { name: String, digest: Digest },
+    Manifest { name: String, reference: Reference },
+    Blob { name: String, digest: Digest },
+    Uploads { name: String },
+    Upload { name: String, id: String },
+}
+
+/// How a manifest is named.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Reference {
+    Tag(String),
+    Digest(Digest),
+}
+
+impl Route {
+    pub(super) fn parse(path: &str) -> Result<Self, Failure> {
+        let unknown = || Failure::not_found(Code::NameUnknown, format!("there is nothing at {path}"));
+        let rest = match path.strip_prefix("/v2") {
+            Some("" | "/") => return Ok(Self::Root),
+            Some(rest) => rest.strip_prefix('/').ok_or_else(unknown)?,
+            None => return Err(unknown()),
+        };
+        if rest == "_catalog" {
+            return Ok(Self::Catalog);
+        }
+        let parts: Vec<&str> = rest.split('/').collect();
+        let name = |parts: &[&str]| repository(&parts.join("/"));
+        match parts.as_slice() {
+            [before @ .., "tags", "list"] => Ok(Self::Tags { name: name(before)? }),
+            [before @ .., "blobs", "uploads"] | [before @ .., "blobs", "uploads", ""] => {
+                Ok(Self::Uploads { name: name(before)? })
+            }
+            [before @ .., "blobs", "uploads", id] => {
+                if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+                    return Err(Failure::not_found(Code::BlobUploadUnknown, "there is no such upload"));
+                }
+                Ok(Self::Upload { name: name(before)?, id: (*id).to_owned() })
+            }
+            [before @ .., "blobs", digest] => {
+                Ok(Self::Blob { name: name(before)?, digest: self::digest(digest)? })
+            }
+            [before @ .., "referrers", digest] => {
+                Ok(Self::Referrers { name: name(before)?, digest: self::digest(digest)? })
+            }
+            [before @ .., "manifests", reference] => {
+                Ok(Self::Manifest { name: name(before)?, reference: Reference::parse(reference)? })
+            }
+            _ => Err(unknown()),
+        }
+    }
+}
+
+impl Reference {
+    fn parse(text: &str) -> Result<Self, Failure> {
+        if text.contains(':') {
+            return Ok(Self::Digest(digest(text)?));
+        }
+        let mut bytes = text.bytes();
+        let first = bytes.next().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let valid = first
+            && text.len() <= 128
+            && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
+        if valid {
+            Ok(Self::Tag(text.to_owned()))
+        } else {
+            Err(Failure::not_found(Code::ManifestUnknown, "a tag has up to 128 letters, digits, _, . and -"))
+        }
+    }
+}
+
+/// A repository's name: parts of lower case letters and digits, with single separators inside of a part.
+pub(super) fn repository(name: &str) -> Result<String, Failure> {
+    let valid_part = |part: &str| {
+        let alphanumeric = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let inner = part.bytes().all(|byte| alphanumeric(byte) || matches!(byte, b'.' | b'_' | b'-'));
+        let ends =
+            part.bytes().next().is_some_and(alphanumeric) && part.bytes().last().is_some_and(alphanumeric);
+        inner && ends && !part.contains("..") && !part.contains("___")
+    };
+    if name.len() <= 255 && name.split('/').all(valid_part) {
+        Ok(name.to_owned())
+    } else {
+        Err(Failure::bad(
+            Code::NameInvalid,
+            "a repository's name has lower case letters, digits, and . _ - / between",
+        ))
+    }
+}
+
+/// A SHA-256 digest; others are not stored here.
+pub(super) fn digest(text: &str) -> Result<Digest, Failure> {
+    let valid = text.strip_prefix("sha256:").is_some_and(|hex| {
+        hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    });
+    match text.parse() {
+        Ok(digest) if valid => Ok(digest),
+        _ => Err(Failure::bad(Code::DigestInvalid, "a digest is sha256: and 64 hexadecimal digits")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIGEST: &str = "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
+
+    #[test]
+    fn paths_of_the_specification() {
+        let digest = || digest(DIGEST).unwrap();
+        let name = || "org/sub/name".to_owned();
+        for (path, expected) in [
+            ("/v2/".to_owned(), Route::Root),
+            ("/v2".to_owned(), Route::Root),
+            ("/v2/_catalog".to_owned(), Route::Catalog),
+            ("/v2/org/sub/name/tags/list".to_owned(), Route::Tags { name: name() }),
+            (
+                "/v2/org/sub/name/manifests/v1.0".to_owned(),
+                Route::Manifest { name: name(), reference: Reference::Tag("v1.0".into()) },
+            ),
+            (
+                format!("/v2/org/sub/name/manifests/{DIGEST}"),
+                Route::Manifest { name: name(), reference: Reference::Digest(digest()) },
+            ),
+            (format!("/v2/org/sub/name/blobs/{DIGEST}"), Route::Blob { name: name(), digest: digest() }),
+            (
+                format!("/v2/org/sub/name/referrers/{DIGEST}"),
+                Route::Referrers { name: name(), digest: digest() },
+            ),
+            ("/v2/org/sub/name/blobs/uploads/".to_owned(), Route::Uploads { name: name() }),
+            (
+                "/v2/org/sub/name/blobs/uploads/aB3".to_owned(),
+                Route::Upload { name: name(), id: "aB3".into() },
+            ),
+            ("/v2/blobs/tags/list".to_owned(), Route::Tags { name: "blobs".into() }),
+        ] {
+            assert_eq!(Route::parse(&path).unwrap(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn nothing_leads_out_of_the_folder() {
+        for path in [
+            "/v2/../x/tags/list",
+            "/v2/a/../../b/tags/list",
+            "/v2/a//b/tags/list",
+            "/v2/_tags/x/tags/list",
+            "/v2/A/tags/list",
+            "/v2/a/manifests/..",
+            "/v2/a/manifests/.hidden",
+            "/v2/a/manifests/a%2fb",
+            "/v2/a/blobs/sha256:..",
+            "/v2/a/blobs/sha256:44136FA355B3678A1146AD16F7E8649E94FB4FC21FE77E8310C060F61CAAFF8A",
+            "/v2/a/blobs/uploads/..",
+            "/v2/tags/list",
+            "/v1/x",
+            "/v2x",
+        ] {
+            assert!(Route::parse(path).is_err(), "{path} was accepted");
+        }
+    }
+}
