@@ -4,6 +4,9 @@
 //! finding is an error, 2 where the tool could not do its work.
 
 mod catalog;
+mod images;
+mod push;
+mod registry;
 mod render;
 mod validate;
 
@@ -44,6 +47,8 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Catalog(catalog::Catalog),
+    Push(push::Push),
+    Registry(registry::Registry),
     Render(render::Render),
     Validate(validate::Validate),
 }
@@ -68,9 +73,21 @@ pub fn main() -> ExitCode {
 fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Catalog(command) => command.run(),
+        Command::Push(command) => command.run(),
+        Command::Registry(command) => command.run(),
         Command::Render(command) => command.run(),
         Command::Validate(command) => command.run(),
     }
+}
+
+/// What runs the commands that wait for a network.
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    use anyhow::Context as _;
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("failed to start the threads that wait for the network")
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -1,6 +1,6 @@
 //! The files of a layer, and how they are collected from the disk.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
@@ -27,7 +27,10 @@ pub enum Source {
 
 /// The files of a layer by their paths inside the image: relative, with `/`, sorted.
 #[derive(Debug, Clone, Default)]
-pub struct FileMap(BTreeMap<String, File>);
+pub struct FileMap {
+    files: BTreeMap<String, File>,
+    scratch: BTreeSet<String>,
+}
 
 impl FileMap {
     /// No files.
@@ -38,13 +41,28 @@ impl FileMap {
 
     /// The files by path.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &File)> {
-        self.0.iter().map(|(path, file)| (path.as_str(), file))
+        self.files.iter().map(|(path, file)| (path.as_str(), file))
+    }
+
+    /// Adds a folder in which everybody may write, as `/tmp` is.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnsafePath`] where the path leads out of the image.
+    pub fn add_scratch_folder(&mut self, path: &str) -> Result<(), Error> {
+        self.scratch.insert(image_path(path)?);
+        Ok(())
+    }
+
+    /// The folders in which everybody may write.
+    pub fn scratch_folders(&self) -> impl Iterator<Item = &str> {
+        self.scratch.iter().map(String::as_str)
     }
 
     /// True where there is no file.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.files.is_empty()
     }
 
     /// Adds a file at `path`, which may begin with `/`.
@@ -60,13 +78,13 @@ impl FileMap {
             return Err(refuse("a file needs a name"));
         }
         let below = format!("{path}/");
-        let taken = self.0.contains_key(&path)
-            || self.0.range(below.clone()..).next().is_some_and(|(next, _)| next.starts_with(&below))
-            || path.match_indices('/').any(|(end, _)| self.0.contains_key(&path[..end]));
+        let taken = self.files.contains_key(&path)
+            || self.files.range(below.clone()..).next().is_some_and(|(next, _)| next.starts_with(&below))
+            || path.match_indices('/').any(|(end, _)| self.files.contains_key(&path[..end]));
         if taken {
             return Err(refuse("two sources want to be there"));
         }
-        self.0.insert(path, file);
+        self.files.insert(path, file);
         Ok(())
     }
 

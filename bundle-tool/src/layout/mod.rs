@@ -14,6 +14,7 @@ mod files;
 mod folder;
 mod image;
 mod layer;
+mod machine;
 mod oci_layout;
 
 pub use archive::{open_archive, write_archive};
@@ -26,6 +27,7 @@ pub use files::{File, FileMap, Source};
 pub use folder::{open_folder, write_folder};
 pub use image::{Image, Platform, Recipe};
 pub use layer::{Layer, layer};
+pub use machine::architectures;
 pub use oci_layout::OciLayout;
 
 pub(crate) use blob::DOCUMENT_LIMIT;

@@ -40,7 +40,7 @@ impl Options {
             // to leave those of the environment aside.
             http_proxy: loopback.then(|| "http://127.0.0.1:9".to_owned()),
             https_proxy: loopback.then(|| "http://127.0.0.1:9".to_owned()),
-            no_proxy: loopback.then(|| "*".to_owned()),
+            no_proxy: loopback.then(|| "*,127.0.0.0/8,::1".to_owned()),
             ..ClientConfig::default()
         })
     }

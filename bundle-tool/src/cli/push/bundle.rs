@@ -1,0 +1,78 @@
+//! `bundle-tool push bundle`: a bundle's folder as its image.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+
+use super::super::Exit;
+use super::super::images::created;
+use super::Destination;
+use crate::layout::{FileMap, Image, Layer, Recipe, layer};
+use crate::model::bundle::{Annotations, Bundle, Content, MANIFESTS, METADATA};
+use crate::read;
+
+/// Makes the image of a bundle: FROM scratch, one layer each for manifests/, metadata/ and tests/.
+///
+/// Its labels are what metadata/annotations.yaml says.
+#[derive(Debug, Args)]
+pub(super) struct PushBundle {
+    /// The bundle's folder
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// The image's name: registry.example.com/name-bundle:v1.2.3
+    #[arg(value_name = "IMAGE")]
+    name: String,
+    #[command(flatten)]
+    destination: Destination,
+}
+
+impl PushBundle {
+    pub(super) fn run(self) -> Result<Exit> {
+        let folder = &self.folder;
+        let bundle = read::bundle::folder(folder)?;
+        let labels =
+            labels(&bundle).with_context(|| format!("{} cannot be pushed as a bundle", folder.display()))?;
+        let image = build(folder, labels)?;
+        self.destination.send_whole(&self.name, image)
+    }
+}
+
+/// The labels of the bundle's image; an error where it has none, or holds what is no YAML.
+fn labels(bundle: &Bundle) -> Result<BTreeMap<String, String>> {
+    for file in &bundle.files {
+        match &file.content {
+            Content::Documents { error: Some(error), .. } if file.is_manifest() || file.is_metadata() => {
+                bail!("{}:{}:{}: {}", file.path, error.position.line, error.position.column, error.message);
+            }
+            Content::Unreadable(reason) => bail!("{}: {reason}", file.path),
+            Content::Documents { .. } | Content::Other => {}
+        }
+    }
+    let annotations = bundle.annotations().context(
+        "metadata/annotations.yaml is missing or holds no annotations (bundle-tool generate bundle writes it)",
+    )?;
+    Ok(annotations.labels())
+}
+
+/// The image of the bundle in `folder`.
+fn build(folder: &Path, labels: BTreeMap<String, String>) -> Result<Image> {
+    let created = created()?;
+    let place = |label: &str, usual: &str| labels.get(label).cloned().unwrap_or_else(|| usual.to_owned());
+    let mut layers: Vec<Layer> = Vec::new();
+    for (part, required) in [
+        (place(Annotations::MANIFESTS, MANIFESTS), true),
+        (place(Annotations::METADATA, METADATA), true),
+        ("tests/".to_owned(), false),
+    ] {
+        let path = folder.join(part.trim_matches('/'));
+        if !required && !path.exists() {
+            continue;
+        }
+        let mut files = FileMap::new();
+        files.collect(&path, &part)?;
+        layers.push(layer(&files, created)?);
+    }
+    Ok(Recipe { layers, labels, created, ..Recipe::default() }.build()?)
+}

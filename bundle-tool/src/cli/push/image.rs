@@ -1,0 +1,162 @@
+//! `bundle-tool push image`: files FROM scratch.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::Args;
+
+use super::super::Exit;
+use super::super::images::created;
+use super::Destination;
+use crate::layout::{FileMap, Platform, Recipe, architectures, layer};
+
+/// Makes an image FROM scratch out of files and folders: an operator's own image.
+///
+/// Of a file's mode only whether it can be run is kept; everything belongs to root. Without --platform the image is for
+/// the processor that its programs are built for.
+#[derive(Debug, Args)]
+pub(super) struct PushImage {
+    /// The image's name: registry.example.com/name:tag
+    #[arg(value_name = "IMAGE")]
+    name: String,
+    /// A file or folder, and its path in the image: target/release/manager=/manager
+    #[arg(required = true, value_name = "SOURCE=TARGET")]
+    files: Vec<FileArgument>,
+    /// The program with its first arguments: words, or a JSON list of strings
+    #[arg(long, value_name = "WORDS|JSON", value_parser = parse_words)]
+    entrypoint: Option<Words>,
+    /// The user, or user and group, that the program runs as: 65532:65532
+    #[arg(long, value_name = "USER[:GROUP]")]
+    user: Option<String>,
+    /// An environment variable; may be given several times
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair)]
+    env: Vec<(String, String)>,
+    /// A label; may be given several times
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair)]
+    label: Vec<(String, String)>,
+    /// What the image is for: linux/amd64, linux/arm64
+    #[arg(long, value_name = "OS/ARCH")]
+    platform: Option<Platform>,
+    #[command(flatten)]
+    destination: Destination,
+}
+
+impl PushImage {
+    pub(super) fn run(self) -> Result<Exit> {
+        let created = created()?;
+        let mut files = FileMap::new();
+        for FileArgument { source, target } in &self.files {
+            files.collect(source, target)?;
+        }
+        if files.is_empty() {
+            bail!("there is no file in what is to be pushed");
+        }
+        let recipe = Recipe {
+            platform: platform(self.platform, &files)?,
+            layers: vec![layer(&files, created)?],
+            entrypoint: self.entrypoint.map(|Words(words)| words),
+            user: self.user,
+            env: BTreeMap::from_iter(self.env),
+            labels: BTreeMap::from_iter(self.label),
+            created,
+            ..Recipe::default()
+        };
+        self.destination.send_whole(&self.name, recipe.build()?)
+    }
+}
+
+/// What the image is for: what was said, held against what its programs are built for.
+fn platform(said: Option<Platform>, files: &FileMap) -> Result<Platform> {
+    let built: Vec<_> = architectures(files)?.into_iter().collect();
+    match (said, built.as_slice()) {
+        (Some(said), []) => Ok(said),
+        (Some(said), [one]) if said.architecture == *one => Ok(said),
+        (Some(said), built) => {
+            bail!("the image is to be for {said}, its programs are built for {}", built.join(", "))
+        }
+        (None, []) => Ok(Platform::default()),
+        (None, [one]) => Ok(Platform { architecture: (*one).to_owned(), ..Platform::default() }),
+        (None, built) => bail!("the programs are built for different processors: {}", built.join(", ")),
+    }
+}
+
+/// `SOURCE=TARGET`
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FileArgument {
+    source: PathBuf,
+    target: String,
+}
+
+impl std::str::FromStr for FileArgument {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // A file's own name may have a `=`; where a target is absolute, the last `=/` is the one that is meant.
+        let split = text.rfind("=/").or_else(|| text.rfind('='));
+        let (source, target) = match split {
+            Some(at) if at > 0 && at + 1 < text.len() => (&text[..at], &text[at + 1..]),
+            _ => return Err("write SOURCE=TARGET: target/release/manager=/manager".into()),
+        };
+        let source = PathBuf::from(source);
+        // As `cp` does: into a folder, under its own name.
+        let target = match (target.ends_with('/'), source.file_name().and_then(|name| name.to_str())) {
+            (true, Some(name)) if source.is_file() => format!("{target}{name}"),
+            _ => target.to_owned(),
+        };
+        Ok(Self { source, target })
+    }
+}
+
+/// The words of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Words(Vec<String>);
+
+fn parse_words(text: &str) -> Result<Words, String> {
+    let words: Vec<String> = if text.trim_start().starts_with('[') {
+        serde_json::from_str(text).map_err(|error| format!("it is no JSON list of strings: {error}"))?
+    } else {
+        text.split_whitespace().map(str::to_owned).collect()
+    };
+    if words.is_empty() { Err("it names no program".into()) } else { Ok(Words(words)) }
+}
+
+fn parse_pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("write NAME=VALUE".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_words() {
+        let parsed = |text: &str| {
+            text.parse::<FileArgument>().map(|file| (file.source.display().to_string(), file.target)).ok()
+        };
+        let pair = |source: &str, target: &str| Some((source.to_owned(), target.to_owned()));
+        assert_eq!(parsed("a/b=/b"), pair("a/b", "/b"));
+        assert_eq!(parsed("a=b=/c"), pair("a=b", "/c"));
+        assert_eq!(parsed("a=c"), pair("a", "c"));
+        for wrong in ["a", "=b", "a="] {
+            assert_eq!(parsed(wrong), None, "{wrong}");
+        }
+        assert_eq!(parse_words("/manager --leader-elect").unwrap().0, ["/manager", "--leader-elect"]);
+        assert_eq!(parse_words(r#"["/a b", "c"]"#).unwrap().0, ["/a b", "c"]);
+        assert!(parse_words(r#"["/a b""#).is_err() && parse_words(" ").is_err());
+    }
+
+    #[test]
+    fn the_platform_is_that_of_the_programs() {
+        let mut program = FileMap::new();
+        program.collect(&std::env::current_exe().unwrap(), "/test").unwrap();
+        let found = platform(None, &program).unwrap();
+        assert_eq!(platform(Some(found.clone()), &program).unwrap(), found);
+        assert!(platform(Some("linux/mips".parse().unwrap()), &program).is_err());
+        let nothing = FileMap::new();
+        assert_eq!(platform(None, &nothing).unwrap(), Platform::default());
+    }
+}
