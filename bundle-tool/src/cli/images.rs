@@ -58,6 +58,21 @@ impl Location {
         Ok(Self::Registry(Repository::parse(text.strip_prefix("docker://").unwrap_or(text))?))
     }
 
+    /// Where the image lies that a REF names; `None` where it names a folder.
+    ///
+    /// A name without a registry's host in front is a path, so that a folder that is not there is not looked for on
+    /// Docker Hub.
+    pub(super) fn of_image(text: &str) -> Result<Option<Self>> {
+        let marked = ["oci:", "oci-archive:", "docker://"].iter().any(|scheme| text.starts_with(scheme));
+        let host = text.split_once('/').map_or("", |(host, _)| host);
+        let named = host == "localhost" || (host.contains(['.', ':']) && !host.starts_with('.'));
+        if marked || (named && !PathBuf::from(text).exists()) {
+            Self::parse(text).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
     /// The image, with its layers at hand or only named, and the repository that has those.
     pub(super) async fn open(
         &self,
@@ -156,6 +171,18 @@ mod tests {
         };
         assert_eq!(reference.whole(), "quay.io/a/b:v1");
         assert!(Location::parse("quay.io/A/b").is_err());
+        for (text, is_image) in [
+            ("quay.io/a/b", true),
+            ("localhost:5000/b:v1", true),
+            ("oci:bundle", true),
+            ("bundle", false),
+            ("bundles/v1", false),
+            ("./quay.io/a", false),
+            ("../bundle", false),
+            ("/bundle:x/y", false),
+        ] {
+            assert_eq!(Location::of_image(text).unwrap().is_some(), is_image, "{text}");
+        }
         assert_eq!("oci:x".parse(), Ok(Target::Folder("x".into())));
         assert!("docker://x".parse::<Target>().is_err() && "oci:".parse::<Target>().is_err());
     }

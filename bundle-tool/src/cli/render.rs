@@ -1,27 +1,30 @@
 //! `bundle-tool render`: bundles and catalogues as file-based catalogue blobs.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 
-use super::Exit;
+use super::images::{Location, Registries};
+use super::{Exit, runtime};
 use crate::model::catalog::Catalog;
-use crate::{catalog, read};
+use crate::{catalog, read, write};
 
 /// Renders bundles and catalogues into the blobs of a file-based catalogue.
 #[derive(Debug, Args)]
 pub(super) struct Render {
-    /// Folders of bundles or of catalogues
+    /// Bundles or catalogues: folders, `oci:DIR`, `oci-archive:FILE` or names of images
     #[arg(required = true, value_name = "REF")]
-    references: Vec<PathBuf>,
+    references: Vec<String>,
     /// Where the bundle's image is or will be; with it, objects are reduced to what consoles show
     #[arg(long, value_name = "NAME")]
     image: Option<String>,
     /// The form of the blobs
     #[arg(long, short, value_enum, default_value_t = Output::Json)]
     output: Output,
+    #[command(flatten)]
+    registries: Registries,
 }
 
 /// The forms that catalogues are written in.
@@ -36,10 +39,13 @@ pub(super) enum Output {
 impl Render {
     pub(super) fn run(self) -> Result<Exit> {
         let mut rendered = Catalog::default();
-        for path in &self.references {
-            let folder = read_reference(path, self.image.as_deref())
-                .with_context(|| format!("failed to render {}", path.display()))?;
-            rendered.merge(folder);
+        for reference in &self.references {
+            let image = self.image.as_deref();
+            let read = match Location::of_image(reference)? {
+                Some(location) => self.read_image(reference, &location),
+                None => read_folder(Path::new(reference), image),
+            };
+            rendered.merge(read.with_context(|| format!("failed to render {reference}"))?);
         }
         let text = match self.output {
             Output::Json => rendered.to_json()?,
@@ -50,10 +56,24 @@ impl Render {
         out.flush()?;
         Ok(Exit::Success)
     }
+
+    /// The blobs of a bundle's image, or of an index image. A bundle pulled from a registry is where it was pulled from.
+    fn read_image(&self, reference: &str, location: &Location) -> Result<Catalog> {
+        let contents = runtime()?.block_on(location.contents(&self.registries))?;
+        if contents.is_catalog() {
+            let scratch = tempfile::tempdir().context("failed to make a temporary folder")?;
+            write::tree(scratch.path(), contents.files)?;
+            return Ok(read::catalog::folder(scratch.path())?);
+        }
+        let bundle = read::bundle::files(reference, &contents.into_bundle());
+        let pulled = matches!(location, Location::Registry(_)).then_some(reference);
+        let blob = catalog::render(&bundle, self.image.as_deref().or(pulled))?;
+        Ok(Catalog { bundles: vec![blob], ..Catalog::default() })
+    }
 }
 
 /// The blobs of a bundle's folder, or of a catalogue's.
-fn read_reference(path: &Path, image: Option<&str>) -> Result<Catalog> {
+fn read_folder(path: &Path, image: Option<&str>) -> Result<Catalog> {
     if path.join("manifests").is_dir() && path.join("metadata").is_dir() {
         let bundle = read::bundle::folder(path)?;
         let blob = catalog::render(&bundle, image)?;

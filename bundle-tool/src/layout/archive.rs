@@ -31,7 +31,7 @@ pub fn open_archive(path: &Path) -> Result<OciLayout, Error> {
     // Raw, so that every header is looked at as it lies there: members of a layout have short names.
     for entry in archive.entries().map_err(Error::read(path))?.raw(true) {
         let mut entry = entry.map_err(|error| match error.kind() {
-            io::ErrorKind::Other => Error::malformed(what(), "OCI archive", not_plain(&error)),
+            io::ErrorKind::Other => Error::malformed(what(), "OCI archive", &not_plain(&error)),
             _ => Error::read(path)(error),
         })?;
         if members.len() >= MEMBER_LIMIT {

@@ -34,6 +34,29 @@ impl Contents {
         let files = extract(image.layers(), &wanted_by_labels(image.labels()), Limits::default())?;
         Ok(Self { digest: image.digest().to_string(), labels: image.labels().clone(), files })
     }
+
+    /// True for an index image.
+    #[must_use]
+    pub fn is_catalog(&self) -> bool {
+        self.labels.contains_key(CONFIGS)
+    }
+
+    /// A bundle's files under the paths they have in a bundle's folder: labels may put them elsewhere in the image.
+    #[must_use]
+    pub fn into_bundle(self) -> BTreeMap<String, Vec<u8>> {
+        let Self { labels, files, .. } = self;
+        let moves: Vec<(String, &str)> = [(MANIFESTS, "manifests/"), (METADATA, "metadata/")]
+            .into_iter()
+            .filter_map(|(label, usual)| Some((format!("{}/", labels.get(label)?.trim_matches('/')), usual)))
+            .collect();
+        let place = |path: String| {
+            moves
+                .iter()
+                .find_map(|(from, to)| Some(format!("{to}{}", path.strip_prefix(from.as_str())?)))
+                .unwrap_or(path)
+        };
+        files.into_iter().map(|(path, bytes)| (place(path), bytes)).collect()
+    }
 }
 
 /// The paths that the labels of a bundle or an index image speak of; without labels, those that are usual.
@@ -48,4 +71,34 @@ pub fn wanted_by_labels(labels: &BTreeMap<String, String>) -> Vec<String> {
     wanted.push("tests/".to_owned());
     wanted.dedup();
     wanted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn labels_say_what_is_read() {
+        assert_eq!(wanted_by_labels(&labels(&[])), ["manifests/", "metadata/", "tests/"]);
+        assert_eq!(wanted_by_labels(&labels(&[(CONFIGS, "/configs")])), ["/configs"]);
+        let elsewhere =
+            labels(&[(MANIFESTS, "/deploy/olm/"), (METADATA, "meta"), (SCORECARD, "tests/scorecard/")]);
+        assert_eq!(wanted_by_labels(&elsewhere), ["/deploy/olm/", "meta", "tests/scorecard/", "tests/"]);
+    }
+
+    #[test]
+    fn a_bundle_has_its_usual_paths() {
+        let files = ["deploy/olm/a.yaml", "meta/annotations.yaml", "tests/x"];
+        let contents = Contents {
+            digest: String::new(),
+            labels: labels(&[(MANIFESTS, "/deploy/olm/"), (METADATA, "meta")]),
+            files: files.iter().map(|path| ((*path).to_owned(), Vec::new())).collect(),
+        };
+        let paths: Vec<_> = contents.into_bundle().into_keys().collect();
+        assert_eq!(paths, ["manifests/a.yaml", "metadata/annotations.yaml", "tests/x"]);
+    }
 }

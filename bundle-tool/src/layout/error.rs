@@ -100,7 +100,11 @@ impl Error {
     }
 
     /// An error for bytes that are not what they should be.
-    pub(crate) fn malformed(what: impl Into<String>, expected: &'static str, reason: impl ToString) -> Self {
+    pub(crate) fn malformed(
+        what: impl Into<String>,
+        expected: &'static str,
+        reason: &(impl ToString + ?Sized),
+    ) -> Self {
         Self::Malformed { what: what.into(), expected, reason: reason.to_string() }
     }
 }

@@ -93,7 +93,7 @@ impl Unpacked {
                 None if error.kind() == io::ErrorKind::InvalidData && error.get_ref().is_some() => {
                     layer.error(error)
                 }
-                None => Error::malformed(what.as_str(), "layer", error),
+                None => Error::malformed(what.as_str(), "layer", &error),
             };
         let reader = BufReader::new(decompressed(layer, &what)?);
         let mut archive = tar::Archive::new(Metered { reader, left: Rc::clone(budget) });

@@ -38,7 +38,7 @@ pub fn write_folder(path: &Path, image: &Image, image_name: &str) -> Result<(), 
     let index = if path.join("oci-layout").exists() {
         let bytes = read_document(&path.join("index.json"))?;
         Some(serde_json::from_slice::<ImageIndex>(&bytes).map_err(|error| {
-            Error::malformed(path.join("index.json").display().to_string(), "OCI image index", error)
+            Error::malformed(path.join("index.json").display().to_string(), "OCI image index", &error)
         })?)
     } else {
         refuse_other_things(path)?;
@@ -70,7 +70,7 @@ pub(crate) fn index_with(
         .media_type(MediaType::ImageIndex)
         .manifests(manifests)
         .build()
-        .map_err(|error| Error::malformed("the new layout", "image index", error))?;
+        .map_err(|error| Error::malformed("the new layout", "image index", &error))?;
     document(&index)
 }
 

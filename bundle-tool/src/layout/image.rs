@@ -74,7 +74,7 @@ impl Image {
     pub fn read(manifest: Blob, locate: impl Fn(Descriptor) -> Blob) -> Result<Self, Error> {
         let bytes = manifest.document()?;
         let parsed: ImageManifest = serde_json::from_slice(&bytes)
-            .map_err(|error| Error::malformed(manifest.digest().to_string(), "image manifest", error))?;
+            .map_err(|error| Error::malformed(manifest.digest().to_string(), "image manifest", &error))?;
         let config = locate(parsed.config().clone());
         let labels = read_config(&config)?.labels_of_config().cloned().unwrap_or_default();
         let layers = parsed.layers().iter().cloned().map(locate).collect();
@@ -130,7 +130,7 @@ impl Image {
 
 fn read_config(config: &Blob) -> Result<ImageConfiguration, Error> {
     serde_json::from_slice(&config.document()?)
-        .map_err(|error| Error::malformed(config.digest().to_string(), "image configuration", error))
+        .map_err(|error| Error::malformed(config.digest().to_string(), "image configuration", &error))
 }
 
 /// What an image is made of. Fields that are `None` or empty are the base's, or absent.
@@ -171,7 +171,7 @@ impl Recipe {
         // and they are kept.
         let mut config = match &base {
             Some(base) => serde_json::from_slice(&base.config.document()?).map_err(|error| {
-                Error::malformed(base.config.digest().to_string(), "image configuration", error)
+                Error::malformed(base.config.digest().to_string(), "image configuration", &error)
             })?,
             None => platform_only(&platform),
         };
@@ -180,7 +180,7 @@ impl Recipe {
         all_labels.extend(labels);
 
         let time = jiff::Timestamp::from_second(i64::try_from(created).unwrap_or(i64::MAX))
-            .map_err(|error| Error::malformed(created.to_string(), "time", error))?
+            .map_err(|error| Error::malformed(created.to_string(), "time", &error))?
             .to_string();
         config["created"] = json!(time);
         let settings = &mut config["config"];
@@ -210,7 +210,7 @@ impl Recipe {
         let mut history = list(&config["history"]);
         if diff_ids.len() != blobs.len() {
             let reason = format!("it lists {} layers, its manifest {}", diff_ids.len(), blobs.len());
-            return Err(Error::malformed("the base image", "image configuration", reason));
+            return Err(Error::malformed("the base image", "image configuration", &reason));
         }
         for layer in layers {
             diff_ids.push(json!(layer.diff_id));
@@ -227,7 +227,7 @@ impl Recipe {
             .config(config.descriptor().clone())
             .layers(blobs.iter().map(|blob| as_oci(blob.descriptor())).collect::<Vec<_>>())
             .build()
-            .map_err(|error| Error::malformed("the new image", "image manifest", error))?;
+            .map_err(|error| Error::malformed("the new image", "image manifest", &error))?;
         let manifest = Blob::from_bytes(MediaType::ImageManifest, document(&manifest)?);
         Ok(Image { manifest, config, layers: blobs, labels: all_labels })
     }
@@ -244,7 +244,7 @@ fn platform_only(platform: &Platform) -> Value {
 
 /// A document's bytes, with the keys of every object sorted: some of `oci-spec`'s maps have no order.
 pub(crate) fn document(value: &impl Serialize) -> Result<Vec<u8>, Error> {
-    let fail = |error| Error::malformed("the new image", "document", error);
+    let fail = |error| Error::malformed("the new image", "document", &error);
     let mut value = serde_json::to_value(value).map_err(fail)?;
     value.sort_all_objects();
     serde_json::to_vec(&value).map_err(fail)

@@ -30,7 +30,7 @@ pub(crate) enum Places {
 impl OciLayout {
     pub(crate) fn new(path: &Path, index: &[u8], places: Places) -> Result<Self, Error> {
         let index = serde_json::from_slice(index).map_err(|error| {
-            Error::malformed(format!("index.json in {}", path.display()), "OCI image index", error)
+            Error::malformed(format!("index.json in {}", path.display()), "OCI image index", &error)
         })?;
         Ok(Self { path: path.to_owned(), index, places })
     }
@@ -78,7 +78,7 @@ impl OciLayout {
                 return Image::read(manifest, |descriptor| self.blob(descriptor));
             }
             let index: ImageIndex = serde_json::from_slice(&manifest.document()?)
-                .map_err(|error| Error::malformed(manifest.digest().to_string(), "image index", error))?;
+                .map_err(|error| Error::malformed(manifest.digest().to_string(), "image index", &error))?;
             let chosen = choose(&index, platform).ok_or_else(|| Error::NotFound {
                 path: self.path.clone(),
                 reason: format!("holds no manifest in the index {}", manifest.digest()),

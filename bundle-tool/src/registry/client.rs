@@ -125,7 +125,7 @@ impl Repository {
             if manifest.descriptor().media_type() != &MediaType::ImageIndex {
                 let bytes = manifest.document()?;
                 let config = serde_json::from_slice::<oci_spec::image::ImageManifest>(&bytes)
-                    .map_err(|error| layout::Error::malformed(reference.whole(), "image manifest", error))?
+                    .map_err(|error| layout::Error::malformed(reference.whole(), "image manifest", &error))?
                     .config()
                     .clone();
                 if config.size() > layout::DOCUMENT_LIMIT {
@@ -142,7 +142,7 @@ impl Repository {
                 })?);
             }
             let index: ImageIndex = serde_json::from_slice(&manifest.document()?)
-                .map_err(|error| layout::Error::malformed(reference.whole(), "image index", error))?;
+                .map_err(|error| layout::Error::malformed(reference.whole(), "image index", &error))?;
             let chosen = layout::choose(&index, platform).ok_or_else(|| {
                 layout::Error::malformed(reference.whole(), "image index", "it names no image")
             })?;
@@ -157,7 +157,7 @@ impl Repository {
         let (bytes, _) =
             self.backoff.run(pull).await.map_err(|error| self.error(&error, "read", &reference.whole()))?;
         let value: serde_json::Value = serde_json::from_slice(&bytes)
-            .map_err(|error| layout::Error::malformed(reference.whole(), "image manifest", error))?;
+            .map_err(|error| layout::Error::malformed(reference.whole(), "image manifest", &error))?;
         let is_index = value["manifests"].is_array();
         let media_type = if is_index { MediaType::ImageIndex } else { MediaType::ImageManifest };
         Ok(Blob::from_bytes(media_type, bytes.to_vec()))

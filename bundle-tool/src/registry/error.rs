@@ -104,7 +104,7 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn certificates(path: &Path, reason: impl ToString) -> Self {
+    pub(crate) fn certificates(path: &Path, reason: &(impl ToString + ?Sized)) -> Self {
         Self::Certificates { path: path.to_owned(), reason: reason.to_string() }
     }
 }

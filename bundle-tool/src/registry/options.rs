@@ -34,7 +34,7 @@ impl Options {
             use_monolithic_push: true,
             extra_root_certificates: self.certificates()?,
             connect_timeout: Some(Duration::from_secs(10)),
-            read_timeout: Some(Duration::from_secs(60)),
+            read_timeout: Some(Duration::from_mins(1)),
             user_agent: concat!("bundle-tool/", env!("CARGO_PKG_VERSION")),
             // A proxy cannot reach this machine's loopback. Naming one that is never used is the library's only way
             // to leave those of the environment aside.
@@ -59,10 +59,10 @@ impl Options {
     fn certificates(&self) -> Result<Vec<Certificate>, Error> {
         let mut certificates = Vec::new();
         for path in &self.ca_files {
-            let pem = std::fs::read(path).map_err(|error| Error::certificates(path, error))?;
+            let pem = std::fs::read(path).map_err(|error| Error::certificates(path, &error))?;
             let before = certificates.len();
             for der in CertificateDer::pem_slice_iter(&pem) {
-                let der = der.map_err(|error| Error::certificates(path, error))?;
+                let der = der.map_err(|error| Error::certificates(path, &error))?;
                 certificates.push(Certificate { encoding: CertificateEncoding::Der, data: der.to_vec() });
             }
             if certificates.len() == before {

@@ -127,7 +127,7 @@ impl Repository {
         let bytes = Bytes::from(manifest.document()?);
         let name = self.reference.whole();
         let media_type = HeaderValue::from_str(manifest.descriptor().media_type().as_ref())
-            .map_err(|error| layout::Error::malformed(name.clone(), "media type", error))?;
+            .map_err(|error| layout::Error::malformed(name.clone(), "media type", &error))?;
         let put = || self.client.push_manifest_raw(&self.reference, bytes.clone(), media_type.clone());
         match self.backoff.run(put).await {
             Ok(_) | Err(OciDistributionError::RegistryNoLocationError) => Ok(()),

@@ -17,7 +17,7 @@ const CONFIGS_LABEL: &str = "operators.operatorframework.io.index.configs.v1";
 
 /// Makes an index image: a file-based catalogue in /configs.
 ///
-/// On --base, an image with opm, it is what a CatalogSource of type grpc names: opm builds its cache when it starts.
+/// On --base, an image with opm, it is what a `CatalogSource` of type grpc names: opm builds its cache when it starts.
 /// Without it the image holds data only, for clusters that extract the catalogue (spec.grpcPodConfig.extractContent) and
 /// for OLM v1.
 #[derive(Debug, Args)]
