@@ -20,6 +20,7 @@
 pub mod catalog;
 pub mod cel;
 pub mod cli;
+pub mod generate;
 pub mod go_regex;
 pub mod layout;
 pub mod model;

@@ -4,6 +4,7 @@
 //! finding is an error, 2 where the tool could not do its work.
 
 mod catalog;
+mod generate;
 mod images;
 mod push;
 mod registry;
@@ -50,6 +51,7 @@ enum Command {
     Push(push::Push),
     Registry(registry::Registry),
     Render(render::Render),
+    Generate(generate::Generate),
     Validate(validate::Validate),
 }
 
@@ -76,6 +78,7 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Push(command) => command.run(),
         Command::Registry(command) => command.run(),
         Command::Render(command) => command.run(),
+        Command::Generate(command) => command.run(),
         Command::Validate(command) => command.run(),
     }
 }

@@ -3,4 +3,5 @@
 
 pub mod bundle;
 pub mod catalog;
+pub mod manifests;
 pub mod yaml;

@@ -5,11 +5,13 @@
 //! trees by [`crate::read::yaml`].
 
 mod decode;
+mod emit;
 mod path;
 mod scalar;
 mod tree;
 
 pub use decode::{DecodeError, Decoded, Unknown, decode};
+pub use emit::{compare_keys, emit, is_plain_string};
 pub use path::{Path, Step};
 pub use scalar::{Scalar, resolve};
 pub use tree::{Builder, Kind, NodeId, Position, SyntaxError, Tree, Value};

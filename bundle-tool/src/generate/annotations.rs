@@ -1,0 +1,224 @@
+//! `metadata/annotations.yaml`, from which the Dockerfile's and the image's labels come.
+
+use std::collections::BTreeMap;
+
+use super::csv::{BUILDER, UNKNOWN_LAYOUT};
+use super::{Error, Input, Ledger, Options};
+use crate::model::bundle::Annotations as Keys;
+use crate::model::yaml::{self, Value};
+
+const BUILDER_KEY: &str = "operators.operatorframework.io.metrics.builder";
+const METRICS_KEY: &str = "operators.operatorframework.io.metrics.mediatype.v1";
+const LAYOUT_KEY: &str = "operators.operatorframework.io.metrics.project_layout";
+const TEST_KEY: &str = "operators.operatorframework.io.test.mediatype.v1";
+const TEST_CONFIG_KEY: &str = "operators.operatorframework.io.test.config.v1";
+/// All keys that are written here and by nobody else.
+const OWN: [&str; 11] = [
+    Keys::MEDIA_TYPE,
+    Keys::MANIFESTS,
+    Keys::METADATA,
+    Keys::PACKAGE,
+    Keys::CHANNELS,
+    Keys::DEFAULT_CHANNEL,
+    BUILDER_KEY,
+    METRICS_KEY,
+    LAYOUT_KEY,
+    TEST_KEY,
+    TEST_CONFIG_KEY,
+];
+const HEADING: &str = "  # The bundle's own annotations.";
+const TEST_HEADING: &str = "  # Where the scorecard's tests are.";
+
+/// The annotations of a bundle, in the order in which they are written.
+#[derive(Debug)]
+pub(super) struct Annotations {
+    pub(super) bundle: Vec<(&'static str, String)>,
+    pub(super) tests: Vec<(&'static str, String)>,
+    /// What a person added.
+    pub(super) custom: Vec<(String, String)>,
+}
+
+impl Annotations {
+    /// # Errors
+    /// The default channel is none of the channels.
+    pub(super) fn new(
+        package: &str,
+        options: &Options,
+        input: &Input,
+        has_tests: bool,
+        ledger: &mut Ledger,
+    ) -> Result<Self, Error> {
+        let previous: Vec<(String, String)> = input
+            .previous_annotations
+            .as_ref()
+            .and_then(|tree| tree.root().get("annotations"))
+            .into_iter()
+            .flat_map(Value::entries)
+            .filter(|(_, value)| !matches!(value.kind(), yaml::Kind::Array | yaml::Kind::Object))
+            .map(|(key, value)| (key.text().to_owned(), value.text().to_owned()))
+            .collect();
+        let kept = |key: &str| {
+            previous
+                .iter()
+                .find(|(name, value)| name == key && !value.is_empty())
+                .map(|(_, value)| value.clone())
+        };
+        let channels = options.channels.clone().or_else(|| kept(Keys::CHANNELS));
+        let channels = channels.unwrap_or_else(|| "alpha".to_owned());
+        let default = options.default_channel.clone().or_else(|| kept(Keys::DEFAULT_CHANNEL));
+        match &default {
+            Some(default) if !channels.split(',').any(|channel| channel.trim() == default) => {
+                return Err(Error::DefaultChannel { default: default.clone(), channels });
+            }
+            None if channels.contains(',') => ledger.warn_at(
+                None,
+                "the bundle is in several channels and none is the default: choose one with --default-channel",
+            ),
+            _ => {}
+        }
+        let mut bundle = vec![
+            (Keys::MEDIA_TYPE, "registry+v1".to_owned()),
+            (Keys::MANIFESTS, "manifests/".to_owned()),
+            (Keys::METADATA, "metadata/".to_owned()),
+            (Keys::PACKAGE, package.to_owned()),
+            (Keys::CHANNELS, channels),
+        ];
+        bundle.extend(default.map(|channel| (Keys::DEFAULT_CHANNEL, channel)));
+        bundle.push((BUILDER_KEY, BUILDER.to_owned()));
+        bundle.push((METRICS_KEY, "metrics+v1".to_owned()));
+        bundle.push((LAYOUT_KEY, options.layout.clone().unwrap_or_else(|| UNKNOWN_LAYOUT.to_owned())));
+        let tests = if has_tests {
+            vec![(TEST_KEY, "scorecard+v1".to_owned()), (TEST_CONFIG_KEY, "tests/scorecard/".to_owned())]
+        } else {
+            Vec::new()
+        };
+        let custom = previous.into_iter().filter(|(key, _)| !OWN.contains(&key.as_str())).collect();
+        Ok(Self { bundle, tests, custom })
+    }
+
+    /// All annotations in their order.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.bundle
+            .iter()
+            .chain(&self.tests)
+            .map(|(key, value)| (*key, value.as_str()))
+            .chain(self.custom.iter().map(|(key, value)| (key.as_str(), value.as_str())))
+    }
+
+    /// The file; what a person added to the `previous` one is kept, comments included.
+    pub(super) fn yaml(&self, previous: Option<&[u8]>) -> String {
+        let kept = Kept::of(previous.and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default());
+        let mut out = String::from("annotations:\n");
+        let mut section = |heading: &str, entries: &[(&'static str, String)]| {
+            if entries.is_empty() {
+                return;
+            }
+            if out.len() > "annotations:\n".len() {
+                out.push('\n');
+            }
+            out.push_str(heading);
+            out.push('\n');
+            for (key, value) in entries {
+                for comment in kept.comments.get(*key).into_iter().flatten() {
+                    out.push_str(comment);
+                    out.push('\n');
+                }
+                out.push_str("  ");
+                out.push_str(key);
+                out.push_str(": ");
+                out.push_str(&scalar(value));
+                out.push('\n');
+            }
+        };
+        section(HEADING, &self.bundle);
+        section(TEST_HEADING, &self.tests);
+        if !kept.custom.is_empty() {
+            out.push('\n');
+            for line in &kept.custom {
+                out.push_str(line);
+                out.push('\n');
+            }
+        }
+        out
+    }
+}
+
+/// A value as YAML writes it behind a key.
+fn scalar(value: &str) -> String {
+    yaml::emit(&value.into()).trim_end().to_owned()
+}
+
+/// The lines of a file that were written by a person.
+#[derive(Default)]
+struct Kept {
+    /// Comments before one of our own keys.
+    comments: BTreeMap<String, Vec<String>>,
+    /// Other annotations with the comments before them, and what stands at the end.
+    custom: Vec<String>,
+}
+
+impl Kept {
+    fn of(text: &str) -> Self {
+        let mut kept = Self::default();
+        let mut comments = Vec::new();
+        // Whether the current lines belong to an annotation that is not ours.
+        let mut within_custom = false;
+        for line in text.lines().skip_while(|line| !line.starts_with("annotations:")).skip(1) {
+            let indent = line.len() - line.trim_start().len();
+            let content = line.trim_start();
+            if content.is_empty() {
+                within_custom = false;
+            } else if content.starts_with('#') {
+                if !is_heading(content) {
+                    comments.push(line.to_owned());
+                }
+            } else if indent > 2 && within_custom {
+                kept.custom.append(&mut comments);
+                kept.custom.push(line.to_owned());
+            } else if indent <= 2 {
+                let key = content.split(':').next().unwrap_or_default().trim_matches(['"', '\'']);
+                within_custom = !OWN.contains(&key);
+                if within_custom {
+                    kept.custom.append(&mut comments);
+                    kept.custom.push(line.to_owned());
+                } else if !comments.is_empty() {
+                    kept.comments.entry(key.to_owned()).or_default().append(&mut comments);
+                }
+            }
+        }
+        kept.custom.append(&mut comments);
+        kept
+    }
+}
+
+/// Headings that this tool or operator-sdk wrote.
+fn is_heading(comment: &str) -> bool {
+    comment == HEADING.trim_start()
+        || comment == TEST_HEADING.trim_start()
+        || matches!(comment, "# Core bundle annotations." | "# Annotations for testing.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_person_added_is_kept() {
+        let old = "annotations:\n  # Core bundle annotations.\n  # ours since 2024\n  \
+                   operators.operatorframework.io.bundle.package.v1: a\n\n  # Which OpenShift\n  \
+                   com.redhat.openshift.versions: v4.12\n  long: >-\n    two\n    lines\n  # the end\n";
+        let annotations = Annotations {
+            bundle: vec![(Keys::PACKAGE, "a".to_owned())],
+            tests: Vec::new(),
+            custom: Vec::new(),
+        };
+        let new = annotations.yaml(Some(old.as_bytes()));
+        assert_eq!(
+            new,
+            "annotations:\n  # The bundle's own annotations.\n  # ours since 2024\n  \
+             operators.operatorframework.io.bundle.package.v1: a\n\n  # Which OpenShift\n  \
+             com.redhat.openshift.versions: v4.12\n  long: >-\n    two\n    lines\n  # the end\n"
+        );
+        assert_eq!(annotations.yaml(Some(new.as_bytes())), new);
+    }
+}

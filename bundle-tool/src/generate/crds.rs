@@ -1,0 +1,87 @@
+//! Definitions of custom resources into `spec.customresourcedefinitions.owned`, with what the base says of each.
+
+use std::collections::HashMap;
+
+use serde_json::{Value as Json, json};
+
+use super::input::{Collected, Item};
+use super::json::{dig, items, text};
+use super::ledger::{Fate, Ledger};
+
+/// One served version of a definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Served<'c> {
+    pub(super) group: &'c str,
+    pub(super) kind: &'c str,
+    /// The definition's name.
+    pub(super) name: &'c str,
+    pub(super) version: &'c str,
+}
+
+/// The served versions of all definitions, in reading order, those of v1 first.
+pub(super) fn served(collected: &Collected) -> Vec<Served<'_>> {
+    collected.definitions().flat_map(versions).collect()
+}
+
+fn versions(definition: &Item) -> Vec<Served<'_>> {
+    let of = |version| Served {
+        group: text(&definition.json, &["spec", "group"]),
+        kind: text(&definition.json, &["spec", "names", "kind"]),
+        name: definition.name(),
+        version,
+    };
+    let versions = items(&definition.json, &["spec", "versions"]);
+    if versions.is_empty() {
+        // v1beta1 may name its only version so.
+        return match text(&definition.json, &["spec", "version"]) {
+            "" => Vec::new(),
+            version => vec![of(version)],
+        };
+    }
+    versions
+        .iter()
+        .filter(|version| dig(version, &["served"]) == &Json::Bool(true))
+        .map(|version| of(text(version, &["name"])))
+        .collect()
+}
+
+/// `owned`: one entry for each served version; an entry of the base for the same name, version and kind is kept.
+pub(super) fn owned(collected: &Collected, base: &Json, ledger: &mut Ledger) -> Vec<Json> {
+    let described = items(base, &["spec", "customresourcedefinitions", "owned"]);
+    let key = |entry: &Json| {
+        [
+            text(entry, &["name"]).to_owned(),
+            text(entry, &["version"]).to_owned(),
+            text(entry, &["kind"]).to_owned(),
+        ]
+    };
+    let by_key: HashMap<[String; 3], &Json> = described.iter().map(|entry| (key(entry), entry)).collect();
+    let mut used = Vec::new();
+    let mut owned = Vec::new();
+    for definition in collected.definitions() {
+        let versions = versions(definition);
+        if versions.is_empty() {
+            let title = ledger.title(definition.source);
+            ledger.warn(definition.source, format!("{title} serves no version, so the CSV does not own it"));
+        } else {
+            ledger.fate(definition.source, Fate::Csv("customresourcedefinitions.owned".to_owned()));
+        }
+        for version in versions {
+            let entry = json!({"kind": version.kind, "name": version.name, "version": version.version});
+            let key = key(&entry);
+            owned.push(by_key.get(&key).map_or(entry, |entry| (*entry).clone()));
+            used.push(key);
+        }
+    }
+    for entry in described.iter().filter(|entry| !used.contains(&key(entry))) {
+        let [name, version, kind] = key(entry);
+        ledger.warn_at(
+            None,
+            format!(
+                "the base CSV describes {kind} {version} of {name:?} as owned, but no CustomResourceDefinition of the \
+                 input serves it: the description was left out"
+            ),
+        );
+    }
+    owned
+}

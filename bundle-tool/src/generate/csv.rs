@@ -1,0 +1,189 @@
+//! The CSV: the base with everything that the manifests say put into it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value as Json, json};
+
+use super::error::Error;
+use super::input::{Collected, Item};
+use super::json::{dig, map_mut, set, text};
+use super::ledger::{Fate, Ledger};
+use super::rbac::Rbac;
+use super::{Options, base, crds, examples, related_images, webhooks};
+use crate::model::yaml;
+
+/// Who made the bundle, as operator-sdk's annotations of the same name say it.
+pub(super) const BUILDER: &str = concat!("bundle-tool-v", env!("CARGO_PKG_VERSION"));
+/// What is said of a project that says nothing of itself.
+pub(super) const UNKNOWN_LAYOUT: &str = "unknown";
+
+/// A finished CSV, but for the time of its making.
+#[derive(Debug)]
+pub(super) struct Csv {
+    json: Json,
+    /// What the base says about when it was made.
+    created: Option<String>,
+}
+
+/// Puts everything into the base.
+///
+/// # Errors
+/// The base's version is no semantic version.
+pub(super) fn build(
+    base: Item,
+    package: &str,
+    options: &Options,
+    collected: &Collected,
+    rbac: &Rbac<'_>,
+    ledger: &mut Ledger,
+) -> Result<Csv, Error> {
+    let Item { source, json: mut csv } = base;
+    let version = version(&csv, options, source, ledger)?;
+    let owned = crds::owned(collected, &csv, ledger);
+    let examples = examples::annotation(collected, base::annotation(&csv, "alm-examples"), ledger);
+    let webhooks = webhooks::definitions(collected, ledger);
+    let images = related_images::collect(collected, &csv, ledger);
+    let created = Some(base::annotation(&csv, "createdAt").to_owned()).filter(|time| !time.is_empty());
+
+    if options.version.is_some()
+        && let Some(metadata) = map_mut(&mut csv, "metadata")
+    {
+        metadata.insert("name".to_owned(), format!("{package}.v{version}").into());
+    }
+    if let Some(annotations) = base::annotations(&mut csv) {
+        annotations.insert("alm-examples".to_owned(), examples.into());
+        annotations.insert("operators.operatorframework.io/builder".to_owned(), BUILDER.into());
+        let layout = options.layout.as_deref().unwrap_or(UNKNOWN_LAYOUT);
+        annotations.insert("operators.operatorframework.io/project_layout".to_owned(), layout.into());
+    }
+    if let Some(spec) = map_mut(&mut csv, "spec") {
+        spec.insert("version".to_owned(), version.into());
+        if dig(spec.get("cleanup").unwrap_or(&Json::Null), &["enabled"]) == &Json::Bool(false) {
+            spec.shift_remove("cleanup");
+        }
+        set(spec, "relatedImages", Json::Array(images));
+        set(spec, "webhookdefinitions", Json::Array(webhooks));
+        install(spec, collected, rbac, ledger);
+    }
+    if let Some(spec) = csv.get_mut("spec")
+        && let Some(definitions) = map_mut(spec, "customresourcedefinitions")
+    {
+        set(definitions, "owned", Json::Array(owned));
+    }
+    Ok(Csv { json: csv, created })
+}
+
+fn version(csv: &Json, options: &Options, source: usize, ledger: &Ledger) -> Result<String, Error> {
+    if let Some(version) = &options.version {
+        return Ok(version.to_string());
+    }
+    let version = match text(csv, &["spec", "version"]) {
+        "" => "0.0.0",
+        version => version,
+    };
+    semver::Version::parse(version).map_err(|reason| Error::Version {
+        place: ledger.sources.get(source).map_or_else(
+            || super::Place { file: String::new(), position: yaml::Position::default() },
+            |source| source.place.clone(),
+        ),
+        version: version.to_owned(),
+        reason: reason.to_string(),
+    })?;
+    Ok(version.to_owned())
+}
+
+/// `spec.install`
+fn install(spec: &mut Map<String, Json>, collected: &Collected, rbac: &Rbac<'_>, ledger: &mut Ledger) {
+    let strategy = text(spec.get("install").unwrap_or(&Json::Null), &["strategy"]);
+    if !matches!(strategy, "" | "deployment") {
+        ledger.warn_at(
+            None,
+            format!("the base CSV's install strategy is {strategy:?}: nothing was put into it"),
+        );
+        return;
+    }
+    let deployments: Vec<Json> = collected
+        .deployments
+        .iter()
+        .map(|deployment| {
+            ledger.fate(deployment.source, Fate::Csv("install.spec.deployments".to_owned()));
+            let mut entry = json!({
+                "name": deployment.name(),
+                "spec": watching_targets(dig(&deployment.json, &["spec"])),
+            });
+            let labels = dig(&deployment.json, &["metadata", "labels"]);
+            if labels.as_object().is_some_and(|labels| !labels.is_empty()) {
+                entry["label"] = labels.clone();
+            }
+            entry
+        })
+        .collect();
+    let mut details = Map::new();
+    details.insert("deployments".to_owned(), Json::Array(deployments));
+    set(&mut details, "permissions", Json::Array(rbac.permissions.clone()));
+    set(&mut details, "clusterPermissions", Json::Array(rbac.cluster_permissions.clone()));
+    spec.insert("install".to_owned(), json!({"strategy": "deployment", "spec": details}));
+}
+
+/// The Deployment's spec in which every container's `WATCH_NAMESPACE` is what OLM says to watch.
+fn watching_targets(spec: &Json) -> Json {
+    let mut spec = spec.clone();
+    let containers = spec.pointer_mut("/template/spec/containers").and_then(Json::as_array_mut);
+    for container in containers.into_iter().flatten() {
+        let variables = container.get_mut("env").and_then(Json::as_array_mut);
+        for variable in variables.into_iter().flatten() {
+            if text(variable, &["name"]) == "WATCH_NAMESPACE" {
+                *variable = json!({
+                    "name": "WATCH_NAMESPACE",
+                    "valueFrom": {"fieldRef": {"fieldPath": "metadata.annotations['olm.targetNamespaces']"}},
+                });
+            }
+        }
+    }
+    spec
+}
+
+impl Csv {
+    pub(super) fn name(&self) -> String {
+        base::name(&self.json).to_owned()
+    }
+
+    /// Puts the CSV among the files, with the time of its making: the one it has where nothing else changed since,
+    /// or `SOURCE_DATE_EPOCH`, or the base's, or now.
+    pub(super) fn date(
+        mut self,
+        path: &str,
+        files: &mut BTreeMap<String, Vec<u8>>,
+        previous: &BTreeMap<String, Vec<u8>>,
+        options: &Options,
+    ) {
+        let fixed = if options.epoch.is_none() { self.created.clone() } else { None };
+        let kept = previous.get(path).and_then(|old| created_at(old)).filter(|_| fixed.is_none());
+        if let Some(time) = kept {
+            let bytes = self.dated(&time);
+            let rest_is_same = files.iter().all(|(path, bytes)| previous.get(path) == Some(bytes));
+            if rest_is_same && previous.get(path).is_some_and(|old| *old == bytes) {
+                files.insert(path.to_owned(), bytes);
+                return;
+            }
+        }
+        let time = fixed.or_else(|| options.epoch.clone()).unwrap_or_else(|| options.now.clone());
+        let bytes = self.dated(&time);
+        files.insert(path.to_owned(), bytes);
+    }
+
+    fn dated(&mut self, time: &str) -> Vec<u8> {
+        if let Some(annotations) = base::annotations(&mut self.json) {
+            annotations.insert("createdAt".to_owned(), time.into());
+        }
+        yaml::emit(&self.json).into_bytes()
+    }
+}
+
+/// The annotation `createdAt` of a CSV that was written here; where a person wrote the file anew, something changed
+/// anyway.
+fn created_at(csv: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(csv).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("    createdAt: "))?;
+    Some(line.trim_matches(['"', '\'']).to_owned())
+}

@@ -1,0 +1,111 @@
+//! `bundle.Dockerfile`: the bundle's folders FROM scratch, with the annotations as labels.
+
+use super::annotations::Annotations;
+
+const LABELS: &str = "# The annotations of metadata/annotations.yaml.";
+const COPIES: &str = "# The folders that the labels name.";
+
+/// The file; lines that a person added to the `previous` one are kept.
+pub(super) fn text(annotations: &Annotations, folder: &str, previous: Option<&str>) -> String {
+    let folder = folder.trim_end_matches('/');
+    let from = |name: &str| {
+        if folder.is_empty() || folder == "." { name.to_owned() } else { format!("{folder}/{name}") }
+    };
+    let mut copies = vec![
+        format!("COPY {} /manifests/", from("manifests")),
+        format!("COPY {} /metadata/", from("metadata")),
+    ];
+    if !annotations.tests.is_empty() {
+        copies.push(format!("COPY {} /tests/scorecard/", from("tests/scorecard")));
+    }
+    let kept = Kept::of(previous.unwrap_or_default(), annotations);
+    let mut lines = vec![kept.from.unwrap_or("FROM scratch").to_owned(), String::new(), LABELS.to_owned()];
+    lines.extend(annotations.all().map(|(key, value)| format!("LABEL {key}={}", label(value))));
+    lines.extend([String::new(), COPIES.to_owned()]);
+    lines.append(&mut copies);
+    if !kept.lines.is_empty() {
+        lines.push(String::new());
+        lines.extend(kept.lines.into_iter().map(str::to_owned));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+/// The value of a label, quoted where Docker would otherwise split it.
+fn label(value: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.,:/+@=".contains(c);
+    if !value.is_empty() && value.chars().all(plain) {
+        return value.to_owned();
+    }
+    let escaped = value.replace('\\', "\\\\").replace('"', "\\\"").replace('$', "\\$").replace('\n', "\\n");
+    format!("\"{escaped}\"")
+}
+
+/// What a person wrote.
+struct Kept<'t> {
+    from: Option<&'t str>,
+    lines: Vec<&'t str>,
+}
+
+impl<'t> Kept<'t> {
+    fn of(text: &'t str, annotations: &Annotations) -> Self {
+        let mut kept = Self { from: None, lines: Vec::new() };
+        for line in text.lines().map(str::trim_end) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match words[..] {
+                ["FROM", ..] if kept.from.is_none() => kept.from = Some(line),
+                ["LABEL", pair, ..] if is_ours(pair, annotations) => {}
+                [] | ["COPY", _, "/manifests/" | "/metadata/" | "/tests/scorecard/"] => {}
+                _ if is_heading(line) => {}
+                _ => kept.lines.push(line),
+            }
+        }
+        kept
+    }
+}
+
+fn is_ours(pair: &str, annotations: &Annotations) -> bool {
+    let key = pair.split('=').next().unwrap_or(pair).trim_matches('"');
+    key.starts_with("operators.operatorframework.io.") || annotations.all().any(|(name, _)| name == key)
+}
+
+/// Headings that this tool or operator-sdk wrote.
+fn is_heading(line: &str) -> bool {
+    line == LABELS
+        || line == COPIES
+        || matches!(
+            line,
+            "# Core bundle labels."
+                | "# Labels for testing."
+                | "# Copy files to locations specified by labels."
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn annotations() -> Annotations {
+        Annotations {
+            bundle: vec![("operators.operatorframework.io.bundle.package.v1", "a".to_owned())],
+            tests: Vec::new(),
+            custom: vec![("com.example".to_owned(), "two words".to_owned())],
+        }
+    }
+
+    #[test]
+    fn labels_are_quoted_where_docker_would_split_them() {
+        let text = text(&annotations(), "bundle/", None);
+        assert!(text.contains("LABEL com.example=\"two words\"\n"), "{text}");
+        assert!(text.contains("COPY bundle/manifests /manifests/\n"), "{text}");
+    }
+
+    #[test]
+    fn lines_of_a_person_stay() {
+        let old = "FROM scratch\n\n# Core bundle labels.\nLABEL operators.operatorframework.io.bundle.package.v1=b\n\
+                   LABEL com.redhat.backport=true\nCOPY LICENSE /licenses/\nCOPY bundle/manifests /manifests/\n";
+        let new = text(&annotations(), "bundle", Some(old));
+        assert!(new.ends_with("\nLABEL com.redhat.backport=true\nCOPY LICENSE /licenses/\n"), "{new}");
+        assert_eq!(text(&annotations(), "bundle", Some(&new)), new);
+    }
+}

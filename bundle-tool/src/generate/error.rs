@@ -1,0 +1,79 @@
+//! Why no bundle can be made from an input.
+
+use super::ledger::Place;
+
+/// Why no bundle can be made from an input.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A field holds what its type does not take.
+    #[error("{place}: {title}: {path}: {message}")]
+    Field {
+        /// Where the value stands.
+        place: Place,
+        /// Kind and name of the object.
+        title: String,
+        /// The field.
+        path: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// The API version of an object is none that is known.
+    #[error("{place}: {title}: the API version {api_version:?} is not one of {known}")]
+    ApiVersion {
+        /// Where the object stands.
+        place: Place,
+        /// Kind and name of the object.
+        title: String,
+        /// What it says.
+        api_version: String,
+        /// What it could say.
+        known: &'static str,
+    },
+    /// Nothing would be installed.
+    #[error(
+        "the input holds no Deployment, and without one OLM has nothing to install; \
+         give all of the operator's manifests, for instance `kustomize build config/manifests`"
+    )]
+    NoDeployment,
+    /// Two objects of a kind that must be told apart by name have the same.
+    #[error("{second}: a second {kind} named {name:?}; the first is at {first}")]
+    Duplicate {
+        /// `Deployment`
+        kind: &'static str,
+        /// The name.
+        name: String,
+        /// Where the first one stands.
+        first: Place,
+        /// Where the second one stands.
+        second: Place,
+    },
+    /// The input holds CSVs of several packages, and none was asked for.
+    #[error("the input holds ClusterServiceVersions of several packages ({}); choose one with --package", .0.join(", "))]
+    Packages(Vec<String>),
+    /// Nobody said what the package is called.
+    #[error("the package has no name: give --package NAME, or a base ClusterServiceVersion")]
+    NoPackage,
+    /// The package's name cannot be one.
+    #[error("{0:?} is no name for a package: use letters, digits, dots and hyphens")]
+    PackageName(String),
+    /// The base CSV's version is no semantic version.
+    #[error(
+        "{place}: spec.version: {version:?} is no semantic version ({reason}); write it as 1.2.3, or give --version"
+    )]
+    Version {
+        /// Where it stands.
+        place: Place,
+        /// What it says.
+        version: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The default channel is none of the channels.
+    #[error("the default channel {default:?} is none of the channels ({channels})")]
+    DefaultChannel {
+        /// The default channel.
+        default: String,
+        /// The channels.
+        channels: String,
+    },
+}

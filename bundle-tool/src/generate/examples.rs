@@ -1,0 +1,36 @@
+//! Custom resources of the input into the annotation `alm-examples`, which consoles offer as samples.
+
+use std::collections::HashSet;
+
+use serde_json::Value as Json;
+
+use super::crds;
+use super::input::Collected;
+use super::json::{items, pretty};
+use super::ledger::{Fate, Ledger};
+
+/// The annotation's text: all objects of a kind that a definition of the input serves.
+pub(super) fn annotation(collected: &Collected, base: &str, ledger: &mut Ledger) -> String {
+    let served: HashSet<(String, &str)> = crds::served(collected)
+        .into_iter()
+        .map(|version| (format!("{}/{}", version.group, version.version), version.kind))
+        .collect();
+    let mut examples = Vec::new();
+    for item in &collected.others {
+        if served.contains(&(item.api_version().to_owned(), item.kind())) {
+            ledger.fate(item.source, Fate::Csv("metadata.annotations[alm-examples]".to_owned()));
+            examples.push(item.json.clone());
+        }
+    }
+    if examples.is_empty()
+        && let Ok(old) = serde_json::from_str::<Json>(base)
+        && !items(&old, &[]).is_empty()
+    {
+        ledger.warn_at(
+            None,
+            "the base CSV has alm-examples, but they are made from the samples among the input, and there are none: \
+             put each example into a file of its own",
+        );
+    }
+    pretty(&Json::Array(examples))
+}

@@ -1,0 +1,135 @@
+//! The account of every input object: where it stands, where it went, and what is to be said about it.
+
+use std::fmt;
+
+use crate::model::yaml::Position;
+
+/// A place in a file of the input.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The file, as the user would name it.
+    pub file: String,
+    /// The line and column.
+    pub position: Position,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.position.line, self.position.column)
+    }
+}
+
+/// How bad a note is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The bundle lacks something that the input has, or will not work as it was meant: an error with `--strict`.
+    Warning,
+    /// Good to know.
+    Info,
+}
+
+/// Something that a person should know about the input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What it is, and what to do.
+    pub message: String,
+    /// Where it is.
+    pub place: Option<Place>,
+}
+
+/// What became of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// It is part of the CSV, at this field.
+    Csv(String),
+    /// It is a file of the bundle.
+    File(String),
+    /// It is nowhere, for this reason.
+    LeftOut(String),
+}
+
+impl fmt::Display for Fate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Csv(field) => write!(f, "CSV {field}"),
+            Self::File(path) => f.write_str(path),
+            Self::LeftOut(reason) => write!(f, "left out: {reason}"),
+        }
+    }
+}
+
+/// An object of the input.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Where it stands.
+    pub place: Place,
+    /// `apiVersion`
+    pub api_version: String,
+    /// `kind`
+    pub kind: String,
+    /// `metadata.name`
+    pub name: String,
+    /// What became of it.
+    pub fates: Vec<Fate>,
+}
+
+impl Source {
+    /// The kind and the name, for messages.
+    #[must_use]
+    pub fn title(&self) -> String {
+        if self.name.is_empty() { self.kind.clone() } else { format!("{} {}", self.kind, self.name) }
+    }
+}
+
+/// All objects of the input, and the notes about them.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    /// The objects in the order in which they were read.
+    pub sources: Vec<Source>,
+    /// The notes in the order in which they came up.
+    pub notes: Vec<Note>,
+}
+
+impl Ledger {
+    /// Whether a note says more than what is good to know.
+    #[must_use]
+    pub fn has_warnings(&self) -> bool {
+        self.notes.iter().any(|note| note.severity == Severity::Warning)
+    }
+
+    pub(super) fn warn(&mut self, source: usize, message: impl Into<String>) {
+        let place = self.sources.get(source).map(|source| source.place.clone());
+        self.notes.push(Note { severity: Severity::Warning, message: message.into(), place });
+    }
+
+    pub(super) fn warn_at(&mut self, place: Option<Place>, message: impl Into<String>) {
+        self.notes.push(Note { severity: Severity::Warning, message: message.into(), place });
+    }
+
+    pub(super) fn inform(&mut self, place: Option<Place>, message: impl Into<String>) {
+        self.notes.push(Note { severity: Severity::Info, message: message.into(), place });
+    }
+
+    pub(super) fn fate(&mut self, source: usize, fate: Fate) {
+        if let Some(source) = self.sources.get_mut(source)
+            && !source.fates.contains(&fate)
+        {
+            source.fates.push(fate);
+        }
+    }
+
+    pub(super) fn title(&self, source: usize) -> String {
+        self.sources.get(source).map(Source::title).unwrap_or_default()
+    }
+
+    /// Names what was forgotten: an object that went nowhere is left out, whatever the reason.
+    pub(super) fn close(&mut self) {
+        for source in &mut self.sources {
+            if source.fates.is_empty() {
+                source.fates.push(Fate::LeftOut("no part of a bundle is made from it".to_owned()));
+            }
+        }
+    }
+}

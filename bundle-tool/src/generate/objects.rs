@@ -1,0 +1,143 @@
+//! The objects of the input that are files of the bundle, and how these files are named.
+
+use std::collections::HashSet;
+
+use serde_json::Value as Json;
+
+use super::input::{Collected, Item};
+use super::json::text;
+use super::ledger::{Fate, Ledger};
+use super::rbac::Rbac;
+
+/// The kinds that OLM installs from a bundle.
+///
+/// Source: `supported_resources.go` of operator-framework/operator-registry.
+const KINDS: [&str; 22] = [
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "ClusterServiceVersion",
+    "ConfigMap",
+    "ConsoleCLIDownload",
+    "ConsoleLink",
+    "ConsolePlugin",
+    "ConsoleQuickStart",
+    "ConsoleYAMLSample",
+    "CustomResourceDefinition",
+    "NetworkPolicy",
+    "PodDisruptionBudget",
+    "PodMonitor",
+    "PriorityClass",
+    "PrometheusRule",
+    "Role",
+    "RoleBinding",
+    "Secret",
+    "Service",
+    "ServiceAccount",
+    "ServiceMonitor",
+    "VerticalPodAutoscaler",
+];
+
+/// All files but the CSV: name to object.
+pub(super) fn files(collected: &Collected, rbac: &Rbac<'_>, ledger: &mut Ledger) -> Vec<(String, Json)> {
+    let mut files = Files::default();
+    for definition in collected.definitions() {
+        let (group, plural) = (
+            text(&definition.json, &["spec", "group"]),
+            text(&definition.json, &["spec", "names", "plural"]),
+        );
+        let name = if group.is_empty() || plural.is_empty() {
+            file_name(definition)
+        } else {
+            format!("{group}_{plural}.yaml")
+        };
+        files.add(&name, definition, ledger);
+    }
+    for service in &collected.services {
+        files.add(&file_name(service), service, ledger);
+    }
+    for other in &collected.others {
+        if KINDS.binary_search(&other.kind()).is_ok() {
+            files.add(&file_name(other), other, ledger);
+        } else if ledger.sources[other.source].fates.is_empty() {
+            leave_out(other, ledger);
+        }
+    }
+    for item in &rbac.rest {
+        files.add(&file_name(item), item, ledger);
+    }
+    files.list
+}
+
+fn leave_out(item: &Item, ledger: &mut Ledger) {
+    // What kustomize, Helm and kubectl read themselves is no part of what they print.
+    let is_tooling = matches!(item.kind(), "Kustomization" | "Component" | "Chart");
+    let title = ledger.title(item.source);
+    if is_tooling {
+        ledger.fate(item.source, Fate::LeftOut("it is read by a tool, not by a cluster".to_owned()));
+    } else if item.kind() == "Namespace" {
+        ledger.fate(
+            item.source,
+            Fate::LeftOut("whoever installs the operator chooses the namespace".to_owned()),
+        );
+    } else {
+        ledger.fate(item.source, Fate::LeftOut(format!("OLM installs no {} from a bundle", item.kind())));
+        ledger.warn(
+            item.source,
+            format!("{title} was left out: OLM installs no {} from a bundle", item.kind()),
+        );
+    }
+}
+
+#[derive(Default)]
+struct Files {
+    list: Vec<(String, Json)>,
+    names: HashSet<String>,
+    duplicates: usize,
+}
+
+impl Files {
+    fn add(&mut self, name: &str, item: &Item, ledger: &mut Ledger) {
+        // A name of an object may hold what the name of a file must not.
+        let mut name = name.replace(['/', '\\', '\0'], "_");
+        if self.names.contains(&name) {
+            name = format!("dup{}_{name}", self.duplicates);
+            self.duplicates += 1;
+            let title = ledger.title(item.source);
+            ledger.warn(
+                item.source,
+                format!(
+                    "a second {title}: a bundle has one namespace, so one of the two will not be installed"
+                ),
+            );
+        }
+        ledger.fate(item.source, Fate::File(format!("manifests/{name}")));
+        self.names.insert(name.clone());
+        self.list.push((name, placeless(&item.json)));
+    }
+}
+
+/// The object without the namespace, which OLM chooses.
+fn placeless(json: &Json) -> Json {
+    let mut json = json.clone();
+    if let Some(metadata) = json.get_mut("metadata").and_then(Json::as_object_mut) {
+        metadata.shift_remove("namespace");
+        metadata.shift_remove("creationTimestamp");
+    }
+    json
+}
+
+fn file_name(item: &Item) -> String {
+    let kind = item.kind().to_lowercase();
+    match item.api_version().split_once('/') {
+        Some((group, version)) => format!("{}_{group}_{version}_{kind}.yaml", item.name()),
+        None => format!("{}_{}_{kind}.yaml", item.name(), item.api_version()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn kinds_are_sorted_for_the_search() {
+        assert!(super::KINDS.is_sorted());
+    }
+}

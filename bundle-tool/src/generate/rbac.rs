@@ -1,0 +1,235 @@
+//! Roles into the CSV's permissions, through the bindings to the service accounts that the operator's pods run as.
+//!
+//! Source: `SplitCSVPermissionsObjects`, `applyRoles` and `applyClusterRoles` of operator-framework/operator-sdk.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value as Json, json};
+
+use super::input::{Collected, Item};
+use super::json::{dig, items, text};
+use super::ledger::{Fate, Ledger};
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+/// What a pod runs as that names no service account.
+const DEFAULT_ACCOUNT: &str = "default";
+
+/// The permissions of the CSV, and what does not belong into them.
+#[derive(Debug, Default)]
+pub(super) struct Rbac<'c> {
+    /// `spec.install.spec.permissions`
+    pub(super) permissions: Vec<Json>,
+    /// `spec.install.spec.clusterPermissions`
+    pub(super) cluster_permissions: Vec<Json>,
+    /// The objects that become files of the bundle.
+    pub(super) rest: Vec<&'c Item>,
+}
+
+pub(super) fn split<'c>(collected: &'c Collected, extra: &[String], ledger: &mut Ledger) -> Rbac<'c> {
+    let accounts: BTreeSet<&str> =
+        collected.deployments.iter().map(account).chain(extra.iter().map(String::as_str)).collect();
+    let roles: BTreeMap<&str, &Item> = collected.roles.iter().map(|role| (role.name(), role)).collect();
+    let cluster_roles: BTreeMap<&str, &Item> =
+        collected.cluster_roles.iter().map(|role| (role.name(), role)).collect();
+
+    // Which roles are bound to the operator, in a namespace or everywhere.
+    let mut in_namespace = BTreeSet::new();
+    let mut in_namespace_cluster = BTreeSet::new();
+    let mut everywhere = BTreeSet::new();
+    let mut rbac = Rbac::default();
+    let mut rest_of_bindings = Vec::new();
+    for binding in &collected.role_bindings {
+        let (kind, name) = role_of(binding);
+        let known = match kind {
+            "Role" => roles.contains_key(name),
+            "ClusterRole" => cluster_roles.contains_key(name),
+            _ => false,
+        };
+        let bound = Bound::of(binding, &accounts, known);
+        if bound.ours {
+            if kind == "Role" {
+                in_namespace.insert(name)
+            } else {
+                in_namespace_cluster.insert(name)
+            };
+            ledger.fate(binding.source, Fate::Csv("install.spec.permissions".to_owned()));
+        }
+        bound.judge(binding, &mut rest_of_bindings, ledger);
+    }
+    for binding in &collected.cluster_role_bindings {
+        let (kind, name) = role_of(binding);
+        let known = kind == "ClusterRole" && cluster_roles.contains_key(name);
+        let bound = Bound::of(binding, &accounts, known);
+        if bound.ours {
+            everywhere.insert(name);
+            ledger.fate(binding.source, Fate::Csv("install.spec.clusterPermissions".to_owned()));
+        }
+        bound.judge(binding, &mut rest_of_bindings, ledger);
+    }
+
+    let used = |kind: &str, name: &str| {
+        if kind == "Role" { in_namespace.contains(name) } else { in_namespace_cluster.contains(name) }
+    };
+    rbac.permissions = permissions(&collected.role_bindings, &accounts, |binding| {
+        let (kind, name) = role_of(binding);
+        let role = if kind == "Role" { roles.get(name) } else { cluster_roles.get(name) };
+        role.copied().filter(|_| used(kind, name))
+    });
+    rbac.cluster_permissions = permissions(&collected.cluster_role_bindings, &accounts, |binding| {
+        let (_, name) = role_of(binding);
+        cluster_roles.get(name).copied().filter(|_| everywhere.contains(name))
+    });
+
+    for role in &collected.roles {
+        let name = role.name();
+        if roles.get(name).is_some_and(|last| last.source != role.source) {
+            overridden(role, ledger);
+        } else if in_namespace.contains(name) {
+            taken(role, "install.spec.permissions", ledger);
+        } else {
+            rbac.rest.push(role);
+        }
+    }
+    for role in &collected.cluster_roles {
+        let name = role.name();
+        let (here, there) = (in_namespace_cluster.contains(name), everywhere.contains(name));
+        if cluster_roles.get(name).is_some_and(|last| last.source != role.source) {
+            overridden(role, ledger);
+        } else if here || there {
+            if here {
+                taken(role, "install.spec.permissions", ledger);
+            }
+            if there {
+                taken(role, "install.spec.clusterPermissions", ledger);
+            }
+        } else {
+            rbac.rest.push(role);
+        }
+    }
+    rbac.rest.append(&mut rest_of_bindings);
+    for item in &collected.service_accounts {
+        if accounts.contains(item.name()) {
+            ledger.fate(item.source, Fate::Csv("install.spec (OLM makes the service account)".to_owned()));
+        } else {
+            rbac.rest.push(item);
+        }
+    }
+    rbac
+}
+
+/// The service account that a Deployment's pods run as.
+fn account(deployment: &Item) -> &str {
+    match text(&deployment.json, &["spec", "template", "spec", "serviceAccountName"]) {
+        "" => DEFAULT_ACCOUNT,
+        name => name,
+    }
+}
+
+fn role_of(binding: &Item) -> (&str, &str) {
+    (text(&binding.json, &["roleRef", "kind"]), text(&binding.json, &["roleRef", "name"]))
+}
+
+/// To whom a binding gives its role.
+struct Bound<'c> {
+    /// Whether the role is one of the input, and an account of the operator gets it.
+    ours: bool,
+    /// Whether somebody else gets it too.
+    others: bool,
+    /// Service accounts that no Deployment runs as.
+    strangers: Vec<&'c str>,
+    /// Whether the role is one of the input.
+    known: bool,
+}
+
+impl<'c> Bound<'c> {
+    fn of(binding: &'c Item, accounts: &BTreeSet<&str>, known: bool) -> Self {
+        let known = known && matches!(text(&binding.json, &["roleRef", "apiGroup"]), "" | GROUP);
+        let subjects = items(&binding.json, &["subjects"]);
+        let is_account = |subject: &&Json| text(subject, &["kind"]) == "ServiceAccount";
+        let ours = |subject: &&Json| is_account(subject) && accounts.contains(text(subject, &["name"]));
+        Self {
+            ours: known && subjects.iter().any(|subject| ours(&subject)),
+            others: subjects.iter().any(|subject| !ours(&subject)),
+            strangers: subjects
+                .iter()
+                .filter(|subject| is_account(subject) && !ours(subject))
+                .map(|subject| text(subject, &["name"]))
+                .collect(),
+            known,
+        }
+    }
+
+    /// Decides whether the binding itself goes into the bundle.
+    fn judge(&self, binding: &'c Item, rest: &mut Vec<&'c Item>, ledger: &mut Ledger) {
+        if self.known && !self.others {
+            if !self.ours {
+                ledger.fate(binding.source, Fate::LeftOut("it binds nobody".to_owned()));
+                let title = ledger.title(binding.source);
+                ledger.warn(binding.source, format!("{title} has no subjects and was left out"));
+            }
+            return;
+        }
+        if let [stranger, ..] = self.strangers[..] {
+            let title = ledger.title(binding.source);
+            ledger.warn(
+                binding.source,
+                format!(
+                    "{title} binds the service account {stranger:?}, which no Deployment runs as: its role is not in \
+                     the CSV; where the operator uses the account, give --extra-service-accounts {stranger}"
+                ),
+            );
+        }
+        rest.push(binding);
+    }
+}
+
+/// What each account is allowed: the rules of all roles bound to it, in the order of the bindings.
+fn permissions<'c>(
+    bindings: &'c [Item],
+    accounts: &BTreeSet<&str>,
+    role: impl Fn(&'c Item) -> Option<&'c Item>,
+) -> Vec<Json> {
+    let mut rules: BTreeMap<&str, Vec<Json>> = BTreeMap::new();
+    for binding in bindings {
+        let Some(role) = role(binding) else { continue };
+        for subject in items(&binding.json, &["subjects"]) {
+            let name = text(subject, &["name"]);
+            if text(subject, &["kind"]) == "ServiceAccount" && accounts.contains(name) {
+                rules.entry(name).or_default().extend_from_slice(items(&role.json, &["rules"]));
+            }
+        }
+    }
+    rules
+        .into_iter()
+        .filter(|(_, rules)| !rules.is_empty())
+        .map(|(name, rules)| json!({"serviceAccountName": name, "rules": rules}))
+        .collect()
+}
+
+fn taken(role: &Item, field: &str, ledger: &mut Ledger) {
+    let title = ledger.title(role.source);
+    if items(&role.json, &["rules"]).is_empty() {
+        ledger.fate(role.source, Fate::LeftOut("it has no rules".to_owned()));
+        let aggregated = dig(&role.json, &["aggregationRule"]).is_object();
+        let message = if aggregated {
+            format!("{title} gets its rules by aggregation, which a CSV cannot express: write them out")
+        } else {
+            format!("{title} is bound to the operator but has no rules")
+        };
+        ledger.warn(role.source, message);
+    } else {
+        ledger.fate(role.source, Fate::Csv(field.to_owned()));
+    }
+}
+
+fn overridden(role: &Item, ledger: &mut Ledger) {
+    let title = ledger.title(role.source);
+    ledger.fate(role.source, Fate::LeftOut("a later one has the same name".to_owned()));
+    ledger.warn(
+        role.source,
+        format!(
+            "{title} (namespace {:?}) was left out: a bundle has one namespace, and a later one has the same name",
+            role.namespace()
+        ),
+    );
+}

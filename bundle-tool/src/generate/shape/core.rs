@@ -1,0 +1,105 @@
+//! Services, service accounts, roles and their bindings.
+//!
+//! Source: `types.go` of `k8s.io/api/core/v1` and `k8s.io/api/rbac/v1`, v0.34.
+
+use super::Shape::{Bool, Int, IntOrText, List, Map, Struct, Text};
+use super::meta::{LABEL_SELECTOR, LOCAL_OBJECT_REFERENCE, OBJECT_META, OBJECT_REFERENCE};
+use super::{Fields, given, keep, omit};
+
+pub(super) static POLICY_RULE: Fields = Fields(&[
+    omit("apiGroups", List(&Text)),
+    omit("nonResourceURLs", List(&Text)),
+    omit("resourceNames", List(&Text)),
+    omit("resources", List(&Text)),
+    keep("verbs", List(&Text)),
+]);
+
+pub(in crate::generate) static ROLE: Fields = Fields(&[
+    omit("apiVersion", Text),
+    omit("kind", Text),
+    omit("metadata", Struct(&OBJECT_META)),
+    keep("rules", List(&Struct(&POLICY_RULE))),
+]);
+
+static AGGREGATION_RULE: Fields = Fields(&[omit("clusterRoleSelectors", List(&Struct(&LABEL_SELECTOR)))]);
+
+pub(in crate::generate) static CLUSTER_ROLE: Fields = Fields(&[
+    given("aggregationRule", Struct(&AGGREGATION_RULE)),
+    omit("apiVersion", Text),
+    omit("kind", Text),
+    omit("metadata", Struct(&OBJECT_META)),
+    keep("rules", List(&Struct(&POLICY_RULE))),
+]);
+
+static SUBJECT: Fields =
+    Fields(&[omit("apiGroup", Text), keep("kind", Text), keep("name", Text), omit("namespace", Text)]);
+
+static ROLE_REF: Fields = Fields(&[keep("apiGroup", Text), keep("kind", Text), keep("name", Text)]);
+
+pub(in crate::generate) static ROLE_BINDING: Fields = Fields(&[
+    omit("apiVersion", Text),
+    omit("kind", Text),
+    omit("metadata", Struct(&OBJECT_META)),
+    keep("roleRef", Struct(&ROLE_REF)),
+    omit("subjects", List(&Struct(&SUBJECT))),
+]);
+
+pub(in crate::generate) static CLUSTER_ROLE_BINDING: Fields = Fields(&[
+    omit("apiVersion", Text),
+    omit("kind", Text),
+    omit("metadata", Struct(&OBJECT_META)),
+    keep("roleRef", Struct(&ROLE_REF)),
+    omit("subjects", List(&Struct(&SUBJECT))),
+]);
+
+pub(in crate::generate) static SERVICE_ACCOUNT: Fields = Fields(&[
+    omit("apiVersion", Text),
+    given("automountServiceAccountToken", Bool),
+    omit("imagePullSecrets", List(&Struct(&LOCAL_OBJECT_REFERENCE))),
+    omit("kind", Text),
+    omit("metadata", Struct(&OBJECT_META)),
+    omit("secrets", List(&Struct(&OBJECT_REFERENCE))),
+]);
+
+static SERVICE_PORT: Fields = Fields(&[
+    given("appProtocol", Text),
+    omit("name", Text),
+    omit("nodePort", Int),
+    keep("port", Int),
+    omit("protocol", Text),
+    omit("targetPort", IntOrText),
+]);
+
+static CLIENT_IP_CONFIG: Fields = Fields(&[given("timeoutSeconds", Int)]);
+
+static SESSION_AFFINITY_CONFIG: Fields = Fields(&[given("clientIP", Struct(&CLIENT_IP_CONFIG))]);
+
+static SERVICE_SPEC: Fields = Fields(&[
+    given("allocateLoadBalancerNodePorts", Bool),
+    omit("clusterIP", Text),
+    omit("clusterIPs", List(&Text)),
+    omit("externalIPs", List(&Text)),
+    omit("externalName", Text),
+    omit("externalTrafficPolicy", Text),
+    omit("healthCheckNodePort", Int),
+    given("internalTrafficPolicy", Text),
+    omit("ipFamilies", List(&Text)),
+    given("ipFamilyPolicy", Text),
+    given("loadBalancerClass", Text),
+    omit("loadBalancerIP", Text),
+    omit("loadBalancerSourceRanges", List(&Text)),
+    omit("ports", List(&Struct(&SERVICE_PORT))),
+    omit("publishNotReadyAddresses", Bool),
+    omit("selector", Map(&Text)),
+    omit("sessionAffinity", Text),
+    given("sessionAffinityConfig", Struct(&SESSION_AFFINITY_CONFIG)),
+    given("trafficDistribution", Text),
+    omit("type", Text),
+]);
+
+pub(in crate::generate) static SERVICE: Fields = Fields(&[
+    omit("apiVersion", Text),
+    omit("kind", Text),
+    omit("metadata", Struct(&OBJECT_META)),
+    omit("spec", Struct(&SERVICE_SPEC)),
+]);

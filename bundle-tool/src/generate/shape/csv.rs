@@ -1,0 +1,155 @@
+//! The `ClusterServiceVersion`.
+//!
+//! Source: `clusterserviceversion_types.go` of operator-framework/api v0.45.
+
+use super::Shape::{Any, Bool, Int, IntOrText, List, Map, Struct, Text};
+use super::core::POLICY_RULE;
+use super::meta::{LABEL_SELECTOR, OBJECT_META};
+use super::pod::DEPLOYMENT_SPEC;
+use super::webhook::RULE_WITH_OPERATIONS;
+use super::{Fields, given, keep, omit};
+
+static STRATEGY_DEPLOYMENT_SPEC: Fields =
+    Fields(&[omit("label", Map(&Text)), keep("name", Text), keep("spec", Struct(&DEPLOYMENT_SPEC))]);
+
+static STRATEGY_DEPLOYMENT_PERMISSIONS: Fields =
+    Fields(&[keep("rules", List(&Struct(&POLICY_RULE))), keep("serviceAccountName", Text)]);
+
+static STRATEGY_DETAILS_DEPLOYMENT: Fields = Fields(&[
+    omit("clusterPermissions", List(&Struct(&STRATEGY_DEPLOYMENT_PERMISSIONS))),
+    keep("deployments", List(&Struct(&STRATEGY_DEPLOYMENT_SPEC))),
+    omit("permissions", List(&Struct(&STRATEGY_DEPLOYMENT_PERMISSIONS))),
+]);
+
+static NAMED_INSTALL_STRATEGY: Fields =
+    Fields(&[omit("spec", Struct(&STRATEGY_DETAILS_DEPLOYMENT)), keep("strategy", Text)]);
+
+static API_RESOURCE_REFERENCE: Fields =
+    Fields(&[keep("kind", Text), keep("name", Text), keep("version", Text)]);
+
+static STATUS_DESCRIPTOR: Fields = Fields(&[
+    omit("description", Text),
+    omit("displayName", Text),
+    keep("path", Text),
+    omit("value", Any),
+    omit("x-descriptors", List(&Text)),
+]);
+
+static SPEC_DESCRIPTOR: Fields = Fields(&[
+    omit("description", Text),
+    omit("displayName", Text),
+    keep("path", Text),
+    omit("value", Any),
+    omit("x-descriptors", List(&Text)),
+]);
+
+static ACTION_DESCRIPTOR: Fields = Fields(&[
+    omit("description", Text),
+    omit("displayName", Text),
+    keep("path", Text),
+    omit("value", Any),
+    omit("x-descriptors", List(&Text)),
+]);
+
+static CRD_DESCRIPTION: Fields = Fields(&[
+    omit("actionDescriptors", List(&Struct(&ACTION_DESCRIPTOR))),
+    omit("description", Text),
+    omit("displayName", Text),
+    keep("kind", Text),
+    keep("name", Text),
+    omit("resources", List(&Struct(&API_RESOURCE_REFERENCE))),
+    omit("specDescriptors", List(&Struct(&SPEC_DESCRIPTOR))),
+    omit("statusDescriptors", List(&Struct(&STATUS_DESCRIPTOR))),
+    keep("version", Text),
+]);
+
+static CUSTOM_RESOURCE_DEFINITIONS: Fields = Fields(&[
+    omit("owned", List(&Struct(&CRD_DESCRIPTION))),
+    omit("required", List(&Struct(&CRD_DESCRIPTION))),
+]);
+
+static API_SERVICE_DESCRIPTION: Fields = Fields(&[
+    omit("actionDescriptors", List(&Struct(&ACTION_DESCRIPTOR))),
+    omit("containerPort", Int),
+    omit("deploymentName", Text),
+    omit("description", Text),
+    omit("displayName", Text),
+    keep("group", Text),
+    keep("kind", Text),
+    keep("name", Text),
+    omit("resources", List(&Struct(&API_RESOURCE_REFERENCE))),
+    omit("specDescriptors", List(&Struct(&SPEC_DESCRIPTOR))),
+    omit("statusDescriptors", List(&Struct(&STATUS_DESCRIPTOR))),
+    keep("version", Text),
+]);
+
+static API_SERVICE_DEFINITIONS: Fields = Fields(&[
+    omit("owned", List(&Struct(&API_SERVICE_DESCRIPTION))),
+    omit("required", List(&Struct(&API_SERVICE_DESCRIPTION))),
+]);
+
+static WEBHOOK_DESCRIPTION: Fields = Fields(&[
+    keep("admissionReviewVersions", List(&Text)),
+    omit("containerPort", Int),
+    omit("conversionCRDs", List(&Text)),
+    omit("deploymentName", Text),
+    given("failurePolicy", Text),
+    keep("generateName", Text),
+    given("matchPolicy", Text),
+    given("objectSelector", Struct(&LABEL_SELECTOR)),
+    given("reinvocationPolicy", Text),
+    omit("rules", List(&Struct(&RULE_WITH_OPERATIONS))),
+    given("sideEffects", Text),
+    given("targetPort", IntOrText),
+    given("timeoutSeconds", Int),
+    keep("type", Text),
+    given("webhookPath", Text),
+]);
+
+static GROUP_VERSION_KIND: Fields = Fields(&[keep("group", Text), keep("kind", Text), keep("version", Text)]);
+
+static MAINTAINER: Fields = Fields(&[omit("email", Text), omit("name", Text)]);
+
+static APP_LINK: Fields = Fields(&[omit("name", Text), omit("url", Text)]);
+
+static ICON: Fields = Fields(&[keep("base64data", Text), keep("mediatype", Text)]);
+
+static INSTALL_MODE: Fields = Fields(&[keep("supported", Bool), keep("type", Text)]);
+
+static CLEANUP_SPEC: Fields = Fields(&[keep("enabled", Bool)]);
+
+static RELATED_IMAGE: Fields = Fields(&[keep("image", Text), keep("name", Text)]);
+
+static CLUSTER_SERVICE_VERSION_SPEC: Fields = Fields(&[
+    omit("annotations", Map(&Text)),
+    omit("apiservicedefinitions", Struct(&API_SERVICE_DEFINITIONS)),
+    omit("cleanup", Struct(&CLEANUP_SPEC)),
+    omit("customresourcedefinitions", Struct(&CUSTOM_RESOURCE_DEFINITIONS)),
+    omit("description", Text),
+    keep("displayName", Text),
+    omit("icon", List(&Struct(&ICON))),
+    keep("install", Struct(&NAMED_INSTALL_STRATEGY)),
+    omit("installModes", List(&Struct(&INSTALL_MODE))),
+    omit("keywords", List(&Text)),
+    omit("labels", Map(&Text)),
+    omit("links", List(&Struct(&APP_LINK))),
+    omit("maintainers", List(&Struct(&MAINTAINER))),
+    omit("maturity", Text),
+    omit("minKubeVersion", Text),
+    omit("nativeAPIs", List(&Struct(&GROUP_VERSION_KIND))),
+    omit("provider", Struct(&APP_LINK)),
+    omit("relatedImages", List(&Struct(&RELATED_IMAGE))),
+    omit("release", Text),
+    omit("replaces", Text),
+    given("selector", Struct(&LABEL_SELECTOR)),
+    omit("skips", List(&Text)),
+    omit("version", Text),
+    omit("webhookdefinitions", List(&Struct(&WEBHOOK_DESCRIPTION))),
+]);
+
+pub(in crate::generate) static CLUSTER_SERVICE_VERSION: Fields = Fields(&[
+    omit("apiVersion", Text),
+    omit("kind", Text),
+    keep("metadata", Struct(&OBJECT_META)),
+    keep("spec", Struct(&CLUSTER_SERVICE_VERSION_SPEC)),
+]);

@@ -1,0 +1,332 @@
+//! Objects as Go's types hold them: fields that a type does not have are dropped, zero values are left out where
+//! the type says `omitempty`, and scalars take the type that the field wants.
+//!
+//! operator-sdk, OLM and every other Go program read a manifest into such types and write it out again; what comes
+//! out here is what comes out there. The tables are data: one static a type, sorted by field.
+
+mod container;
+mod core;
+mod crd;
+mod csv;
+mod meta;
+mod pod;
+mod quantity;
+mod scorecard;
+mod volumes;
+mod webhook;
+
+pub(super) use self::core::{
+    CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING, SERVICE, SERVICE_ACCOUNT,
+};
+pub(super) use crd::{CUSTOM_RESOURCE_DEFINITION, CUSTOM_RESOURCE_DEFINITION_V1BETA1};
+pub(super) use csv::CLUSTER_SERVICE_VERSION;
+pub(super) use pod::DEPLOYMENT;
+pub(super) use scorecard::CONFIGURATION;
+pub(super) use webhook::{MUTATING_WEBHOOK_CONFIGURATION, VALIDATING_WEBHOOK_CONFIGURATION};
+
+use serde_json::{Map, Value as Json};
+
+use crate::model::yaml::{DecodeError, Kind, Path, Position, Value};
+
+/// What a field holds.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Shape {
+    /// A string; a number or a boolean is written out as one.
+    Text,
+    Bool,
+    Int,
+    Float,
+    /// An amount such as `500m` or `1Gi`, written in its canonical form.
+    Quantity,
+    IntOrText,
+    /// Anything, kept as it is.
+    Any,
+    List(&'static Shape),
+    Map(&'static Shape),
+    Struct(&'static Fields),
+    /// A schema, or whether anything is allowed.
+    StructOrBool(&'static Fields),
+    /// A schema, or a list of schemas.
+    StructOrList(&'static Fields),
+    /// A schema, or a list of field names.
+    StructOrTexts(&'static Fields),
+}
+
+/// The fields of a type, sorted by name.
+#[derive(Debug)]
+pub(super) struct Fields(&'static [Field]);
+
+#[derive(Debug, Clone, Copy)]
+struct Field {
+    name: &'static str,
+    shape: Shape,
+    presence: Presence,
+}
+
+/// When a field is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    /// Always.
+    Always,
+    /// Unless it is zero (`omitempty`); structs are never zero to Go.
+    NonZero,
+    /// Where it was given, zero or not (a pointer).
+    Given,
+}
+
+const fn keep(name: &'static str, shape: Shape) -> Field {
+    Field { name, shape, presence: Presence::Always }
+}
+
+const fn omit(name: &'static str, shape: Shape) -> Field {
+    Field { name, shape, presence: Presence::NonZero }
+}
+
+const fn given(name: &'static str, shape: Shape) -> Field {
+    Field { name, shape, presence: Presence::Given }
+}
+
+/// What was not taken over as it stands in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Remark {
+    pub(super) path: String,
+    pub(super) position: Position,
+    pub(super) change: Change,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Change {
+    /// The type has no such field: it was dropped.
+    Dropped,
+    /// The field's name is spelled with other capitals: it was taken as this one.
+    Renamed(&'static str),
+    /// A scalar of another type was written out as this string.
+    Quoted(String),
+}
+
+/// The object at `value` as the Go type `fields` would hold it, and what differs from the file.
+///
+/// # Errors
+/// The first value that does not fit its field's type.
+pub(super) fn conform(value: Value<'_>, fields: &'static Fields) -> Result<(Json, Vec<Remark>), DecodeError> {
+    let mut walk = Walk { remarks: Vec::new() };
+    let object = walk.fields(value, fields, &Path::ROOT)?;
+    Ok((object, walk.remarks))
+}
+
+struct Walk {
+    remarks: Vec<Remark>,
+}
+
+impl Walk {
+    fn value(&mut self, value: Value<'_>, shape: Shape, path: &Path<'_>) -> Result<Json, DecodeError> {
+        if value.is_null() && !matches!(shape, Shape::Any) {
+            return Ok(zero(shape));
+        }
+        match shape {
+            Shape::Text => self.text(value, path),
+            Shape::Bool => value.as_bool().map(Json::Bool).ok_or_else(|| wrong(value, path, "a boolean")),
+            Shape::Int => value.as_i64().map(Json::from).ok_or_else(|| wrong(value, path, "an integer")),
+            Shape::Float => match value.kind() {
+                Kind::Integer | Kind::Number => Ok(value.to_json()),
+                _ => Err(wrong(value, path, "a number")),
+            },
+            Shape::Quantity => {
+                let scalar = !matches!(value.kind(), Kind::Array | Kind::Object | Kind::Boolean);
+                scalar
+                    .then(|| quantity::canonical(value.text().trim()))
+                    .flatten()
+                    .map(Json::String)
+                    .ok_or_else(|| wrong(value, path, "a quantity such as 500m or 1Gi"))
+            }
+            Shape::IntOrText => match (value.as_str(), value.as_i64()) {
+                (Some(text), _) => Ok(text.into()),
+                (None, Some(number)) => Ok(number.into()),
+                (None, None) => Err(wrong(value, path, "an integer or a string")),
+            },
+            Shape::Any => Ok(value.to_json()),
+            Shape::List(item) => self.list(value, *item, path),
+            Shape::Map(item) => {
+                if value.kind() != Kind::Object {
+                    return Err(wrong(value, path, "a map"));
+                }
+                let mut map = Map::new();
+                for (key, value) in value.entries() {
+                    map.insert(key.text().to_owned(), self.value(value, *item, &path.key(key.text()))?);
+                }
+                Ok(Json::Object(map))
+            }
+            Shape::Struct(fields) => self.fields(value, fields, path),
+            Shape::StructOrBool(fields) => match value.as_bool() {
+                Some(allowed) => Ok(Json::Bool(allowed)),
+                None => self.fields(value, fields, path),
+            },
+            Shape::StructOrList(fields) => match value.kind() {
+                Kind::Array => self.list(value, Shape::Struct(fields), path),
+                _ => self.fields(value, fields, path),
+            },
+            Shape::StructOrTexts(fields) => match value.kind() {
+                Kind::Array => self.list(value, Shape::Text, path),
+                _ => self.fields(value, fields, path),
+            },
+        }
+    }
+
+    fn text(&mut self, value: Value<'_>, path: &Path<'_>) -> Result<Json, DecodeError> {
+        let text = match value.kind() {
+            Kind::String => return Ok(value.text().into()),
+            Kind::Boolean => value.as_bool().unwrap_or_default().to_string(),
+            Kind::Integer => value.to_json().to_string(),
+            Kind::Number => float_text(value.as_f64().unwrap_or_default()),
+            Kind::Null | Kind::Array | Kind::Object => return Err(wrong(value, path, "a string")),
+        };
+        self.remark(value.position(), path, Change::Quoted(text.clone()));
+        Ok(text.into())
+    }
+
+    fn list(&mut self, value: Value<'_>, item: Shape, path: &Path<'_>) -> Result<Json, DecodeError> {
+        if value.kind() != Kind::Array {
+            return Err(wrong(value, path, "a list"));
+        }
+        value
+            .items()
+            .enumerate()
+            .map(|(index, value)| self.value(value, item, &path.index(index)))
+            .collect::<Result<Vec<_>, _>>()
+            .map(Json::Array)
+    }
+
+    fn fields(
+        &mut self,
+        value: Value<'_>,
+        fields: &'static Fields,
+        path: &Path<'_>,
+    ) -> Result<Json, DecodeError> {
+        if value.kind() != Kind::Object {
+            return Err(wrong(value, path, "a map"));
+        }
+        let mut object = Map::new();
+        for (key, value) in value.entries() {
+            let name = key.text();
+            let below = path.field(name);
+            let Some(field) = fields.find(name) else {
+                if !value.is_null() && !is_server_side(name) {
+                    self.remark(key.position(), &below, Change::Dropped);
+                }
+                continue;
+            };
+            if field.name != name {
+                // The exact name counts where both are there.
+                if object.contains_key(field.name) {
+                    continue;
+                }
+                self.remark(key.position(), &below, Change::Renamed(field.name));
+            }
+            if value.is_null() {
+                object.remove(field.name);
+                continue;
+            }
+            let json = self.value(value, field.shape, &below)?;
+            if field.presence == Presence::NonZero && !field.is_struct() && is_zero(&json) {
+                object.remove(field.name);
+            } else {
+                object.insert(field.name.to_owned(), json);
+            }
+        }
+        for field in fields.0.iter().filter(|field| field.is_written_unset()) {
+            if !object.contains_key(field.name) {
+                object.insert(field.name.to_owned(), zero(field.shape));
+            }
+        }
+        Ok(Json::Object(object))
+    }
+
+    fn remark(&mut self, position: Position, path: &Path<'_>, change: Change) {
+        self.remarks.push(Remark { path: path.to_string(), position, change });
+    }
+}
+
+impl Fields {
+    /// The field of this name, or failing that the first whose name differs only in capitals, as Go's JSON decoder
+    /// takes it.
+    fn find(&self, name: &str) -> Option<&'static Field> {
+        match self.0.binary_search_by(|field| field.name.cmp(name)) {
+            Ok(index) => Some(&self.0[index]),
+            Err(_) => self.0.iter().find(|field| field.name.eq_ignore_ascii_case(name)),
+        }
+    }
+}
+
+impl Field {
+    fn is_written_unset(&self) -> bool {
+        match self.presence {
+            Presence::Always => true,
+            Presence::NonZero => self.is_struct(),
+            Presence::Given => false,
+        }
+    }
+
+    /// Whether the field is a struct to Go, also where it is written as a scalar.
+    fn is_struct(&self) -> bool {
+        matches!(self.shape, Shape::Struct(_) | Shape::Quantity | Shape::IntOrText)
+    }
+}
+
+/// Fields that a server fills in; they are dropped without a word.
+fn is_server_side(name: &str) -> bool {
+    matches!(name, "status" | "creationTimestamp")
+}
+
+fn zero(shape: Shape) -> Json {
+    match shape {
+        Shape::Text => "".into(),
+        Shape::Bool | Shape::StructOrBool(_) => false.into(),
+        Shape::Int | Shape::Float | Shape::IntOrText => 0.into(),
+        Shape::Quantity => "0".into(),
+        Shape::Any | Shape::StructOrList(_) | Shape::StructOrTexts(_) => Json::Null,
+        Shape::List(_) => Json::Array(Vec::new()),
+        Shape::Map(_) => Json::Object(Map::new()),
+        Shape::Struct(fields) => zero_fields(fields),
+    }
+}
+
+fn zero_fields(fields: &Fields) -> Json {
+    let unset = fields.0.iter().filter(|field| field.is_written_unset());
+    Json::Object(unset.map(|field| (field.name.to_owned(), zero(field.shape))).collect())
+}
+
+fn is_zero(json: &Json) -> bool {
+    match json {
+        Json::Null | Json::Bool(false) => true,
+        Json::Bool(true) => false,
+        Json::Number(number) => number.as_f64() == Some(0.0),
+        Json::String(text) => text.is_empty(),
+        Json::Array(items) => items.is_empty(),
+        Json::Object(map) => map.is_empty(),
+    }
+}
+
+fn wrong(value: Value<'_>, path: &Path<'_>, expected: &str) -> DecodeError {
+    DecodeError {
+        path: path.to_string(),
+        message: format!("expected {expected}, found {}", value.kind()),
+        position: value.position(),
+    }
+}
+
+/// A number as Go's `%g` writes it in single precision, which `sigs.k8s.io/yaml` turns numbers into strings with.
+#[expect(clippy::cast_possible_truncation, reason = "that is the rule")]
+fn float_text(value: f64) -> String {
+    let single = value as f32;
+    let text = format!("{single:e}");
+    match text
+        .split_once('e')
+        .and_then(|(mantissa, exponent)| Some((mantissa, exponent.parse::<i32>().ok()?)))
+    {
+        Some((mantissa, exponent)) if !(-4..6).contains(&exponent) => {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            format!("{mantissa}e{sign}{:02}", exponent.abs())
+        }
+        _ => single.to_string(),
+    }
+}

@@ -1,0 +1,66 @@
+//! Admission webhooks.
+//!
+//! Source: `types.go` of `k8s.io/api/admissionregistration/v1`, v0.34.
+
+use super::Shape::{Int, List, Struct, Text};
+use super::meta::{LABEL_SELECTOR, OBJECT_META};
+use super::{Fields, given, keep, omit};
+
+static SERVICE_REFERENCE: Fields =
+    Fields(&[keep("name", Text), keep("namespace", Text), given("path", Text), given("port", Int)]);
+
+static WEBHOOK_CLIENT_CONFIG: Fields =
+    Fields(&[omit("caBundle", Text), given("service", Struct(&SERVICE_REFERENCE)), given("url", Text)]);
+
+pub(super) static RULE_WITH_OPERATIONS: Fields = Fields(&[
+    omit("apiGroups", List(&Text)),
+    omit("apiVersions", List(&Text)),
+    omit("operations", List(&Text)),
+    omit("resources", List(&Text)),
+    given("scope", Text),
+]);
+
+static MATCH_CONDITION: Fields = Fields(&[keep("expression", Text), keep("name", Text)]);
+
+static VALIDATING_WEBHOOK: Fields = Fields(&[
+    keep("admissionReviewVersions", List(&Text)),
+    keep("clientConfig", Struct(&WEBHOOK_CLIENT_CONFIG)),
+    given("failurePolicy", Text),
+    omit("matchConditions", List(&Struct(&MATCH_CONDITION))),
+    given("matchPolicy", Text),
+    keep("name", Text),
+    given("namespaceSelector", Struct(&LABEL_SELECTOR)),
+    given("objectSelector", Struct(&LABEL_SELECTOR)),
+    omit("rules", List(&Struct(&RULE_WITH_OPERATIONS))),
+    given("sideEffects", Text),
+    given("timeoutSeconds", Int),
+]);
+
+pub(in crate::generate) static VALIDATING_WEBHOOK_CONFIGURATION: Fields = Fields(&[
+    omit("apiVersion", Text),
+    omit("kind", Text),
+    omit("metadata", Struct(&OBJECT_META)),
+    omit("webhooks", List(&Struct(&VALIDATING_WEBHOOK))),
+]);
+
+static MUTATING_WEBHOOK: Fields = Fields(&[
+    keep("admissionReviewVersions", List(&Text)),
+    keep("clientConfig", Struct(&WEBHOOK_CLIENT_CONFIG)),
+    given("failurePolicy", Text),
+    omit("matchConditions", List(&Struct(&MATCH_CONDITION))),
+    given("matchPolicy", Text),
+    keep("name", Text),
+    given("namespaceSelector", Struct(&LABEL_SELECTOR)),
+    given("objectSelector", Struct(&LABEL_SELECTOR)),
+    given("reinvocationPolicy", Text),
+    omit("rules", List(&Struct(&RULE_WITH_OPERATIONS))),
+    given("sideEffects", Text),
+    given("timeoutSeconds", Int),
+]);
+
+pub(in crate::generate) static MUTATING_WEBHOOK_CONFIGURATION: Fields = Fields(&[
+    omit("apiVersion", Text),
+    omit("kind", Text),
+    omit("metadata", Struct(&OBJECT_META)),
+    omit("webhooks", List(&Struct(&MUTATING_WEBHOOK))),
+]);
