@@ -3,8 +3,8 @@
 //! bundle that only this rule finds fault with says so with `alone`, the default.
 //!
 //! An edit is `{in: csv|crd|annotations|FILE, path: a.b[0]["c.d"], set: VALUE}` (or `remove: true`, or
-//! `append: VALUE` for a list), `{in: FILE, text: "…"}` for a file as it is, or `{in: FILE, delete: true}`. A case is
-//! one edit or a list of edits.
+//! `append: VALUE` for a list), `{in: FILE, text: "…"}` for a file as it is, `{in: FILE, noise: BYTES}` for a ConfigMap
+//! of text that cannot be compressed much, or `{in: FILE, delete: true}`. A case is one edit or a list of edits.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -88,6 +88,18 @@ fn reach<'v>(mut here: &'v mut Value, steps: &[String]) -> &'v mut Value {
     here
 }
 
+/// A ConfigMap of about `bytes` bytes, the same each time.
+fn noise(bytes: u64) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::from("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: noise}\ndata:\n  noise: ");
+    let mut state: u64 = 1;
+    for _ in 0..bytes {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        text.push(char::from(LETTERS[(state >> 58) as usize]));
+    }
+    text + "\n"
+}
+
 fn apply(files: &mut BTreeMap<String, Vec<u8>>, edit: &Value) {
     let name = match edit["in"].as_str().unwrap_or_else(|| panic!("an edit without `in`: {edit}")) {
         "csv" => CSV,
@@ -99,6 +111,8 @@ fn apply(files: &mut BTreeMap<String, Vec<u8>>, edit: &Value) {
         files.remove(name).unwrap_or_else(|| panic!("{name} is not there"));
     } else if let Some(text) = edit["text"].as_str() {
         files.insert(name.to_owned(), text.as_bytes().to_vec());
+    } else if let Some(bytes) = edit["noise"].as_u64() {
+        files.insert(name.to_owned(), noise(bytes).into_bytes());
     } else {
         let mut document = files.get(name).map_or(Value::Null, |bytes| yaml(bytes));
         let path = steps(edit["path"].as_str().unwrap_or_default());

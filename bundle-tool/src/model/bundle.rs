@@ -14,6 +14,9 @@ pub const MANIFESTS: &str = "manifests/";
 /// The folder of `annotations.yaml`, `dependencies.yaml` and `properties.yaml`, within a bundle.
 pub const METADATA: &str = "metadata/";
 
+/// Where the annotations usually are, within a bundle.
+pub const ANNOTATIONS_FILE: &str = "metadata/annotations.yaml";
+
 /// A folder that should be a registry+v1 bundle.
 #[derive(Debug, Default)]
 pub struct Bundle {
@@ -23,8 +26,8 @@ pub struct Bundle {
     pub files: Vec<File>,
     /// All folders below the folder, sorted, with `/` at the end; so that an empty one can be told from none.
     pub folders: Vec<String>,
-    /// The size of all files, each compressed with gzip and encoded in base64, as operator-framework/api adds them up;
-    /// known only where the plain size makes it worth knowing.
+    /// The size of all files in `manifests/` and `metadata/`, each compressed with gzip and encoded in base64, as OLM
+    /// adds them up when it unpacks a bundle; known only where the plain size makes it worth knowing.
     pub compressed_size: Option<u64>,
 }
 
@@ -48,6 +51,8 @@ pub enum Content {
         documents: Vec<Tree>,
         /// Why the rest could not be read.
         error: Option<SyntaxError>,
+        /// What is before the first separator, which is all that OLM and the tools around it read.
+        first: First,
     },
     /// A file outside `manifests/` and `metadata/` whose name is no YAML's or JSON's: not read.
     Other,
@@ -55,7 +60,27 @@ pub enum Content {
     Unreadable(String),
 }
 
+/// What stands before a file's first `---`, but for one that the file begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum First {
+    /// A value: the first of the documents.
+    Value,
+    /// Nothing, or comments alone: readers take the file for an empty object, whatever comes behind.
+    Empty,
+    /// What cannot be read; `error` says why.
+    Unreadable,
+}
+
 impl File {
+    /// The document that readers take for the whole file: its first, where there is one.
+    #[must_use]
+    pub fn document(&self) -> Option<&Tree> {
+        match &self.content {
+            Content::Documents { documents, first: First::Value, .. } => documents.first(),
+            _ => None,
+        }
+    }
+
     /// The documents that could be read.
     #[must_use]
     pub fn documents(&self) -> &[Tree] {
@@ -85,14 +110,17 @@ impl File {
 }
 
 impl Bundle {
-    /// The objects in `manifests/`: every document that is a map, of all files that could be read. Files whose name
-    /// begins with a dot are skipped, as OLM does.
+    /// The objects in `manifests/`: the first document of each file, where it is a map. What comes behind it nobody
+    /// reads. Files whose name begins with a dot are skipped, as OLM does.
     pub fn objects(&self) -> impl Iterator<Item = Object<'_>> {
-        self.files
-            .iter()
-            .filter(|file| file.is_manifest() && !file.name().starts_with('.'))
-            .flat_map(|file| file.documents().iter().map(move |tree| Object { file, root: tree.root() }))
+        self.manifests()
+            .filter_map(|file| Some(Object { file, root: file.document()?.root() }))
             .filter(|object| object.root.kind() == yaml::Kind::Object)
+    }
+
+    /// The files that lie directly in `manifests/`, but for those whose name begins with a dot.
+    pub fn manifests(&self) -> impl Iterator<Item = &File> {
+        self.files.iter().filter(|file| file.is_manifest() && !file.name().starts_with('.'))
     }
 
     /// The objects of a kind, whatever their API version.
@@ -112,13 +140,26 @@ impl Bundle {
         self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok().map(|index| &self.files[index])
     }
 
-    /// What `metadata/annotations.yaml` says; nothing where it is missing or is no map of annotations.
+    /// What `metadata/annotations.yaml` says or, where that has no annotations, the first file in `metadata/` that
+    /// has; readers go by the content, not by the name.
     #[must_use]
     pub fn annotations(&self) -> Option<Annotations<'_>> {
-        let file = self.file("metadata/annotations.yaml")?;
-        let root = file.documents().first()?.root();
-        let values = root.get("annotations")?;
-        (values.kind() == yaml::Kind::Object).then_some(Annotations { file, root, values })
+        let usual = self.file(ANNOTATIONS_FILE).into_iter();
+        usual.chain(self.files.iter().filter(|file| file.is_metadata())).find_map(|file| {
+            let root = file.document()?.root();
+            let values = root.get("annotations")?;
+            (values.kind() == yaml::Kind::Object).then_some(Annotations { file, root, values })
+        })
+    }
+
+    /// The documents in `metadata/` whose root has a list `key` with something in it, such as `dependencies`: the
+    /// first such file counts.
+    #[must_use]
+    pub fn metadata_list(&self, key: &str) -> Option<(&File, Value<'_>)> {
+        self.files.iter().filter(|file| file.is_metadata()).find_map(|file| {
+            let list = file.document()?.root().get(key)?;
+            (list.kind() == yaml::Kind::Array && !list.is_empty()).then_some((file, list))
+        })
     }
 }
 
@@ -147,10 +188,15 @@ impl<'b> Annotations<'b> {
     /// `operators.operatorframework.io.bundle.metadata.v1`
     pub const METADATA: &'static str = "operators.operatorframework.io.bundle.metadata.v1";
 
-    /// A string annotation.
+    /// An annotation; numbers and booleans as they are written, since readers turn them into strings.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&'b str> {
-        self.values.get(key)?.as_str()
+        let value = self.values.get(key)?;
+        match value.kind() {
+            yaml::Kind::Null => Some(""),
+            yaml::Kind::Array | yaml::Kind::Object => None,
+            _ => Some(value.text()),
+        }
     }
 
     /// The channels, without spaces around and without empty ones.

@@ -6,6 +6,7 @@
 pub mod bundle;
 pub mod catalog;
 pub mod csv;
+pub mod version;
 pub mod yaml;
 
-pub use bundle::{Annotations, Bundle, Content, File, Object};
+pub use bundle::{Annotations, Bundle, Content, File, First, Object};

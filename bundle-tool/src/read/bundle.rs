@@ -12,7 +12,7 @@ use flate2::write::GzEncoder;
 use rayon::prelude::*;
 
 use super::yaml;
-use crate::model::bundle::{Bundle, Content, File, MANIFESTS, METADATA};
+use crate::model::bundle::{ANNOTATIONS_FILE, Bundle, Content, File, MANIFESTS, METADATA};
 
 /// How large a file may be that is read as YAML, in bytes. The API server takes 3 MiB at most.
 pub const MAX_FILE_SIZE: u64 = 64 << 20;
@@ -120,7 +120,7 @@ fn load(path: &Path, relative: String, size: u64, total: u64) -> (File, u64) {
         let reason = format!("it is larger than {} MiB", MAX_FILE_SIZE >> 20);
         return (File { path: relative, size, content: Content::Unreadable(reason) }, size);
     }
-    if !is_read(&relative) && total <= WORTH_COMPRESSING {
+    if !is_read(&relative) {
         return (File { path: relative, size, content: Content::Other }, 0);
     }
     match fs::read(path) {
@@ -132,11 +132,12 @@ fn load(path: &Path, relative: String, size: u64, total: u64) -> (File, u64) {
 fn parse(path: String, bytes: &[u8], total: u64) -> (File, u64) {
     let content = if is_read(&path) {
         let parsed = yaml::parse(bytes);
-        Content::Documents { documents: parsed.documents, error: parsed.error }
+        Content::Documents { documents: parsed.documents, error: parsed.error, first: parsed.first }
     } else {
         Content::Other
     };
-    let compressed = if total > WORTH_COMPRESSING { compressed_size(bytes) } else { 0 };
+    let unpacked = path != ANNOTATIONS_FILE && (path.starts_with(MANIFESTS) || path.starts_with(METADATA));
+    let compressed = if unpacked && total > WORTH_COMPRESSING { compressed_size(bytes) } else { 0 };
     (File { path, size: bytes.len() as u64, content }, compressed)
 }
 

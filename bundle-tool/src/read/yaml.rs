@@ -8,29 +8,92 @@ use std::collections::HashMap;
 use base64::Engine as _;
 use libyaml_safer::{Event, EventData, Mark, Parser};
 
+use crate::model::First;
 use crate::model::yaml::{Builder, Kind, NodeId, Position, Scalar, SyntaxError, Tree, resolve};
 
 /// How deep a document may be nested. go-yaml's own limit is 10 000; no manifest comes near either.
 pub const MAX_DEPTH: usize = 1000;
 
 /// What a text held: the documents that could be read and, where reading stopped early, why.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Parsed {
     /// The documents in the text's order.
     pub documents: Vec<Tree>,
     /// Why the rest could not be read.
     pub error: Option<SyntaxError>,
+    /// What Kubernetes' readers find who stop at the first separator.
+    pub first: First,
 }
 
 /// Reads all documents of a text. Empty documents (nothing, or comments alone) are left out.
 #[must_use]
 pub fn parse(text: &[u8]) -> Parsed {
-    let mut parsed = Parsed::default();
+    let (documents, error) = documents(text);
+    match first_chunk(text) {
+        Err(wrong) => Parsed { documents: Vec::new(), error: Some(wrong), first: First::Unreadable },
+        Ok(end) if end == text.len() => {
+            let first = first(&documents, error.as_ref());
+            Parsed { documents, error, first }
+        }
+        Ok(end) => {
+            let (head, wrong) = self::documents(&text[..end]);
+            let first = first(&head, wrong.as_ref());
+            Parsed { documents, error, first }
+        }
+    }
+}
+
+fn documents(text: &[u8]) -> (Vec<Tree>, Option<SyntaxError>) {
+    let mut documents = Vec::new();
     let mut input = text;
     let mut parser = Parser::new();
     parser.set_input_string(&mut input);
-    parsed.error = read_stream(&mut parser, text.len(), &mut parsed.documents).err();
-    parsed
+    let error = read_stream(&mut parser, text.len(), &mut documents).err();
+    (documents, error)
+}
+
+fn first(documents: &[Tree], error: Option<&SyntaxError>) -> First {
+    match (documents.is_empty(), error) {
+        (_, Some(_)) => First::Unreadable,
+        (true, None) => First::Empty,
+        (false, None) => First::Value,
+    }
+}
+
+/// Where the first separator is: a line that begins with `---`, but for the very first line. Kubernetes cuts texts
+/// there before it looks for YAML in them, and takes nothing but a comment behind the dashes.
+///
+/// Source: `util/yaml/decoder.go` of k8s.io/apimachinery (`YAMLReader`).
+fn first_chunk(text: &[u8]) -> Result<usize, SyntaxError> {
+    const SEPARATOR: &[u8] = b"---";
+    let check = |start: usize| {
+        let line = text[start..].split(|&byte| byte == b'\n').next().unwrap_or_default();
+        let behind = line[SEPARATOR.len()..].trim_ascii();
+        if behind.is_empty() || behind[0] == b'#' {
+            return Ok(());
+        }
+        let lines = text[..start].iter().filter(|&&byte| byte == b'\n').count();
+        let line = u32::try_from(lines).unwrap_or(u32::MAX - 1) + 1;
+        let message = "only a comment may stand behind '---', which separates documents".to_owned();
+        Err(SyntaxError { message, position: Position { line, column: 4 } })
+    };
+    if text.trim_ascii_start().starts_with(b"{") {
+        // JSON, which may not be cut.
+        return Ok(text.len());
+    }
+    if text.starts_with(SEPARATOR) {
+        check(0)?;
+    }
+    let mut from = 0;
+    while let Some(newline) = text[from..].iter().position(|&byte| byte == b'\n') {
+        let start = from + newline + 1;
+        if text[start..].starts_with(SEPARATOR) {
+            check(start)?;
+            return Ok(start);
+        }
+        from = start;
+    }
+    Ok(text.len())
 }
 
 type Events<'r, 'b> = Parser<&'r mut &'b [u8]>;

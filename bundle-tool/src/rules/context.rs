@@ -11,9 +11,9 @@ pub struct Context<'b> {
     pub bundle: &'b Bundle,
     /// The objects in `manifests/`.
     pub objects: Vec<Object<'b>>,
-    /// The CSVs that OLM could decode; there should be one.
+    /// The CSV, where OLM can decode it. Of several, which csv-several names, it is the first one.
     pub csvs: Vec<Csv<'b>>,
-    /// The CSVs that OLM could not decode, and why.
+    /// The CSV, where OLM cannot decode it, and why.
     pub undecodable_csvs: Vec<(Object<'b>, DecodeError)>,
 }
 
@@ -35,7 +35,7 @@ impl<'b> Context<'b> {
         let objects: Vec<_> = bundle.objects().collect();
         let mut csvs = Vec::new();
         let mut undecodable_csvs = Vec::new();
-        for object in objects.iter().filter(|object| object.kind() == "ClusterServiceVersion") {
+        for object in objects.iter().filter(|object| object.kind() == "ClusterServiceVersion").take(1) {
             match object.decode::<ClusterServiceVersion>() {
                 Ok(decoded) => {
                     csvs.push(Csv { object: *object, typed: decoded.object, unknown: decoded.unknown });

@@ -4,6 +4,8 @@
 //! [`judge`] is the one place that walks a bundle and calls them.
 
 mod context;
+mod csv;
+mod dependencies;
 mod format;
 mod olm;
 mod rule;
@@ -17,7 +19,12 @@ use crate::model::Bundle;
 use crate::report::{Finding, Judged, Severity, Suite};
 
 /// All rules, by folder; within a folder sorted by id.
-pub static FOLDERS: &[(&str, &[&Rule])] = &[("format", format::RULES), ("olm", olm::RULES)];
+pub static FOLDERS: &[(&str, &[&Rule])] = &[
+    ("csv", csv::RULES),
+    ("dependencies", dependencies::RULES),
+    ("format", format::RULES),
+    ("olm", olm::RULES),
+];
 
 /// All rules.
 pub fn all() -> impl Iterator<Item = &'static Rule> {

@@ -1,5 +1,4 @@
 use crate::model::Annotations;
-use crate::model::yaml::Path;
 use crate::report::{Severity, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
@@ -7,10 +6,10 @@ pub(super) static RULE: Rule = Rule {
     id: "annotation-missing",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "`metadata/annotations.yaml` lacks one of the annotations that every bundle needs, or it is empty.",
-    why: "Without its media type, folders, package and channels a bundle cannot be put into a catalogue.",
+    what: "`metadata/annotations.yaml` lacks one of the annotations that every bundle needs.",
+    why: "operator-sdk refuses the bundle: without its media type, folders, package and channels it cannot be put into a catalogue.",
     help: "add the annotation",
-    source: "operator-registry, pkg/lib/bundle/validate.go (ValidateBundleFormat)",
+    source: "operator-registry, pkg/lib/bundle/validate.go (validateAnnotations)",
     check: Check::Bundle(check),
 };
 
@@ -24,21 +23,14 @@ const NEEDED: [&str; 5] = [
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let Some(annotations) = context.bundle.annotations() else { return };
-    let root = Path::ROOT;
-    let parent = root.field("annotations");
     for key in NEEDED {
-        let path = parent.key(key);
-        let problem = match annotations.get(key) {
-            None => "is missing",
-            Some("") => "is empty",
-            Some(_) => continue,
-        };
-        let position = annotations.root.locate(&path);
-        reporter.at(
-            annotations.file,
-            &path.to_string(),
-            position,
-            format!("the annotation `{key}` {problem}"),
-        );
+        if annotations.values.get(key).is_none() {
+            super::report_annotation(
+                &annotations,
+                key,
+                reporter,
+                format!("the annotation `{key}` is missing"),
+            );
+        }
     }
 }

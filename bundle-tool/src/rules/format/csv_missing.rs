@@ -1,4 +1,4 @@
-use crate::model::Content;
+use crate::model::{Content, First};
 use crate::report::{Severity, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
@@ -17,7 +17,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let manifests = || context.bundle.files.iter().filter(|file| file.is_manifest());
     // Where a file could not be read, the CSV may well be in it, and yaml-syntax has named the file.
     let unread = manifests().any(|file| {
-        matches!(&file.content, Content::Unreadable(_) | Content::Documents { error: Some(_), .. })
+        matches!(file.content, Content::Unreadable(_) | Content::Documents { first: First::Unreadable, .. })
     });
     if context.bundle.csv().is_none() && !unread && manifests().next().is_some() {
         reporter.path("manifests", "no file holds a ClusterServiceVersion");

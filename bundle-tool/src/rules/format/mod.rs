@@ -1,22 +1,89 @@
 //! The bundle's format: its folders, files, annotations and documents.
 
+mod annotation_empty;
 mod annotation_missing;
+mod annotation_not_text;
 mod annotations_missing;
+mod bundle_nearly_too_large;
+mod bundle_too_large;
+mod channel_blank;
 mod csv_missing;
 mod csv_several;
+mod default_channel_unlisted;
+mod document_empty;
+mod document_not_object;
+mod document_unread;
+mod file_hidden;
+mod file_large;
+mod folder_in_manifests;
+mod manifests_elsewhere;
 mod manifests_missing;
+mod media_type_wrong;
+mod metadata_elsewhere;
+mod object_too_large;
+mod package_empty;
 mod unsupported_kind;
+mod yaml_duplicate_key;
 mod yaml_syntax;
 
+use super::Reporter;
 use super::Rule;
+use crate::model::yaml::Path;
+use crate::model::{Annotations, File};
+
+/// How large a bundle may be in the ConfigMap that OLM unpacks it into, in bytes.
+const MAX_BUNDLE_SIZE: u64 = 1 << 20;
+
+/// How large one object may be that etcd stores, in bytes of JSON.
+const MAX_OBJECT_SIZE: u64 = 3 << 19;
+
+/// Reports a defect of one annotation, at its place or, where it is missing, at that of its map.
+fn report_annotation(
+    annotations: &Annotations<'_>,
+    key: &str,
+    reporter: &mut Reporter<'_>,
+    message: impl Into<String>,
+) {
+    let root = Path::ROOT;
+    let parent = root.field("annotations");
+    let path = parent.key(key);
+    reporter.at(annotations.file, &path.to_string(), annotations.root.locate(&path), message);
+}
+
+/// Whether a file's object is larger than etcd takes.
+fn too_large(file: &File) -> bool {
+    // JSON is about as long as YAML or shorter, and counting it takes time.
+    file.size > MAX_OBJECT_SIZE
+        && file
+            .document()
+            .is_some_and(|tree| tree.root().to_json().to_string().len() as u64 > MAX_OBJECT_SIZE)
+}
 
 /// The rules of this folder, sorted by id.
 pub(super) static RULES: &[&Rule] = &[
+    &annotation_empty::RULE,
     &annotation_missing::RULE,
+    &annotation_not_text::RULE,
     &annotations_missing::RULE,
+    &bundle_nearly_too_large::RULE,
+    &bundle_too_large::RULE,
+    &channel_blank::RULE,
     &csv_missing::RULE,
     &csv_several::RULE,
+    &default_channel_unlisted::RULE,
+    &document_empty::RULE,
+    &document_not_object::RULE,
+    &document_unread::RULE,
+    &file_hidden::RULE,
+    &file_large::RULE,
+    &folder_in_manifests::RULE,
+    &manifests_elsewhere::RULE,
     &manifests_missing::RULE,
+    &media_type_wrong::RULE,
+    &metadata_elsewhere::RULE,
+    &object_too_large::RULE,
+    &package_empty::RULE,
     &unsupported_kind::RULE,
+    &yaml_duplicate_key::RULE,
     &yaml_syntax::RULE,
 ];

@@ -9,12 +9,12 @@ pub(super) static RULE: Rule = Rule {
     what: "`manifests/` holds an object of a kind that OLM does not install from a bundle, or an object without kind.",
     why: "OLM refuses the bundle: it only creates the kinds that it knows to upgrade and delete safely.",
     help: "take the object out; a Deployment belongs into the CSV's install strategy, others are the operator's to create",
-    source: "operator-registry, pkg/lib/bundle/supported_resources.go",
+    source: "operator-registry v1.59, pkg/lib/bundle/supported_resources.go; operator-lifecycle-manager, pkg/controller/operators/catalog/supportedresources.go",
     check: Check::Bundle(check),
 };
 
 /// The kinds that OLM creates from a bundle, whatever their group.
-const SUPPORTED: [&str; 22] = [
+const SUPPORTED: [&str; 21] = [
     "ClusterRole",
     "ClusterRoleBinding",
     "ClusterServiceVersion",
@@ -27,7 +27,6 @@ const SUPPORTED: [&str; 22] = [
     "CustomResourceDefinition",
     "NetworkPolicy",
     "PodDisruptionBudget",
-    "PodMonitor",
     "PriorityClass",
     "PrometheusRule",
     "Role",

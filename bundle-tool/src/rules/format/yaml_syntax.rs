@@ -1,4 +1,4 @@
-use crate::model::Content;
+use crate::model::{Content, First};
 use crate::report::{Severity, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
@@ -14,13 +14,15 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    for file in context.bundle.files.iter().filter(|file| file.is_manifest() || file.is_metadata()) {
+    let files =
+        context.bundle.manifests().chain(context.bundle.files.iter().filter(|file| file.is_metadata()));
+    for file in files {
         match &file.content {
-            Content::Documents { error: Some(error), .. } => {
+            Content::Documents { error: Some(error), first: First::Unreadable, .. } => {
                 reporter.place(file, error.position, format!("not YAML: {}", error.message));
             }
             Content::Unreadable(reason) => reporter.path(&file.path, format!("cannot be read: {reason}")),
-            Content::Documents { error: None, .. } | Content::Other => {}
+            Content::Documents { .. } | Content::Other => {}
         }
     }
 }

@@ -1,0 +1,32 @@
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Csv, Reporter, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "annotation-case",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "An annotation of the CSV that OLM reads is written in the wrong case.",
+    why: "operator-sdk refuses the bundle, since OLM does not find the annotation.",
+    help: "write the annotation's name as OLM does",
+    source: "operator-framework/api, pkg/validation/internal/annotations.go (ValidateAnnotationNames)",
+    check: Check::Csv(check),
+};
+
+fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
+    const NAMES: [&str; 5] = [
+        "olm.operatorGroup",
+        "olm.operatorNamespace",
+        "olm.targetNamespaces",
+        "olm.providedAPIs",
+        "olm.skipRange",
+    ];
+    let root = Path::ROOT;
+    let path = root.field("metadata.annotations");
+    for key in csv.typed.metadata.annotations.iter().flat_map(|annotations| annotations.keys()) {
+        let meant = NAMES.iter().find(|name| name.eq_ignore_ascii_case(key));
+        if let Some(name) = meant.filter(|name| *name != key) {
+            reporter.field(&csv.object, &path.key(key), format!("'{key}' should be '{name}'"));
+        }
+    }
+}

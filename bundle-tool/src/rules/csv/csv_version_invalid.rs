@@ -1,0 +1,24 @@
+use crate::model::version;
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Csv, Reporter, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "csv-version-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "`spec.version` is no semantic version.",
+    why: "OLM cannot decode the CSV.",
+    help: "write MAJOR.MINOR.PATCH",
+    source: "operator-framework/api, pkg/lib/version/version.go",
+    check: Check::Csv(check),
+};
+
+fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
+    if let Some(value) = csv.object.root.dig(&["spec", "version"]).filter(|value| !value.is_null())
+        && let Err(error) = version::tolerant(&csv.typed.spec.version)
+    {
+        let message = format!("'{}' is no version: {error}", value.text());
+        reporter.field(&csv.object, &Path::ROOT.field("spec.version"), message);
+    }
+}

@@ -1,0 +1,43 @@
+use crate::model::yaml::{Path, Value};
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Csv, Reporter, Rule};
+use base64::Engine as _;
+
+pub(super) static RULE: Rule = Rule {
+    id: "descriptor-value-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "The `value` of a descriptor is no text in base64.",
+    why: "The API server refuses the CSV.",
+    help: "delete the value: no console reads it",
+    source: "the schema of clusterserviceversions.operators.coreos.com",
+    check: Check::Csv(check),
+};
+
+fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
+    let root = Path::ROOT;
+    for set in ["spec.customresourcedefinitions", "spec.apiservicedefinitions"] {
+        let set_path = root.field(set);
+        for role in ["owned", "required"] {
+            let role_path = set_path.field(role);
+            let keys: Vec<_> = set.split('.').chain([role]).collect();
+            for (index, api) in csv.object.root.dig(&keys).into_iter().flat_map(Value::items).enumerate() {
+                let api_path = role_path.index(index);
+                for kind in ["statusDescriptors", "specDescriptors", "actionDescriptors"] {
+                    let kind_path = api_path.field(kind);
+                    for (index, descriptor) in api.get(kind).into_iter().flat_map(Value::items).enumerate() {
+                        if descriptor.get("value").is_some_and(|value| !is_base64(value)) {
+                            let path = kind_path.index(index);
+                            let message = "the value is no text in base64";
+                            reporter.field(&csv.object, &path.field("value"), message);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn is_base64(value: Value<'_>) -> bool {
+    value.as_str().is_some_and(|text| base64::engine::general_purpose::STANDARD.decode(text).is_ok())
+}

@@ -1,0 +1,25 @@
+use super::examples;
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Csv, Reporter, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "example-annotations-both",
+    suite: Suite::Bundle,
+    severity: Severity::Warning,
+    what: "The CSV has both annotations, `alm-examples` and `olm.examples`.",
+    why: "Only alm-examples is read.",
+    help: "delete olm.examples",
+    source: "operator-framework/api, pkg/validation/internal/csv.go (validateExamplesAnnotations)",
+    check: Check::Csv(check),
+};
+
+fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
+    let has =
+        |key: &str| csv.typed.metadata.annotations.iter().any(|annotations| annotations.contains_key(key));
+    if has(examples::KEY) && has(examples::OTHER_KEY) {
+        let root = Path::ROOT;
+        let path = root.field("metadata.annotations");
+        reporter.field(&csv.object, &path.key(examples::OTHER_KEY), "nobody reads these examples");
+    }
+}

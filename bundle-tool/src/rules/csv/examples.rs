@@ -1,0 +1,89 @@
+//! The examples of custom resources in a CSV's annotations, and the APIs that they should be of.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde_json::Value as Json;
+
+use crate::rules::Csv;
+
+/// The annotation with the examples.
+pub(super) const KEY: &str = "alm-examples";
+/// Another name of it, which counts where the first one is missing.
+pub(super) const OTHER_KEY: &str = "olm.examples";
+
+/// A group, version and kind.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Gvk {
+    group: String,
+    version: String,
+    kind: String,
+}
+
+impl fmt::Display for Gvk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.group.is_empty() {
+            write!(f, "{}/", self.group)?;
+        }
+        write!(f, "{} {}", self.version, self.kind)
+    }
+}
+
+/// The annotation that counts.
+pub(super) fn key(csv: &Csv<'_>) -> &'static str {
+    let annotations = csv.typed.metadata.annotations.as_ref();
+    let has = |key: &str| annotations.is_some_and(|annotations| annotations.contains_key(key));
+    if !has(KEY) && has(OTHER_KEY) { OTHER_KEY } else { KEY }
+}
+
+/// The examples as they are written.
+pub(super) fn text<'c>(csv: &'c Csv<'_>) -> Option<&'c str> {
+    Some(csv.typed.metadata.annotations.as_ref()?.get(key(csv))?.as_str())
+}
+
+/// Which APIs the examples are of, or what is wrong with them.
+pub(super) fn read(csv: &Csv<'_>) -> Option<Result<BTreeSet<Gvk>, String>> {
+    let text = text(csv)?;
+    if text.is_empty() {
+        return Some(Ok(BTreeSet::new()));
+    }
+    let json: Json = match serde_json::from_str(text) {
+        Ok(json) => json,
+        Err(error) => return Some(Err(format!("the examples are not JSON: {error}"))),
+    };
+    Some(match json {
+        Json::Null => Ok(BTreeSet::new()),
+        Json::Array(examples) => examples.iter().map(gvk).collect(),
+        _ => Err("the examples are no list".to_owned()),
+    })
+}
+
+fn gvk(example: &Json) -> Result<Gvk, String> {
+    let Json::Object(example) = example else {
+        return Err("an example is no object".to_owned());
+    };
+    let text = |key: &str| example.get(key).and_then(Json::as_str).unwrap_or_default();
+    if text("kind").is_empty() {
+        return Err("an example has no kind".to_owned());
+    }
+    let (group, version) = match text("apiVersion").split_once('/') {
+        Some((_, version)) if version.contains('/') => ("", ""),
+        Some((group, version)) => (group, version),
+        None => ("", text("apiVersion")),
+    };
+    Ok(Gvk { group: group.to_owned(), version: version.to_owned(), kind: text("kind").to_owned() })
+}
+
+/// The APIs that the operator owns.
+pub(super) fn provided(csv: &Csv<'_>) -> BTreeSet<Gvk> {
+    let crds = csv.typed.spec.customresourcedefinitions.owned.iter().filter_map(|owned| {
+        let (_, group) = owned.name.split_once('.')?;
+        Some(Gvk { group: group.to_owned(), version: owned.version.clone(), kind: owned.kind.clone() })
+    });
+    let services = csv.typed.spec.apiservicedefinitions.owned.iter().map(|owned| Gvk {
+        group: owned.group.clone(),
+        version: owned.version.clone(),
+        kind: owned.kind.clone(),
+    });
+    crds.chain(services).collect()
+}

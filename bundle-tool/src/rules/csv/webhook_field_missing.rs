@@ -1,0 +1,28 @@
+use crate::model::yaml::{Path, Value};
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Csv, Reporter, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "webhook-field-missing",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A webhook has no `sideEffects` or no list of `admissionReviewVersions`.",
+    why: "The API server refuses the CSV.",
+    help: "write sideEffects: None and admissionReviewVersions: [v1]",
+    source: "the schema of clusterserviceversions.operators.coreos.com",
+    check: Check::Csv(check),
+};
+
+fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
+    let root = Path::ROOT;
+    let list = root.field("spec.webhookdefinitions");
+    let items = csv.object.root.dig(&["spec", "webhookdefinitions"]).into_iter().flat_map(Value::items);
+    for (index, webhook) in items.enumerate() {
+        for field in ["sideEffects", "admissionReviewVersions"] {
+            if webhook.get(field).is_none_or(Value::is_null) {
+                let entry = list.index(index);
+                reporter.field(&csv.object, &entry.field(field), format!("the webhook has no {field}"));
+            }
+        }
+    }
+}

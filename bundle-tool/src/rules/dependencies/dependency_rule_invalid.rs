@@ -1,0 +1,28 @@
+use super::{constraint, entries};
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Context, Reporter, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "dependency-rule-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "The CEL rule of a constraint among the dependencies cannot be compiled, or does not give true or false.",
+    why: "operator-sdk refuses the bundle, and OLM could not resolve the dependency.",
+    help: "mend the expression: `properties` is a list of maps, and `semver_compare` compares versions",
+    source: "operator-framework/api, pkg/constraints/cel.go",
+    check: Check::Bundle(check),
+};
+
+fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
+    for entry in
+        entries::dependencies(context.bundle).into_iter().filter(|entry| entry.kind == "olm.constraint")
+    {
+        let rule = entry.value.and_then(|value| value.get("cel")?.get("rule")?.as_str()).unwrap_or_default();
+        if !rule.is_empty()
+            && let Err(error) = constraint::check_rule(rule)
+        {
+            let message = format!("the rule is no condition: {error}");
+            entry.at("value.cel.rule", |path, position| reporter.at(entry.file, path, position, message));
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The entries of `dependencies.yaml` and `properties.yaml`, which differ in the name of their list alone.
+
+use crate::model::yaml::{Path, Value};
+use crate::model::{Bundle, File};
+
+/// One dependency or property: a type and a value whose form the type decides.
+pub(super) struct Entry<'b> {
+    /// The file that it stands in.
+    pub(super) file: &'b File,
+    /// The whole document.
+    root: Value<'b>,
+    /// The list that it stands in.
+    list: &'static str,
+    /// Its place in the list.
+    index: usize,
+    /// `type`, as readers take it: numbers and booleans become text.
+    pub(super) kind: &'b str,
+    /// `value`
+    pub(super) value: Option<Value<'b>>,
+}
+
+impl Entry<'_> {
+    /// Calls `report` with the path and place of the field `field` of this entry.
+    pub(super) fn at(&self, field: &str, report: impl FnOnce(&str, crate::model::yaml::Position)) {
+        let root = Path::ROOT;
+        let list = root.field(self.list);
+        let entry = list.index(self.index);
+        let path = if field.is_empty() { entry } else { entry.field(field) };
+        report(&path.to_string(), self.root.locate(&path));
+    }
+
+    /// A text in the value; nothing where it is missing or no text.
+    pub(super) fn text(&self, key: &str) -> &str {
+        self.value.and_then(|value| value.get(key)?.as_str()).unwrap_or_default()
+    }
+}
+
+/// The bundle's dependencies.
+pub(super) fn dependencies(bundle: &Bundle) -> Vec<Entry<'_>> {
+    read(bundle, "dependencies")
+}
+
+/// The bundle's properties.
+pub(super) fn properties(bundle: &Bundle) -> Vec<Entry<'_>> {
+    read(bundle, "properties")
+}
+
+fn read<'b>(bundle: &'b Bundle, list: &'static str) -> Vec<Entry<'b>> {
+    let Some((file, items)) = bundle.metadata_list(list) else { return Vec::new() };
+    let Some(root) = file.document().map(crate::model::yaml::Tree::root) else { return Vec::new() };
+    let entry = |(index, item): (usize, Value<'b>)| Entry {
+        file,
+        root,
+        list,
+        index,
+        kind: item.get("type").filter(|kind| !kind.is_null()).map(Value::text).unwrap_or_default(),
+        value: item.get("value"),
+    };
+    items.items().enumerate().map(entry).collect()
+}

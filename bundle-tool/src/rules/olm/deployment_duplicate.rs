@@ -1,0 +1,27 @@
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Csv, Reporter, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "deployment-duplicate",
+    suite: Suite::Bundle,
+    severity: Severity::Warning,
+    what: "Two Deployments of the install strategy have the same name.",
+    why: "OLM creates one after the other under that name, so that only the last one is left.",
+    help: "give each Deployment a name of its own, or delete one",
+    source: "operator-lifecycle-manager, pkg/controller/install/deployment.go (installDeployments)",
+    check: Check::Csv(check),
+};
+
+fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
+    let root = Path::ROOT;
+    let list = root.field("spec.install.spec.deployments");
+    let deployments = &csv.typed.spec.install.spec.deployments;
+    for (index, deployment) in deployments.iter().enumerate() {
+        if deployments[..index].iter().any(|other| other.name == deployment.name) {
+            let entry = list.index(index);
+            let message = format!("a Deployment '{}' is in this list already", deployment.name);
+            reporter.field(&csv.object, &entry.field("name"), message);
+        }
+    }
+}

@@ -1,0 +1,30 @@
+use crate::model::csv::CrdDescription;
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Csv, Reporter, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "owned-crd-duplicate",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "The CSV lists the same version of an owned custom resource twice.",
+    why: "operator-sdk refuses the bundle.",
+    help: "delete one of the two entries",
+    source: "operator-framework/api, pkg/validation/internal/bundle.go (validateOwnedCRDs)",
+    check: Check::Csv(check),
+};
+
+fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
+    let root = Path::ROOT;
+    let list = root.field("spec.customresourcedefinitions.owned");
+    let owned = &csv.typed.spec.customresourcedefinitions.owned;
+    for (index, entry) in owned.iter().enumerate() {
+        let same = |other: &CrdDescription| {
+            (&other.name, &other.version, &other.kind) == (&entry.name, &entry.version, &entry.kind)
+        };
+        if owned[..index].iter().any(same) {
+            let message = format!("'{}' is owned at version '{}' already", entry.name, entry.version);
+            reporter.field(&csv.object, &list.index(index), message);
+        }
+    }
+}

@@ -1,0 +1,41 @@
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Csv, Reporter, Rule};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+pub(super) static RULE: Rule = Rule {
+    id: "webhook-port-conflict",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "Two webhooks or API services of one Deployment share a `containerPort` and differ in their `targetPort`.",
+    why: "OLM makes one Service of them, and a Service cannot have a port twice: the install strategy fails.",
+    help: "give both the same targetPort, or one of them another containerPort",
+    source: "operator-lifecycle-manager, pkg/controller/install/certresources.go (getServicePorts)",
+    check: Check::Csv(check),
+};
+
+fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
+    let root = Path::ROOT;
+    let list = root.field("spec.webhookdefinitions");
+    let mut taken: Vec<(&str, i32, IntOrString)> = Vec::new();
+    let port = |number: i32| if number > 0 { number } else { 443 };
+    for service in &csv.typed.spec.apiservicedefinitions.owned {
+        let number = port(service.container_port);
+        taken.push((service.deployment_name.as_str(), number, IntOrString::Int(number)));
+    }
+    for (index, webhook) in csv.typed.spec.webhookdefinitions.iter().enumerate() {
+        let number = port(webhook.container_port);
+        let target = webhook.target_port.clone().unwrap_or(IntOrString::Int(number));
+        let name = webhook.deployment_name.as_str();
+        if csv.typed.spec.install.spec.deployments.iter().all(|deployment| deployment.name != name) {
+            continue;
+        }
+        if taken.iter().any(|(other, at, to)| (*other, *at) == (name, number) && *to != target) {
+            let entry = list.index(index);
+            let message = format!("the port {number} of '{name}' leads to another port already");
+            reporter.field(&csv.object, &entry.field("targetPort"), message);
+        } else {
+            taken.push((name, number, target));
+        }
+    }
+}
