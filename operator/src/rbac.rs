@@ -79,6 +79,55 @@ pub const WATCHED: &[Rule] = &[
     rule("", "pods", &["list", "watch"], "their names are a Memcached's status.nodes"),
 ];
 
+/// Permissions in the whole cluster that have nothing to do with what is watched.
+pub const CLUSTER: &[Rule] = &[
+    rule(
+        "authentication.k8s.io",
+        "tokenreviews",
+        &["create"],
+        "who reads the metrics is asked of the API server",
+    ),
+    rule("authorization.k8s.io", "subjectaccessreviews", &["create"], "whether they may is asked of it too"),
+    Rule {
+        group: "admissionregistration.k8s.io",
+        resource: "mutatingwebhookconfigurations",
+        verbs: &["get", "patch"],
+        names: &["memcached-operator-mutating-webhook-configuration"],
+        shows: Use::Request,
+        why: "the authority of the manager's own certificate is written there",
+    },
+    Rule {
+        group: "admissionregistration.k8s.io",
+        resource: "validatingwebhookconfigurations",
+        verbs: &["get", "patch"],
+        names: &["memcached-operator-validating-webhook-configuration"],
+        shows: Use::Request,
+        why: "the authority of the manager's own certificate is written there",
+    },
+];
+
+/// Permissions in the manager's own namespace.
+pub const OWN: &[Rule] = &[
+    rule("coordination.k8s.io", "leases", &["create"], "the first manager makes the Lease"),
+    Rule {
+        group: "coordination.k8s.io",
+        resource: "leases",
+        verbs: &["get", "update"],
+        names: &["memcached-operator.cache.example.com"],
+        shows: Use::Request,
+        why: "of several managers the one with the Lease works",
+    },
+    rule("", "secrets", &["create"], "the first manager makes the webhook's certificate"),
+    Rule {
+        group: "",
+        resource: "secrets",
+        verbs: &["list", "update", "watch"],
+        names: &["memcached-operator-webhook-server-cert"],
+        shows: Use::Request,
+        why: "all managers serve with one certificate, and renew it",
+    },
+];
+
 /// The rules in the form the API takes: verbs of one resource joined, everything sorted.
 #[must_use]
 pub fn policy_rules(rules: &[Rule]) -> Vec<PolicyRule> {
@@ -117,10 +166,23 @@ mod tests {
 
     #[test]
     fn nothing_is_granted_to_everything() {
-        for rule in WATCHED {
+        for rule in [WATCHED, CLUSTER, OWN].concat() {
             assert!(!rule.verbs.contains(&"*") && rule.resource != "*" && rule.group != "*", "{rule:?}");
             assert!(!rule.why.is_empty(), "{rule:?} says why");
         }
+    }
+
+    #[test]
+    fn names_are_the_ones_that_the_manager_uses() {
+        use crate::manifests::{PREFIX, names};
+        let named = |resource: &str| {
+            let rules = [CLUSTER, OWN].concat();
+            rules.into_iter().find(|r| r.resource == resource && !r.names.is_empty()).unwrap().names[0]
+        };
+        assert_eq!(named("leases"), names::LEASE);
+        assert_eq!(named("secrets"), crate::manager::SECRET);
+        assert_eq!(named("mutatingwebhookconfigurations"), format!("{PREFIX}{}", names::MUTATING));
+        assert_eq!(named("validatingwebhookconfigurations"), format!("{PREFIX}{}", names::VALIDATING));
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub use build::Owned;
 pub use run::run;
 
 use crate::crd::Memcached;
+use crate::metrics::{Metrics, ReconcileResult};
 use apply::{Done, Outcome};
 use cache::Key;
 use dereference::{Input, Observed, dereference};
@@ -67,6 +68,7 @@ pub struct Shared {
     permits: Semaphore,
     memory: Mutex<HashMap<Key, Memory>>,
     random: RandomState,
+    metrics: Arc<Metrics>,
 }
 
 impl Shared {
@@ -74,7 +76,7 @@ impl Shared {
     ///
     /// # Errors
     /// When the owned kinds cannot be serialised, which would be a defect of this program.
-    pub fn new(client: Client, settings: Settings) -> Result<Self, serde_json::Error> {
+    pub fn new(client: Client, settings: Settings, metrics: Arc<Metrics>) -> Result<Self, serde_json::Error> {
         Ok(Self {
             shapes: build::Shapes::new()?,
             recorder: events::Recorder::new(client.clone(), settings.instance.clone()),
@@ -83,6 +85,7 @@ impl Shared {
             random: RandomState::new(),
             client,
             settings,
+            metrics,
         })
     }
 
@@ -98,6 +101,11 @@ impl Shared {
     fn random(&self) -> u64 {
         self.random.hash_one(Timestamp::now().as_nanosecond())
     }
+}
+
+/// Checks what the schema cannot; the error says what to change. The controller refuses the same later.
+pub(crate) fn check(memcached: &Memcached, operand_image: &str) -> Result<(), String> {
+    validate(memcached, operand_image).map(drop).map_err(|refusal| refusal.to_string())
 }
 
 /// What is remembered of a Memcached between reconciles.
@@ -120,16 +128,29 @@ async fn reconcile(stored: Arc<Memcached>, context: Arc<Context>) -> Result<Acti
     // The semaphore is never closed; were it, working on is right.
     let _permit = shared.permits.acquire().await;
     let trace = format!("{:016x}", shared.random());
+    let started = Instant::now();
+    shared.metrics.started(&key.to_string());
     let span = tracing::info_span!("reconcile", memcached = %key, trace_id = trace);
     let result = work(&stored, &context).instrument(span.clone()).await;
     let _entered = span.entered();
-    match &result {
-        Ok(_) => {
+    let ended = match &result {
+        Ok(action) => {
             shared.remembered(&key, |memory| memory.failures = 0);
             tracing::debug!("reconciled");
+            if *action == Action::await_change() {
+                ReconcileResult::Success
+            } else if *action == Action::requeue(Duration::ZERO) {
+                ReconcileResult::Requeue
+            } else {
+                ReconcileResult::RequeueAfter
+            }
         }
-        Err(error) => tracing::warn!(%error, "reconcile failed, will try again"),
-    }
+        Err(error) => {
+            tracing::warn!(%error, "reconcile failed, will try again");
+            ReconcileResult::Error
+        }
+    };
+    shared.metrics.finished(ended, started.elapsed());
     result
 }
 

@@ -32,8 +32,13 @@ const PAGE: u32 = 100;
 /// Runs the controller until `stop` says so, then finishes what is under way and returns.
 ///
 /// Dropping the future stops at once: requests under way are given up. `synced` turns true once every watch has told
-/// everything that exists.
-pub async fn run(shared: Arc<Shared>, synced: watch::Sender<bool>, stop: watch::Receiver<bool>) {
+/// everything that exists. Until `leads` is true the watches only keep up, so that work can begin at once when it is.
+pub async fn run(
+    shared: Arc<Shared>,
+    synced: watch::Sender<bool>,
+    leads: watch::Receiver<bool>,
+    stop: watch::Receiver<bool>,
+) {
     let mut tasks = JoinSet::new();
     let mut ready = Vec::new();
     let mut runs = Vec::new();
@@ -41,7 +46,7 @@ pub async fn run(shared: Arc<Shared>, synced: watch::Sender<bool>, stop: watch::
     let scopes: Vec<Option<String>> =
         if namespaces.is_empty() { vec![None] } else { namespaces.iter().cloned().map(Some).collect() };
     for namespace in scopes {
-        let (run, synced) = scope(Arc::clone(&shared), namespace, stop.clone(), &mut tasks);
+        let (run, synced) = scope(Arc::clone(&shared), namespace, leads.clone(), stop.clone(), &mut tasks);
         runs.push(run);
         ready.extend(synced);
     }
@@ -57,19 +62,36 @@ pub async fn run(shared: Arc<Shared>, synced: watch::Sender<bool>, stop: watch::
     tasks.shutdown().await;
 }
 
+impl Shared {
+    /// Names a Memcached that is to be looked at.
+    fn name(&self, queue: &mpsc::UnboundedSender<Key>, key: Key) {
+        self.metrics.queued(key.to_string());
+        // The queue ends before the watches do.
+        let _ = queue.send(key);
+    }
+}
+
 /// Starts the watches of one namespace (or of all) and returns the loop that works off what they tell.
 fn scope(
     shared: Arc<Shared>,
     namespace: Option<String>,
+    leads: watch::Receiver<bool>,
     stop: watch::Receiver<bool>,
     tasks: &mut JoinSet<()>,
 ) -> (impl Future<Output = ()> + use<>, Vec<oneshot::Receiver<()>>) {
     let context = Arc::new(Context { observed: Observed::new(&shared.shapes), shared });
     let (store, writer) = store();
-    let (queue, queued) = mpsc::unbounded_channel();
+    let (queue, mut queued) = mpsc::unbounded_channel();
     let owned = context.shared.settings.owned;
-    let mut watches =
-        Watches { client: context.shared.client.clone(), namespace, queue, tasks, ready: Vec::new() };
+    let again = queue.clone();
+    let mut watches = Watches {
+        shared: Arc::clone(&context.shared),
+        client: context.shared.client.clone(),
+        namespace,
+        queue,
+        tasks,
+        ready: Vec::new(),
+    };
 
     watches.memcacheds(Arc::clone(&context), writer);
     watches.follow(&context, |context, event| context.observed.pods.observe(event), managed_config());
@@ -97,14 +119,22 @@ fn scope(
         let _ = all_ready.send(());
     });
 
-    let requests = requests(queued, stop.clone());
     let concurrency = context.shared.settings.max_concurrent_reconciles;
     let run = async move {
-        let mut stopped = stop;
+        let mut stopped = stop.clone();
         tokio::select! {
             _ = when_ready => {}
             _ = stopped.wait_for(|stop| *stop) => return,
         }
+        if !stand_by(leads, &mut queued, stopped).await {
+            return;
+        }
+        // What was told while standing by was not worked off: everything is looked at once.
+        for memcached in store.state() {
+            context.shared.name(&again, Key::of(&memcached.metadata));
+        }
+        drop(again);
+        let requests = requests(queued, stop);
         applier(
             |memcached, context| reconcile(memcached, context).boxed(),
             |memcached, error, context| after_failure(&memcached, error, &context),
@@ -124,6 +154,22 @@ fn scope(
         .await;
     };
     (run, forwarded)
+}
+
+/// Waits for the lease, dropping what is told meanwhile; false when it is time to stop instead.
+async fn stand_by(
+    mut leads: watch::Receiver<bool>,
+    queued: &mut mpsc::UnboundedReceiver<Key>,
+    mut stop: watch::Receiver<bool>,
+) -> bool {
+    loop {
+        tokio::select! {
+            biased;
+            _ = stop.wait_for(|stop| *stop) => return false,
+            leading = leads.wait_for(|leads| *leads) => return leading.is_ok(),
+            key = queued.recv() => if key.is_none() { return false },
+        }
+    }
 }
 
 /// The queue's input: what the watches tell, until it is time to stop.
@@ -170,6 +216,7 @@ impl Backoff for WatchBackoff {
 
 /// The watches of one scope while they are being started.
 struct Watches<'a> {
+    shared: Arc<Shared>,
     client: Client,
     namespace: Option<String>,
     queue: mpsc::UnboundedSender<Key>,
@@ -230,6 +277,7 @@ impl Watches<'_> {
                     let key = Key::of(&memcached.metadata);
                     context.observed.written.forget(&key);
                     context.shared.forget(&key);
+                    context.shared.metrics.forgotten(&key.to_string());
                     false
                 }
                 Event::Init | Event::InitDone => false,
@@ -261,7 +309,7 @@ impl Watches<'_> {
         let (sender, receiver) = oneshot::channel();
         self.ready.push(receiver);
         let mut sender = Some(sender);
-        let queue = self.queue.clone();
+        let (queue, shared) = (self.queue.clone(), Arc::clone(&self.shared));
         let events = watcher(self.api::<K>(), config).backoff(WatchBackoff::default());
         self.tasks.spawn(async move {
             let mut events = std::pin::pin!(events);
@@ -275,8 +323,7 @@ impl Watches<'_> {
                 };
                 let done = matches!(event, Event::InitDone);
                 for key in observe(event) {
-                    // The queue ends before the watches do.
-                    let _ = queue.send(key);
+                    shared.name(&queue, key);
                 }
                 if done && let Some(sender) = sender.take() {
                     let _ = sender.send(());

@@ -1,4 +1,5 @@
-//! `/healthz` (the process answers) and `/readyz` (its watches have told everything that exists).
+//! `/healthz` (the process answers) and `/readyz` (its watches have told everything that exists, and its webhooks have a
+//! certificate that the API server trusts).
 
 use anyhow::Context as _;
 use axum::Router;
@@ -13,19 +14,19 @@ use tokio::sync::watch;
 /// When the address is malformed or taken.
 pub(super) async fn serve(
     address: &str,
-    synced: watch::Receiver<bool>,
+    conditions: [watch::Receiver<bool>; 2],
 ) -> anyhow::Result<impl Future<Output = anyhow::Result<()>>> {
     let listener = match address {
         "0" | "" => None,
         address => Some(bind(address).await?),
     };
     let ready = move || {
-        let synced = *synced.borrow();
+        let [synced, certified] = conditions.each_ref().map(|condition| *condition.borrow());
         async move {
-            if synced {
-                (StatusCode::OK, "ok")
-            } else {
-                (StatusCode::SERVICE_UNAVAILABLE, "watches are starting")
+            match (synced, certified) {
+                (true, true) => (StatusCode::OK, "ok"),
+                (false, _) => (StatusCode::SERVICE_UNAVAILABLE, "watches are starting"),
+                (true, false) => (StatusCode::SERVICE_UNAVAILABLE, "the webhooks have no certificate yet"),
             }
         }
     };
@@ -39,7 +40,7 @@ pub(super) async fn serve(
 }
 
 /// Binds an address as Go writes it: a port alone (`:8081`) means every interface.
-async fn bind(address: &str) -> anyhow::Result<TcpListener> {
+pub(super) async fn bind(address: &str) -> anyhow::Result<TcpListener> {
     let advice = || format!("failed to listen on {address}; is the port taken? choose another one");
     match address.strip_prefix(':') {
         // A machine may have no IPv6.

@@ -12,6 +12,33 @@ pub(crate) fn resources(list: &[String]) -> Value {
     })
 }
 
+/// `config/webhook`: kustomize does not know by itself that a webhook names a Service.
+pub(crate) fn webhook(list: &[String]) -> Value {
+    let mut kustomization = resources(list);
+    kustomization["configurations"] = json!(["kustomizeconfig.yaml"]);
+    kustomization
+}
+
+/// Where webhook configurations name the Service and its namespace.
+pub(crate) fn webhook_references() -> Value {
+    let kinds = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
+    let fields = |path: &str| {
+        kinds.map(|kind| json!({ "kind": kind, "group": "admissionregistration.k8s.io", "path": path }))
+    };
+    let namespaces = kinds.map(|kind| {
+        json!({
+            "kind": kind,
+            "group": "admissionregistration.k8s.io",
+            "path": "webhooks/clientConfig/service/namespace",
+            "create": true,
+        })
+    });
+    json!({
+        "nameReference": [{ "kind": "Service", "version": "v1", "fieldSpecs": fields("webhooks/clientConfig/service/name") }],
+        "namespace": namespaces,
+    })
+}
+
 /// `config/default`: what `make deploy` applies, with prefix and namespace.
 pub(crate) fn default() -> Value {
     json!({
@@ -19,6 +46,6 @@ pub(crate) fn default() -> Value {
         "kind": "Kustomization",
         "namespace": format!("{PREFIX}system"),
         "namePrefix": PREFIX,
-        "resources": ["../crd", "../rbac", "../manager"],
+        "resources": ["../crd", "../rbac", "../manager", "../webhook"],
     })
 }

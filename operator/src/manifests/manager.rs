@@ -1,6 +1,6 @@
 //! The manager: its namespace, service account and Deployment.
 
-use super::{Naming, Options};
+use super::{Naming, Options, observe, webhook};
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
 use k8s_openapi::api::core::v1::{
     Capabilities, Container, ContainerPort, EnvVar, EnvVarSource, HTTPGetAction, Namespace,
@@ -30,12 +30,16 @@ pub(crate) fn service_account(naming: Naming) -> ServiceAccount {
     ServiceAccount { metadata: naming.namespaced("controller-manager"), ..ServiceAccount::default() }
 }
 
+/// The labels of the manager's pods.
+pub(crate) fn selector() -> BTreeMap<String, String> {
+    [("app.kubernetes.io/name", "memcached-operator"), ("control-plane", "controller-manager")]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into()
+}
+
 /// The manager's Deployment.
 pub(crate) fn deployment(naming: Naming, options: &Options) -> Deployment {
-    let labels: BTreeMap<String, String> =
-        [("app.kubernetes.io/name", "memcached-operator"), ("control-plane", "controller-manager")]
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .into();
+    let labels = selector();
     let mut metadata = naming.namespaced("controller-manager");
     metadata.labels.get_or_insert_default().extend(labels.clone());
     Deployment {
@@ -83,15 +87,27 @@ fn container(options: &Options) -> Container {
         name: "manager".to_owned(),
         image: Some(options.image.clone()),
         command: Some(vec!["/memcached-operator".to_owned()]),
-        args: Some(vec!["run".to_owned(), format!("--health-probe-bind-address=:{HEALTH_PORT}")]),
+        args: Some(vec![
+            "run".to_owned(),
+            "--leader-elect".to_owned(),
+            format!("--health-probe-bind-address=:{HEALTH_PORT}"),
+            format!("--metrics-bind-address=:{}", observe::METRICS_PORT),
+            format!("--webhook-bind-address=:{}", webhook::PORT),
+        ]),
         env: Some(vec![
             env("MEMCACHED_IMAGE", &options.operand_image),
+            env_from_field("POD_NAME", "metadata.name"),
+            env_from_field("POD_NAMESPACE", "metadata.namespace"),
             // OLM writes the OperatorGroup's namespaces there; without OLM the annotation is missing, which means all.
-            env_from_annotation("WATCH_NAMESPACE", "olm.targetNamespaces"),
+            env_from_field("WATCH_NAMESPACE", "metadata.annotations['olm.targetNamespaces']"),
         ]),
-        ports: Some(vec![port("health", HEALTH_PORT)]),
+        ports: Some(vec![
+            port("health", HEALTH_PORT),
+            port("metrics", observe::METRICS_PORT),
+            port("webhook-server", webhook::PORT),
+        ]),
         liveness_probe: Some(probe("/healthz", 15, 20)),
-        readiness_probe: Some(probe("/readyz", 5, 10)),
+        readiness_probe: Some(probe("/readyz", 1, 5)),
         resources: Some(ResourceRequirements {
             limits: Some(quantities("500m", "128Mi")),
             requests: Some(quantities("10m", "32Mi")),
@@ -114,12 +130,12 @@ fn env(name: &str, value: &str) -> EnvVar {
     EnvVar { name: name.to_owned(), value: Some(value.to_owned()), ..EnvVar::default() }
 }
 
-fn env_from_annotation(name: &str, annotation: &str) -> EnvVar {
+fn env_from_field(name: &str, field_path: &str) -> EnvVar {
     EnvVar {
         name: name.to_owned(),
         value_from: Some(EnvVarSource {
             field_ref: Some(ObjectFieldSelector {
-                field_path: format!("metadata.annotations['{annotation}']"),
+                field_path: field_path.to_owned(),
                 ..ObjectFieldSelector::default()
             }),
             ..EnvVarSource::default()

@@ -6,8 +6,10 @@
 
 mod kustomize;
 mod manager;
+mod observe;
 mod rbac;
 mod samples;
+mod webhook;
 pub mod write;
 mod yaml;
 
@@ -18,6 +20,20 @@ use std::path::PathBuf;
 
 /// What goes before every name, as kustomize's `namePrefix` does it.
 pub const PREFIX: &str = "memcached-operator-";
+/// Names, before they are prefixed, that the manager must know as well.
+pub(crate) mod names {
+    /// The Lease of the leader election; not generated, so complete as it is.
+    pub(crate) const LEASE: &str = "memcached-operator.cache.example.com";
+    /// The Service that the API server reaches the webhooks by.
+    pub(crate) const WEBHOOK_SERVICE: &str = "webhook-service";
+    /// The Service that Prometheus reaches the metrics by.
+    pub(crate) const METRICS_SERVICE: &str = "controller-manager-metrics-service";
+    /// The defaulting webhook's configuration.
+    pub(crate) const MUTATING: &str = "mutating-webhook-configuration";
+    /// The validating webhook's configuration.
+    pub(crate) const VALIDATING: &str = "validating-webhook-configuration";
+}
+
 /// The memcached image that the manager starts unless told otherwise.
 pub const OPERAND_IMAGE: &str = "docker.io/library/memcached:1.6";
 
@@ -96,9 +112,22 @@ fn objects(naming: Naming, options: &Options) -> Result<Vec<(&'static str, &'sta
     add("rbac", "service_account.yaml", yaml::document(&manager::service_account(naming)))?;
     add("rbac", "role.yaml", yaml::document(&rbac::manager_role(naming)))?;
     add("rbac", "role_binding.yaml", yaml::document(&rbac::manager_role_binding(naming)))?;
+    add("rbac", "cluster_role.yaml", yaml::document(&rbac::cluster_role(naming)))?;
+    add("rbac", "cluster_role_binding.yaml", yaml::document(&rbac::cluster_role_binding(naming)))?;
+    add("rbac", "leader_election_role.yaml", yaml::document(&rbac::leader_election_role(naming)))?;
+    add(
+        "rbac",
+        "leader_election_role_binding.yaml",
+        yaml::document(&rbac::leader_election_role_binding(naming)),
+    )?;
+    add("rbac", "metrics_reader_role.yaml", yaml::document(&rbac::metrics_reader(naming)))?;
+    add("rbac", "metrics_service.yaml", yaml::document(&observe::metrics_service(naming)))?;
     add("rbac", "memcached_editor_role.yaml", yaml::document(&rbac::editor_role(naming)))?;
     add("rbac", "memcached_viewer_role.yaml", yaml::document(&rbac::viewer_role(naming)))?;
     add("manager", "manager.yaml", yaml::document(&manager::deployment(naming, options)))?;
+    add("webhook", "service.yaml", yaml::document(&webhook::service(naming)))?;
+    add("webhook", "mutating_webhook.yaml", yaml::document(&webhook::mutating(naming)))?;
+    add("webhook", "validating_webhook.yaml", yaml::document(&webhook::validating(naming)))?;
     Ok(list)
 }
 
@@ -124,11 +153,22 @@ pub fn tree(options: &Options) -> Result<Tree, Error> {
             .map(|(_, file, _)| (*file).to_owned())
             .collect()
     };
+    put("webhook/kustomizeconfig.yaml".to_owned(), &yaml::document(&kustomize::webhook_references())?);
+    // For those who want them: named by no kustomization that is deployed by default.
+    put("prometheus/monitor.yaml".to_owned(), &yaml::document(&observe::service_monitor(Naming::Bare))?);
+    put("prometheus/alerts.yaml".to_owned(), &yaml::document(&observe::alerts(Naming::Bare))?);
+    put("network-policy/manager.yaml".to_owned(), &yaml::document(&observe::network_policy(Naming::Bare))?);
+    put("scorecard/config.yaml".to_owned(), &yaml::document(&observe::scorecard())?);
+    let strings = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
     let samples = samples::all().map(|(file, _)| file);
     for (folder, kustomization) in [
         ("crd", kustomize::resources(&[format!("bases/{CRD_FILE}")])),
         ("rbac", kustomize::resources(&files_of("rbac"))),
         ("manager", kustomize::resources(&files_of("manager"))),
+        ("webhook", kustomize::webhook(&files_of("webhook"))),
+        ("prometheus", kustomize::resources(&strings(&["monitor.yaml", "alerts.yaml"]))),
+        ("network-policy", kustomize::resources(&strings(&["manager.yaml"]))),
+        ("scorecard", kustomize::resources(&strings(&["config.yaml"]))),
         ("samples", kustomize::resources(&samples)),
         ("default", kustomize::default()),
         ("manifests", kustomize::resources(&["../default".to_owned(), "../samples".to_owned()])),

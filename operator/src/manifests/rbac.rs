@@ -3,7 +3,9 @@
 use super::Naming;
 use crate::crd::GROUP;
 use crate::rbac::{self, policy_rules};
-use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject};
+use k8s_openapi::api::rbac::v1::{
+    ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
+};
 
 const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
@@ -22,6 +24,51 @@ pub(crate) fn manager_role_binding(naming: Naming) -> ClusterRoleBinding {
         metadata: naming.cluster("manager-rolebinding"),
         role_ref: role_ref("ClusterRole", naming.name("manager-role")),
         subjects: Some(vec![manager(naming)]),
+    }
+}
+
+/// What the manager may do in the whole cluster, whatever it watches.
+pub(crate) fn cluster_role(naming: Naming) -> ClusterRole {
+    ClusterRole {
+        metadata: naming.cluster("cluster-role"),
+        rules: Some(policy_rules(rbac::CLUSTER)),
+        ..ClusterRole::default()
+    }
+}
+
+/// Gives [`cluster_role`] to the manager's service account.
+pub(crate) fn cluster_role_binding(naming: Naming) -> ClusterRoleBinding {
+    ClusterRoleBinding {
+        metadata: naming.cluster("cluster-rolebinding"),
+        role_ref: role_ref("ClusterRole", naming.name("cluster-role")),
+        subjects: Some(vec![manager(naming)]),
+    }
+}
+
+/// What the manager may do in its own namespace: its Lease and its certificate.
+pub(crate) fn leader_election_role(naming: Naming) -> Role {
+    Role { metadata: naming.namespaced("leader-election-role"), rules: Some(policy_rules(rbac::OWN)) }
+}
+
+/// Gives [`leader_election_role`] to the manager's service account.
+pub(crate) fn leader_election_role_binding(naming: Naming) -> RoleBinding {
+    RoleBinding {
+        metadata: naming.namespaced("leader-election-rolebinding"),
+        role_ref: role_ref("Role", naming.name("leader-election-role")),
+        subjects: Some(vec![manager(naming)]),
+    }
+}
+
+/// For cluster administrators to give to those who read the metrics.
+pub(crate) fn metrics_reader(naming: Naming) -> ClusterRole {
+    ClusterRole {
+        metadata: naming.cluster("metrics-reader"),
+        rules: Some(vec![PolicyRule {
+            non_resource_urls: Some(vec!["/metrics".to_owned()]),
+            verbs: vec!["get".to_owned()],
+            ..PolicyRule::default()
+        }]),
+        ..ClusterRole::default()
     }
 }
 
@@ -46,9 +93,11 @@ fn people_role(naming: Naming, name: &str, verbs: &[&str]) -> ClusterRole {
         verbs: verbs.iter().map(ToString::to_string).collect(),
         ..PolicyRule::default()
     };
+    let writes = verbs.contains(&"update");
+    let scale = rule("memcacheds/scale", if writes { &["get", "patch", "update"] } else { &["get"] });
     ClusterRole {
         metadata: naming.cluster(name),
-        rules: Some(vec![rule("memcacheds", verbs), rule("memcacheds/status", &["get"])]),
+        rules: Some(vec![rule("memcacheds", verbs), scale, rule("memcacheds/status", &["get"])]),
         ..ClusterRole::default()
     }
 }

@@ -1,0 +1,93 @@
+//! The admission webhooks: their Service and their configurations.
+//!
+//! The configurations name no authority: OLM, cert-manager or the manager itself writes it into them.
+
+use super::{Naming, names};
+use crate::admission::{MUTATE_PATH, VALIDATE_PATH};
+use crate::crd::{GROUP, STORED_VERSION};
+use k8s_openapi::api::admissionregistration::v1::{
+    MutatingWebhook, MutatingWebhookConfiguration, RuleWithOperations, ServiceReference, ValidatingWebhook,
+    ValidatingWebhookConfiguration, WebhookClientConfig,
+};
+use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+/// Port of the webhook server in the manager's pod.
+pub(crate) const PORT: i32 = 9443;
+
+/// The Service by which the API server reaches the webhooks.
+pub(crate) fn service(naming: Naming) -> Service {
+    Service {
+        metadata: naming.namespaced(names::WEBHOOK_SERVICE),
+        spec: Some(ServiceSpec {
+            ports: Some(vec![ServicePort {
+                port: 443,
+                protocol: Some("TCP".to_owned()),
+                target_port: Some(IntOrString::Int(PORT)),
+                ..ServicePort::default()
+            }]),
+            selector: Some(super::manager::selector()),
+            ..ServiceSpec::default()
+        }),
+        ..Service::default()
+    }
+}
+
+/// Fills in defaults.
+pub(crate) fn mutating(naming: Naming) -> MutatingWebhookConfiguration {
+    MutatingWebhookConfiguration {
+        metadata: naming.cluster(names::MUTATING),
+        webhooks: Some(vec![MutatingWebhook {
+            name: "mmemcached-v1.kb.io".to_owned(),
+            admission_review_versions: vec!["v1".to_owned()],
+            client_config: client(naming, MUTATE_PATH),
+            failure_policy: Some("Fail".to_owned()),
+            match_policy: Some("Equivalent".to_owned()),
+            rules: Some(rules()),
+            side_effects: "None".to_owned(),
+            timeout_seconds: Some(5),
+            ..MutatingWebhook::default()
+        }]),
+    }
+}
+
+/// Refuses what the controller could not work with.
+pub(crate) fn validating(naming: Naming) -> ValidatingWebhookConfiguration {
+    ValidatingWebhookConfiguration {
+        metadata: naming.cluster(names::VALIDATING),
+        webhooks: Some(vec![ValidatingWebhook {
+            name: "vmemcached-v1.kb.io".to_owned(),
+            admission_review_versions: vec!["v1".to_owned()],
+            client_config: client(naming, VALIDATE_PATH),
+            failure_policy: Some("Fail".to_owned()),
+            match_policy: Some("Equivalent".to_owned()),
+            rules: Some(rules()),
+            side_effects: "None".to_owned(),
+            timeout_seconds: Some(5),
+            ..ValidatingWebhook::default()
+        }]),
+    }
+}
+
+fn client(naming: Naming, path: &str) -> WebhookClientConfig {
+    WebhookClientConfig {
+        service: Some(ServiceReference {
+            name: naming.name(names::WEBHOOK_SERVICE),
+            namespace: naming.namespace(),
+            path: Some(path.to_owned()),
+            ..ServiceReference::default()
+        }),
+        ..WebhookClientConfig::default()
+    }
+}
+
+fn rules() -> Vec<RuleWithOperations> {
+    let strings = |list: &[&str]| Some(list.iter().map(ToString::to_string).collect());
+    vec![RuleWithOperations {
+        api_groups: strings(&[GROUP]),
+        api_versions: strings(&[STORED_VERSION]),
+        operations: strings(&["CREATE", "UPDATE"]),
+        resources: strings(&["memcacheds"]),
+        ..RuleWithOperations::default()
+    }]
+}

@@ -1,0 +1,332 @@
+//! What the manager counts, in Prometheus' text form and under the names that controller-runtime uses.
+//!
+//! kube-runtime's queue cannot be asked for its depth, so queueing is measured at the controller's own edge: from the
+//! moment a watch names a Memcached to the moment its reconcile begins.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The controller's name in labels.
+const CONTROLLER: &str = "memcached";
+/// controller-runtime's bounds for the time a reconcile takes, in seconds.
+const RECONCILE_BOUNDS: &[f64] = &[
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25,
+    1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0,
+    50.0, 60.0,
+];
+/// controller-runtime's bounds for the time in the queue, in seconds.
+const QUEUE_BOUNDS: &[f64] = &[1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1000.0];
+
+/// How a reconcile ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReconcileResult {
+    /// Done until something changes.
+    Success,
+    /// Done, and to be looked at again at once.
+    Requeue,
+    /// Done, and to be looked at again after a time.
+    RequeueAfter,
+    /// Failed, and tried again after a while.
+    Error,
+}
+
+impl ReconcileResult {
+    const ALL: [Self; 4] = [Self::Error, Self::Requeue, Self::RequeueAfter, Self::Success];
+
+    fn label(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Requeue => "requeue",
+            Self::RequeueAfter => "requeue_after",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// A distribution over fixed bounds.
+#[derive(Debug)]
+struct Histogram {
+    bounds: &'static [f64],
+    counts: Vec<u64>,
+    sum: f64,
+    total: u64,
+}
+
+impl Histogram {
+    fn new(bounds: &'static [f64]) -> Self {
+        Self { bounds, counts: vec![0; bounds.len()], sum: 0.0, total: 0 }
+    }
+
+    fn observe(&mut self, took: Duration) {
+        let seconds = took.as_secs_f64();
+        self.sum += seconds;
+        self.total += 1;
+        if let Some(index) = self.bounds.iter().position(|bound| seconds <= *bound) {
+            self.counts[index] += 1;
+        }
+    }
+
+    fn write(&self, out: &mut Page, name: &str, labels: &str) {
+        let mut below = 0;
+        for (bound, count) in self.bounds.iter().zip(&self.counts) {
+            below += count;
+            out.line(&format!("{name}_bucket"), &format!("{labels},le=\"{bound}\""), &below.to_string());
+        }
+        out.line(&format!("{name}_bucket"), &format!("{labels},le=\"+Inf\""), &self.total.to_string());
+        out.line(&format!("{name}_sum"), labels, &self.sum.to_string());
+        out.line(&format!("{name}_count"), labels, &self.total.to_string());
+    }
+}
+
+#[derive(Debug)]
+struct Numbers {
+    results: BTreeMap<ReconcileResult, u64>,
+    reconcile: Histogram,
+    work: Histogram,
+    latency: Histogram,
+    waiting: HashMap<String, Instant>,
+    adds: u64,
+    retries: u64,
+    active: i64,
+    max_concurrent: u16,
+    leader: bool,
+    requests: BTreeMap<(String, u16), u64>,
+    certificate_expires: Option<i64>,
+}
+
+/// Everything that is counted.
+#[derive(Debug)]
+pub struct Metrics {
+    numbers: Mutex<Numbers>,
+}
+
+impl Metrics {
+    /// Nothing counted yet.
+    #[must_use]
+    pub fn new(max_concurrent: u16) -> Self {
+        let numbers = Numbers {
+            results: ReconcileResult::ALL.map(|result| (result, 0)).into(),
+            reconcile: Histogram::new(RECONCILE_BOUNDS),
+            work: Histogram::new(QUEUE_BOUNDS),
+            latency: Histogram::new(QUEUE_BOUNDS),
+            waiting: HashMap::new(),
+            adds: 0,
+            retries: 0,
+            active: 0,
+            max_concurrent,
+            leader: false,
+            requests: BTreeMap::new(),
+            certificate_expires: None,
+        };
+        Self { numbers: Mutex::new(numbers) }
+    }
+
+    fn numbers(&self) -> MutexGuard<'_, Numbers> {
+        self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A watch or a failure names an object that is to be looked at.
+    pub fn queued(&self, object: String) {
+        let mut numbers = self.numbers();
+        numbers.adds += 1;
+        numbers.waiting.entry(object).or_insert_with(Instant::now);
+    }
+
+    /// An object is being looked at.
+    pub fn started(&self, object: &str) {
+        let mut numbers = self.numbers();
+        numbers.active += 1;
+        if let Some(since) = numbers.waiting.remove(object) {
+            numbers.latency.observe(since.elapsed());
+        }
+    }
+
+    /// A reconcile ended.
+    pub fn finished(&self, result: ReconcileResult, took: Duration) {
+        let mut numbers = self.numbers();
+        numbers.active -= 1;
+        *numbers.results.entry(result).or_default() += 1;
+        if result == ReconcileResult::Error {
+            numbers.retries += 1;
+        }
+        numbers.reconcile.observe(took);
+        numbers.work.observe(took);
+    }
+
+    /// Objects that are gone are not waited for.
+    pub fn forgotten(&self, object: &str) {
+        self.numbers().waiting.remove(object);
+    }
+
+    /// This manager leads, or no longer does.
+    pub fn leads(&self, leads: bool) {
+        self.numbers().leader = leads;
+    }
+
+    /// The API server answered a request; 0 stands for no answer.
+    pub fn requested(&self, method: &str, code: u16) {
+        *self.numbers().requests.entry((method.to_owned(), code)).or_default() += 1;
+    }
+
+    /// The webhook's certificate is good until this time, in seconds since 1970.
+    pub fn certificate(&self, expires: i64) {
+        self.numbers().certificate_expires = Some(expires);
+    }
+
+    /// The page that Prometheus reads.
+    #[must_use]
+    pub fn page(&self) -> String {
+        let numbers = self.numbers();
+        let mut page = Page::default();
+        let controller = format!("controller=\"{CONTROLLER}\"");
+        let queue = format!("{controller},name=\"{CONTROLLER}\"");
+
+        page.about("controller_runtime_reconcile_total", "counter", "Reconciles by result");
+        for (result, count) in &numbers.results {
+            let labels = format!("{controller},result=\"{}\"", result.label());
+            page.line("controller_runtime_reconcile_total", &labels, &count.to_string());
+        }
+        page.about("controller_runtime_reconcile_errors_total", "counter", "Reconciles that failed");
+        let errors = numbers.results.get(&ReconcileResult::Error).copied().unwrap_or_default();
+        page.line("controller_runtime_reconcile_errors_total", &controller, &errors.to_string());
+        page.about("controller_runtime_reconcile_time_seconds", "histogram", "Time that a reconcile takes");
+        numbers.reconcile.write(&mut page, "controller_runtime_reconcile_time_seconds", &controller);
+        page.about(
+            "controller_runtime_max_concurrent_reconciles",
+            "gauge",
+            "Reconciles that may run at a time",
+        );
+        let limit = numbers.max_concurrent.to_string();
+        page.line("controller_runtime_max_concurrent_reconciles", &controller, &limit);
+        page.about("controller_runtime_active_workers", "gauge", "Reconciles that run now");
+        page.line("controller_runtime_active_workers", &controller, &numbers.active.to_string());
+
+        page.about("workqueue_depth", "gauge", "Objects that wait for their reconcile");
+        page.line("workqueue_depth", &queue, &numbers.waiting.len().to_string());
+        page.about("workqueue_adds_total", "counter", "Times that an object was named for a reconcile");
+        page.line("workqueue_adds_total", &queue, &numbers.adds.to_string());
+        page.about(
+            "workqueue_retries_total",
+            "counter",
+            "Times that an object was queued again after a failure",
+        );
+        page.line("workqueue_retries_total", &queue, &numbers.retries.to_string());
+        page.about("workqueue_queue_duration_seconds", "histogram", "Time from being named to the reconcile");
+        numbers.latency.write(&mut page, "workqueue_queue_duration_seconds", &queue);
+        page.about("workqueue_work_duration_seconds", "histogram", "Time that a reconcile takes");
+        numbers.work.write(&mut page, "workqueue_work_duration_seconds", &queue);
+
+        page.about("leader_election_master_status", "gauge", "1 where this manager leads");
+        let leader = if numbers.leader { "1" } else { "0" };
+        page.line("leader_election_master_status", "name=\"memcached-operator\"", leader);
+        page.about(
+            "rest_client_requests_total",
+            "counter",
+            "Requests to the API server; code 0 had no answer",
+        );
+        for ((method, code), count) in &numbers.requests {
+            let labels = format!("code=\"{code}\",method=\"{method}\"");
+            page.line("rest_client_requests_total", &labels, &count.to_string());
+        }
+        if let Some(expires) = numbers.certificate_expires {
+            page.about(
+                "memcached_operator_webhook_certificate_expiry_seconds",
+                "gauge",
+                "End of its validity",
+            );
+            page.line(
+                "memcached_operator_webhook_certificate_expiry_seconds",
+                &controller,
+                &expires.to_string(),
+            );
+        }
+        if let Some((cpu, resident)) = process() {
+            page.about("process_cpu_seconds_total", "counter", "CPU time of this process");
+            page.line("process_cpu_seconds_total", "", &cpu.to_string());
+            page.about("process_resident_memory_bytes", "gauge", "Resident memory of this process");
+            page.line("process_resident_memory_bytes", "", &resident.to_string());
+        }
+        page.text
+    }
+}
+
+/// CPU seconds and resident bytes of this process, where the system tells.
+///
+/// Linux counts CPU time in hundredths of a second (`USER_HZ`) and memory in pages, 4 KiB on all but a few machines;
+/// `VmRSS` is in kB everywhere.
+fn process() -> Option<(f64, u64)> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The second field, the program's name, may hold anything; what follows its last parenthesis is regular.
+    let fields = stat.rsplit_once(')')?.1.split_whitespace().collect::<Vec<_>>();
+    let ticks = |index: usize| fields.get(index)?.parse::<f64>().ok();
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes = resident.split_whitespace().next()?.parse::<u64>().ok()?;
+    Some(((ticks(11)? + ticks(12)?) / 100.0, kilobytes * 1024))
+}
+
+#[derive(Default)]
+struct Page {
+    text: String,
+}
+
+impl Page {
+    fn about(&mut self, name: &str, kind: &str, help: &str) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    fn line(&mut self, name: &str, labels: &str, value: &str) {
+        let _ = if labels.is_empty() {
+            writeln!(self.text, "{name} {value}")
+        } else {
+            writeln!(self.text, "{name}{{{labels}}} {value}")
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_counts_what_happened() {
+        let metrics = Metrics::new(8);
+        metrics.queued("ns/a".into());
+        metrics.queued("ns/a".into());
+        metrics.queued("ns/b".into());
+        metrics.started("ns/a");
+        metrics.finished(ReconcileResult::Error, Duration::from_millis(30));
+        metrics.requested("PATCH", 200);
+        let page = metrics.page();
+        for line in [
+            "controller_runtime_reconcile_total{controller=\"memcached\",result=\"error\"} 1",
+            "controller_runtime_reconcile_total{controller=\"memcached\",result=\"success\"} 0",
+            "controller_runtime_reconcile_time_seconds_bucket{controller=\"memcached\",le=\"0.025\"} 0",
+            "controller_runtime_reconcile_time_seconds_bucket{controller=\"memcached\",le=\"0.05\"} 1",
+            "controller_runtime_reconcile_time_seconds_bucket{controller=\"memcached\",le=\"+Inf\"} 1",
+            "workqueue_depth{controller=\"memcached\",name=\"memcached\"} 1",
+            "workqueue_adds_total{controller=\"memcached\",name=\"memcached\"} 3",
+            "rest_client_requests_total{code=\"200\",method=\"PATCH\"} 1",
+        ] {
+            assert!(page.lines().any(|found| found == line), "{line}\nis not in\n{page}");
+        }
+    }
+
+    #[test]
+    fn every_metric_is_described_once() {
+        let page = Metrics::new(1).page();
+        let described = page.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect::<Vec<_>>();
+        let mut unique = described.clone();
+        unique.dedup();
+        assert_eq!(described, unique);
+        for line in page.lines().filter(|line| !line.starts_with('#')) {
+            let name = line.split(['{', ' ']).next().unwrap();
+            let base =
+                ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+            assert!(described.iter().any(|d| d.starts_with(base)), "{line}");
+        }
+    }
+}
