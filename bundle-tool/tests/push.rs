@@ -1,0 +1,314 @@
+//! `push` and `registry serve` as a user runs them.
+
+// Helpers of tests fail as tests do.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+const BUNDLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/bundle");
+
+/// The tool, without anything of the environment that it listens to.
+fn tool(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bundle-tool"));
+    for name in
+        ["SOURCE_DATE_EPOCH", "REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "DOCKER_CONFIG"]
+    {
+        command.env_remove(name);
+    }
+    command.env("HOME", folder).current_dir(folder);
+    command
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    tool(folder).args(arguments).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    assert_eq!(error, "", "standard error is quiet where it is no terminal");
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// The one error of a run that did not do its work.
+fn failure(output: &Output) -> String {
+    let error = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(output.stdout.is_empty(), "something was printed all the same");
+    error
+}
+
+/// `registry serve`, until it is dropped.
+struct Registry {
+    child: Child,
+    address: String,
+}
+
+impl Registry {
+    fn start(folder: &Path) -> Self {
+        let mut child = tool(folder)
+            .args(["registry", "serve", "--address", "127.0.0.1:0", "--dir", "registry"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut address = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
+        Self { child, address: address.trim_end().to_owned() }
+    }
+
+    /// Asks it to stop, and waits until it did.
+    fn stop(mut self) -> Option<i32> {
+        let killed = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
+        assert!(killed.success());
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Every file below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn a_bundle_goes_to_a_registry_and_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let registry = Registry::start(dir.path());
+    let name = format!("{}/gizmo-bundle:v1", registry.address);
+    let arguments = ["push", "bundle", BUNDLE, &name, "--plain-http", "--digest-file", "digest"];
+    let first = stdout(&run(dir.path(), &arguments));
+    let digest = fs::read_to_string(dir.path().join("digest")).unwrap();
+    assert_eq!(first, format!("{}/gizmo-bundle@{digest}\n", registry.address));
+    assert_eq!(stdout(&run(dir.path(), &arguments)), first);
+
+    let from_image =
+        stdout(&run(dir.path(), &["render", first.trim_end(), "--image", "x/y:z", "--plain-http"]));
+    let from_folder = stdout(&run(dir.path(), &["render", BUNDLE, "--image", "x/y:z"]));
+    assert_eq!(from_image, from_folder);
+    assert_eq!(registry.stop(), Some(0), "it ends well when it is asked to");
+}
+
+#[test]
+fn layouts_and_archives_hold_the_same_image() {
+    let dir = tempfile::tempdir().unwrap();
+    let name = "registry.example.com/gizmo-bundle:v1";
+    let to = |target: &str| stdout(&run(dir.path(), &["push", "bundle", BUNDLE, name, "--to", target]));
+    let digest = to("oci:layout");
+    assert_eq!(to("oci-archive:bundle.tar"), digest);
+    assert!(digest.starts_with("registry.example.com/gizmo-bundle@sha256:"), "{digest}");
+    let render = |reference: &str| stdout(&run(dir.path(), &["render", reference, "--image", "x/y:z"]));
+    let folder = render(BUNDLE);
+    for reference in
+        ["oci:layout", "oci:layout:v1", "oci-archive:bundle.tar", &format!("oci-archive:bundle.tar:{name}")]
+    {
+        assert_eq!(render(reference), folder, "{reference}");
+    }
+    let error = failure(&run(dir.path(), &["render", "oci:layout:v2"]));
+    assert!(error.contains("layout") && error.contains(name), "{error}");
+}
+
+#[test]
+fn the_labels_are_the_annotations() {
+    let dir = tempfile::tempdir().unwrap();
+    stdout(&run(dir.path(), &["push", "bundle", BUNDLE, "a/b:v1", "--to", "oci:layout"]));
+    let configs: Vec<serde_json::Value> = files(&dir.path().join("layout/blobs"))
+        .iter()
+        .filter_map(|path| serde_json::from_slice(&fs::read(path).unwrap()).ok())
+        .filter(|document: &serde_json::Value| document["rootfs"].is_object())
+        .collect();
+    let [config] = configs.as_slice() else { panic!("there is one configuration: {configs:?}") };
+    let text = fs::read_to_string(Path::new(BUNDLE).join("metadata/annotations.yaml")).unwrap();
+    let annotations: Vec<(&str, &str)> = text
+        .lines()
+        .filter_map(|line| line.trim().split_once(": "))
+        .map(|(key, value)| (key, value.trim_matches(['"', '\''])))
+        .collect();
+    let labels = config["config"]["Labels"].as_object().unwrap();
+    assert_eq!(labels.len(), annotations.len());
+    for (key, value) in annotations {
+        assert_eq!(labels[key], value, "{key}");
+    }
+}
+
+#[test]
+fn the_same_input_gives_the_same_image_everywhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let copy = dir.path().join("elsewhere/copy");
+    fs::create_dir_all(copy.join("manifests")).unwrap();
+    fs::create_dir_all(copy.join("metadata")).unwrap();
+    // Written anew, in another order, with other times and modes.
+    let mut originals = files(Path::new(BUNDLE));
+    originals.sort();
+    originals.reverse();
+    for original in originals {
+        let target = copy.join(original.strip_prefix(BUNDLE).unwrap());
+        fs::create_dir_all(target.parent().unwrap()).unwrap();
+        fs::write(&target, fs::read(&original).unwrap()).unwrap();
+        fs::set_permissions(&target, fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    let here =
+        stdout(&run(dir.path(), &["push", "bundle", BUNDLE, "x.example.com/a/b:v1", "--to", "oci:one"]));
+    let script = format!(
+        "umask 077; exec {} push bundle {} x.example.com/a/b:v1 --to oci-archive:two.tar",
+        env!("CARGO_BIN_EXE_bundle-tool"),
+        copy.display()
+    );
+    let there = Command::new("sh")
+        .args(["-c", &script])
+        .env("TZ", "Asia/Seoul")
+        .env("LC_ALL", "C")
+        .env_remove("SOURCE_DATE_EPOCH")
+        .current_dir(dir.path())
+        .output()
+        .unwrap();
+    assert_eq!(stdout(&there), here);
+
+    let dated = |epoch: &str| {
+        let arguments = ["push", "bundle", BUNDLE, "x.example.com/a/b:v1", "--to", "oci:dated"];
+        tool(dir.path()).env("SOURCE_DATE_EPOCH", epoch).args(arguments).output().unwrap()
+    };
+    assert_ne!(stdout(&dated("1700000000")), here);
+    assert_eq!(stdout(&dated("0")), here);
+    assert!(failure(&dated("yesterday")).contains("SOURCE_DATE_EPOCH"));
+}
+
+#[test]
+fn an_image_is_made_of_files() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("data")).unwrap();
+    fs::write(dir.path().join("data/a.txt"), "text").unwrap();
+    fs::write(dir.path().join("run"), "#!/bin/sh\n").unwrap();
+    let arguments = [
+        "push",
+        "image",
+        "x.example.com/op:v1",
+        "run=/run",
+        "data=/data",
+        "--entrypoint",
+        "/run --fast",
+        "--user",
+        "65532:65532",
+        "--env",
+        "A=b=c",
+        "--label",
+        "l=m",
+        "--platform",
+        "linux/arm64",
+        "--to",
+        "oci:out",
+    ];
+    stdout(&run(dir.path(), &arguments));
+    let config: serde_json::Value = files(&dir.path().join("out/blobs"))
+        .iter()
+        .filter_map(|path| serde_json::from_slice(&fs::read(path).unwrap()).ok())
+        .find(|document: &serde_json::Value| document["rootfs"].is_object())
+        .unwrap();
+    assert_eq!((&config["os"], &config["architecture"]), (&"linux".into(), &"arm64".into()));
+    assert_eq!(
+        config["config"],
+        serde_json::json!({
+            "Entrypoint": ["/run", "--fast"],
+            "Env": ["A=b=c"],
+            "Labels": { "l": "m" },
+            "User": "65532:65532",
+        })
+    );
+}
+
+#[test]
+fn an_index_image_says_where_its_catalogue_is() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("catalog/gizmo")).unwrap();
+    let package = r#"{"schema":"olm.package","name":"gizmo","defaultChannel":"stable"}"#;
+    fs::write(dir.path().join("catalog/gizmo/package.json"), package).unwrap();
+    fs::write(dir.path().join("opm"), "#!/bin/sh\n").unwrap();
+    stdout(&run(
+        dir.path(),
+        &["push", "image", "opm:v1", "opm=/bin/opm", "--entrypoint", "/bin/opm", "--to", "oci:base"],
+    ));
+    stdout(&run(dir.path(), &["push", "catalog", "catalog", "data:v1", "--to", "oci:data"]));
+    stdout(&run(
+        dir.path(),
+        &["push", "catalog", "catalog", "index:v1", "--base", "oci:base", "--to", "oci:index"],
+    ));
+    for layout in ["data", "index"] {
+        let rendered = stdout(&run(dir.path(), &["render", &format!("oci:{layout}")]));
+        let rendered: serde_json::Value = serde_json::from_str(&rendered).unwrap();
+        assert_eq!(rendered["name"], "gizmo", "{layout}");
+    }
+    let documents: Vec<String> = files(&dir.path().join("index/blobs"))
+        .iter()
+        .filter_map(|path| fs::read_to_string(path).ok())
+        .collect();
+    let config = documents.iter().find(|text| text.contains("rootfs")).unwrap();
+    assert!(config.contains(r#""Cmd":["serve","/configs"],"Entrypoint":["/bin/opm"]"#), "{config}");
+    assert!(config.contains(r#""operators.operatorframework.io.index.configs.v1":"/configs""#), "{config}");
+    let manifest = documents.iter().find(|text| text.contains("schemaVersion")).unwrap();
+    assert_eq!(manifest.matches("layer.v1.tar+gzip").count(), 2, "{manifest}");
+}
+
+#[test]
+fn what_cannot_be_pushed_is_said_and_nothing_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    fs::create_dir_all(path("broken/manifests")).unwrap();
+    fs::create_dir_all(path("broken/metadata")).unwrap();
+    fs::write(path("broken/manifests/a.yaml"), "a: [").unwrap();
+    fs::write(path("broken/metadata/annotations.yaml"), "annotations: {}").unwrap();
+    fs::create_dir(path("empty")).unwrap();
+    fs::write(path("file"), "").unwrap();
+    fs::write(path("bad-auth.json"), "{").unwrap();
+    let to = ["--to", "oci:out"];
+    let cases: [(&[&str], &[&str]); 14] = [
+        (&["push", "bundle", "no-such-folder", "x/a:v1", to[0], to[1]], &["no-such-folder"]),
+        (&["push", "bundle", "empty", "x/a:v1", to[0], to[1]], &["empty", "annotations.yaml"]),
+        (&["push", "bundle", "broken", "x/a:v1", to[0], to[1]], &["manifests/a.yaml:"]),
+        (&["push", "bundle", BUNDLE, "x/A:v1", to[0], to[1]], &["x/A:v1"]),
+        (&["push", "bundle", BUNDLE, "x/a:v1", "--to", "oci:file"], &["file"]),
+        (&["push", "bundle", BUNDLE, "x/a:v1", "--to", "oci:broken"], &["broken"]),
+        (&["push", "bundle", BUNDLE, "x/a:v1", "--to", "oci-archive:/dev/full"], &["/dev/full"]),
+        (&["push", "bundle", BUNDLE, "127.0.0.1:1/a:v1", "--plain-http"], &["127.0.0.1:1", "refused"]),
+        (
+            &["push", "bundle", BUNDLE, "registry.example.com/a:v1", "--plain-http"],
+            &["--plain-http=registry.example.com"],
+        ),
+        (&["push", "bundle", BUNDLE, "127.0.0.1:1/a:v1", "--ca-file", "file"], &["file", "certificate"]),
+        (&["push", "image", "x/a:v1", "no-such-file=/a", to[0], to[1]], &["no-such-file"]),
+        (&["push", "image", "x/a:v1", "file=/../a", to[0], to[1]], &["/../a"]),
+        (&["push", "image", "x/a:v1", "file=/a", "broken=/a", to[0], to[1]], &["a/"]),
+        (&["push", "catalog", "empty", "x/a:v1", to[0], to[1]], &["empty"]),
+    ];
+    let before = files(dir.path());
+    for (arguments, expected) in cases {
+        let error = failure(&run(dir.path(), arguments));
+        for text in expected {
+            assert!(error.contains(text), "{arguments:?}: {error}");
+        }
+        assert_eq!(error.lines().count(), 1, "{arguments:?}: {error}");
+        assert_eq!(files(dir.path()), before, "{arguments:?} left something");
+    }
+    let push = ["push", "bundle", BUNDLE, "127.0.0.1:1/a:v1", "--plain-http"];
+    let output = tool(dir.path()).env("REGISTRY_AUTH_FILE", "bad-auth.json").args(push).output().unwrap();
+    assert!(failure(&output).contains("bad-auth.json"));
+}
+
+#[test]
+fn the_registry_keeps_to_this_machine() {
+    let dir = tempfile::tempdir().unwrap();
+    let error =
+        failure(&run(dir.path(), &["registry", "serve", "--address", "0.0.0.0:0", "--dir", "registry"]));
+    assert!(error.contains("--listen-anywhere"), "{error}");
+    assert!(!dir.path().join("registry").exists());
+}

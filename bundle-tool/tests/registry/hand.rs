@@ -1,0 +1,83 @@
+//! HTTP by hand: what goes over the wire is what a test says.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+/// An answer.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    headers: BTreeMap<String, String>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", String::as_str)
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8(self.body.clone()).unwrap()
+    }
+
+    /// The code of the first error in the body.
+    pub(crate) fn code(&self) -> String {
+        let body: serde_json::Value = serde_json::from_slice(&self.body).unwrap();
+        body["errors"][0]["code"].as_str().unwrap().to_owned()
+    }
+}
+
+/// Sends a request; `headers` are whole lines.
+pub(crate) async fn send(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[&str],
+    body: &[u8],
+) -> Answer {
+    let mut lines = vec![format!("{method} {path} HTTP/1.1"), format!("host: {address}")];
+    lines.push("connection: close".to_owned());
+    lines.push(format!("content-length: {}", body.len()));
+    lines.extend(headers.iter().map(|header| (*header).to_owned()));
+    let mut bytes = (lines.join("\r\n") + "\r\n\r\n").into_bytes();
+    bytes.extend_from_slice(body);
+    let head = method == "HEAD";
+    tokio::task::spawn_blocking(move || exchange(address, &bytes, head)).await.unwrap()
+}
+
+fn exchange(address: SocketAddr, request: &[u8], head: bool) -> Answer {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(crate::LONG)).unwrap();
+    stream.write_all(request).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let end = answer.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
+    let head_text = String::from_utf8(answer[..end].to_vec()).unwrap();
+    let mut lines = head_text.split("\r\n");
+    let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+    let headers: BTreeMap<String, String> = lines
+        .map(|line| line.split_once(':').unwrap())
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
+        .collect();
+    let mut body = answer[end + 4..].to_vec();
+    if headers.get("transfer-encoding").is_some_and(|encoding| encoding == "chunked") {
+        body = unchunk(&body);
+    } else if let (Some(length), false) = (headers.get("content-length"), head) {
+        assert_eq!(length.parse::<usize>().unwrap(), body.len(), "content-length is wrong");
+    }
+    Answer { status, headers, body }
+}
+
+fn unchunk(mut rest: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    loop {
+        let end = rest.windows(2).position(|window| window == b"\r\n").unwrap();
+        let size = usize::from_str_radix(std::str::from_utf8(&rest[..end]).unwrap(), 16).unwrap();
+        if size == 0 {
+            return body;
+        }
+        body.extend_from_slice(&rest[end + 2..end + 2 + size]);
+        rest = &rest[end + 4 + size..];
+    }
+}

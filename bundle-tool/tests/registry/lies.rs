@@ -1,0 +1,133 @@
+//! The client against a registry that lies: nothing wrong is taken, and every error says what was wrong and where.
+
+use std::fs;
+use std::net::SocketAddr;
+
+use bundle_tool::layout::Image;
+use bundle_tool::registry::{Error, Progress, Pushed, Repository, Resolver, pull};
+
+use crate::lying::{Lie, serve};
+use crate::{LONG, image, nobody, options, reference};
+
+fn bundle() -> Image {
+    image(&[&[("manifests/a.yaml", "kind: A"), ("metadata/annotations.yaml", "annotations: {}")]])
+}
+
+async fn try_pull(address: SocketAddr, name: &str, resolver: &Resolver) -> Result<(), Error> {
+    let reference = reference(address, name);
+    let (options, progress) = (options(), Progress::hidden());
+    let pulled = pull(&reference, &options, resolver, &progress);
+    tokio::time::timeout(LONG, pulled).await.expect("it does not end").map(|_| ())
+}
+
+async fn try_push(address: SocketAddr, resolver: &Resolver) -> Result<Pushed, Error> {
+    let push = async {
+        let repository = Repository::for_writing(&reference(address, "a:v1"), &options(), resolver).await?;
+        repository.push(&bundle(), None, &Progress::hidden()).await
+    };
+    tokio::time::timeout(LONG, push).await.expect("it does not end")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn blobs_that_are_not_what_they_should_be_are_refused() {
+    for lie in [Lie::Shortened, Lie::Changed, Lie::Endless] {
+        let (address, _) = serve(lie, Some(&bundle())).await;
+        let error = try_pull(address, "a:v1", &nobody()).await.unwrap_err();
+        assert!(matches!(error, Error::Mismatch { .. }), "{lie:?}: {error}");
+        assert!(error.to_string().contains("sha256:"), "{lie:?}: {error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transfer_that_breaks_off_is_tried_again_and_then_given_up() {
+    let (address, log) = serve(Lie::BrokenOff, Some(&bundle())).await;
+    let error = try_pull(address, "a:v1", &nobody()).await.unwrap_err();
+    assert!(matches!(error, Error::Answer { .. }), "{error}");
+    let blobs = log.lock().unwrap().iter().filter(|line| line.contains("/blobs/")).count();
+    assert_eq!(blobs, 4, "the configuration is asked for as often as is allowed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_manifest_is_refused() {
+    let bundle = bundle();
+    let (address, _) = serve(Lie::OtherManifest, Some(&bundle)).await;
+    let error = try_pull(address, &format!("a@{}", bundle.digest()), &nobody()).await.unwrap_err();
+    assert!(matches!(error, Error::Mismatch { .. }), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_registry_has_after_a_push_is_compared() {
+    let (address, _) = serve(Lie::OtherTag, None).await;
+    let error = try_push(address, &nobody()).await.unwrap_err();
+    assert!(matches!(error, Error::Mismatch { .. }), "{error}");
+    assert!(error.to_string().contains(bundle().digest().as_ref()), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_may_be_tried_again_is() {
+    for lie in [Lie::None, Lie::First(500), Lie::First(503), Lie::First(429), Lie::ResetOnce] {
+        let (address, _) = serve(lie, None).await;
+        let pushed = try_push(address, &nobody()).await.unwrap_or_else(|error| panic!("{lie:?}: {error}"));
+        assert_eq!(pushed.sent, 2, "{lie:?}");
+        let (address, _) = serve(lie, Some(&bundle())).await;
+        try_pull(address, "a:v1", &nobody()).await.unwrap_or_else(|error| panic!("{lie:?}: {error}"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_stays_wrong_is_given_up() {
+    for (code, attempts) in [(500, 4), (400, 1)] {
+        let (address, log) = serve(Lie::Always(code), Some(&bundle())).await;
+        let error = try_pull(address, "a:v1", &nobody()).await.unwrap_err();
+        assert!(error.to_string().contains(&format!("status {code}")), "{error}");
+        assert!(error.to_string().contains(&address.to_string()), "{error}");
+        let manifests = log.lock().unwrap().iter().filter(|line| line.contains("/manifests/")).count();
+        assert_eq!(manifests, attempts, "{code}");
+    }
+    let (address, _) = serve(Lie::Always(403), None).await;
+    let error = try_push(address, &nobody()).await.unwrap_err();
+    assert!(matches!(error, Error::Refused { .. }), "{error}");
+    assert!(error.to_string().contains("no credentials were found"), "{error}");
+}
+
+/// Credentials of `user` at `address`, in a file.
+fn credentials(address: SocketAddr, password: &str) -> (tempfile::TempDir, Resolver) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("auth.json");
+    let text = format!(r#"{{"auths":{{"{address}/a":{{"username":"user","password":"{password}"}}}}}}"#);
+    fs::write(&file, text).unwrap();
+    let value = file.into_os_string();
+    let resolver =
+        Resolver::from_variables(move |name| (name == "REGISTRY_AUTH_FILE").then(|| value.clone()));
+    (folder, resolver)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn logins() {
+    for lie in [Lie::Basic, Lie::Bearer] {
+        let (address, _) = serve(lie, Some(&bundle())).await;
+        let (_folder, right) = credentials(address, "secret");
+        try_pull(address, "a:v1", &right).await.unwrap_or_else(|error| panic!("{lie:?}: {error}"));
+        let (address, _) = serve(lie, None).await;
+        let (_folder, right) = credentials(address, "secret");
+        try_push(address, &right).await.unwrap_or_else(|error| panic!("{lie:?}: {error}"));
+
+        let (_folder, wrong) = credentials(address, "hunter2");
+        for (resolver, who) in [(&wrong, "auth.json"), (&nobody(), "no credentials were found")] {
+            let error = try_pull(address, "a:v1", resolver).await.unwrap_err();
+            assert!(matches!(error, Error::Refused { .. }), "{lie:?}: {error}");
+            let text = format!("{error} {error:?}");
+            assert!(text.contains(who) && text.contains(&address.to_string()), "{lie:?}: {text}");
+            assert!(!text.contains("hunter2"), "a secret is in {text}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_no_header_can_carry_is_refused() {
+    let (address, _) = serve(Lie::BadToken, Some(&bundle())).await;
+    let (_folder, resolver) = credentials(address, "secret");
+    let error = try_pull(address, "a:v1", &resolver).await.unwrap_err();
+    assert!(matches!(error, Error::Mismatch { .. }), "{error}");
+    assert!(!error.to_string().contains("ken\n"), "{error}");
+}

@@ -1,0 +1,107 @@
+//! The client against the tool's own registry.
+
+use std::fs;
+
+use bundle_tool::layout::{Contents, Platform, open_folder, write_folder};
+use bundle_tool::registry::{Error, Progress, Pushed, Repository, pull};
+
+use crate::{Running, image, nobody, options, reference};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_goes_there_and_back() {
+    let registry = Running::start().await;
+    let image = image(&[
+        &[("manifests/csv.yaml", "kind: ClusterServiceVersion")],
+        &[("metadata/annotations.yaml", "annotations: {}")],
+    ]);
+    let reference = reference(registry.address, "org/gizmo-bundle:v1");
+    let repository = Repository::for_writing(&reference, &options(), &nobody()).await.unwrap();
+    let pushed = repository.push(&image, None, &Progress::hidden()).await.unwrap();
+    let by_digest = format!("{}/org/gizmo-bundle@{}", registry.address, image.digest());
+    assert_eq!(pushed, Pushed { reference: by_digest.clone(), sent: 3, present: 0 });
+    let again = repository.push(&image, None, &Progress::hidden()).await.unwrap();
+    assert_eq!((again.sent, again.present), (0, 3), "only what is missing is sent");
+
+    for name in [reference, by_digest.parse().unwrap()] {
+        let contents = pull(&name, &options(), &nobody(), &Progress::hidden()).await.unwrap();
+        assert_eq!(contents, Contents::read(&image).unwrap());
+        assert_eq!(contents.files["manifests/csv.yaml"], b"kind: ClusterServiceVersion");
+        assert_eq!(contents.digest, image.digest().to_string());
+    }
+    registry.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_base_is_only_fetched_where_it_is_missing() {
+    let registry = Running::start().await;
+    let base = image(&[&[("bin/opm", "a program")]]);
+    let base_name = reference(registry.address, "opm:v1");
+    let repository = Repository::for_writing(&base_name, &options(), &nobody()).await.unwrap();
+    repository.push(&base, None, &Progress::hidden()).await.unwrap();
+
+    let base_repository = Repository::for_reading(&base_name, &options(), &nobody()).await.unwrap();
+    let base = base_repository.image(&Platform::default()).await.unwrap();
+    assert!(
+        base.layers().iter().all(|layer| !layer.is_present()),
+        "layers are not fetched before they are needed"
+    );
+    let index = bundle_tool::layout::Recipe { base: Some(base), ..Default::default() }.build().unwrap();
+    let target = reference(registry.address, "catalog:v1");
+    let catalog = Repository::for_writing(&target, &options(), &nobody()).await.unwrap();
+    let pushed = catalog.push(&index, Some(&base_repository), &Progress::hidden()).await.unwrap();
+    assert_eq!(pushed.sent, 2);
+
+    // With what the registry has, nothing needs to be fetched: without a base to fetch from it works as well.
+    let pushed = catalog.push(&index, None, &Progress::hidden()).await.unwrap();
+    assert_eq!(pushed.present, 2);
+
+    let folder = tempfile::tempdir().unwrap();
+    let whole = base_repository.with_layers(index.clone(), &Progress::hidden()).await.unwrap();
+    write_folder(folder.path(), &whole, "catalog:v1").unwrap();
+    let read = open_folder(folder.path()).unwrap().image(None, &Platform::default()).unwrap();
+    assert_eq!(read.digest(), index.digest());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_push_needs_a_tag_and_a_registry() {
+    let registry = Running::start().await;
+    let address = registry.address;
+    let image = image(&[&[("a", "1")]]);
+    let by_digest = reference(address, &format!("a@{}", image.digest()));
+    let error = Repository::for_writing(&by_digest, &options(), &nobody()).await.err().unwrap();
+    assert!(matches!(error, Error::PushToDigest { .. }), "{error}");
+    let error =
+        pull(&reference(address, "a:v1"), &options(), &nobody(), &Progress::hidden()).await.unwrap_err();
+    assert!(matches!(error, Error::NotFound { .. }), "{error}");
+    registry.stop().await;
+    let error =
+        Repository::for_reading(&reference(address, "a:v1"), &options(), &nobody()).await.err().unwrap();
+    assert!(matches!(error, Error::Unreachable { .. }), "{error}");
+    assert!(error.to_string().contains(&address.to_string()), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tls_where_plain_http_is_spoken_is_explained() {
+    let registry = Running::start().await;
+    let name = reference(registry.address, "a:v1");
+    let tls = bundle_tool::registry::Options { plain_http: false, ..options() };
+    let error = Repository::for_reading(&name, &tls, &nobody()).await.err().unwrap().to_string();
+    assert!(error.contains("--plain-http"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_blob_that_cannot_be_read_is_the_reason() {
+    let registry = Running::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let image = image(&[&[("a", "1")]]);
+    write_folder(folder.path(), &image, "a:v1").unwrap();
+    let layer = image.layers()[0].digest().to_string().replace("sha256:", "blobs/sha256/");
+    fs::write(folder.path().join(layer), vec![0; usize::try_from(image.layers()[0].size()).unwrap()])
+        .unwrap();
+    let damaged = open_folder(folder.path()).unwrap().image(None, &Platform::default()).unwrap();
+    let name = reference(registry.address, "a:v1");
+    let repository = Repository::for_writing(&name, &options(), &nobody()).await.unwrap();
+    let error = repository.push(&damaged, None, &Progress::hidden()).await.unwrap_err();
+    assert!(matches!(error, Error::Layout(_)), "{error}");
+    assert!(error.to_string().contains(image.layers()[0].digest().as_ref()), "{error}");
+}
