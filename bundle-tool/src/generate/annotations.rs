@@ -96,6 +96,16 @@ impl Annotations {
         Ok(Self { bundle, tests, custom })
     }
 
+    /// The channels, without spaces around and without empty ones.
+    pub(super) fn channels(&self) -> Vec<String> {
+        let channels = self.bundle.iter().filter(|(key, _)| *key == Keys::CHANNELS);
+        channels
+            .flat_map(|(_, value)| value.split(','))
+            .map(|channel| channel.trim().to_owned())
+            .filter(|channel| !channel.is_empty())
+            .collect()
+    }
+
     /// All annotations in their order.
     pub(super) fn all(&self) -> impl Iterator<Item = (&str, &str)> {
         self.bundle

@@ -20,6 +20,7 @@ pub(super) const UNKNOWN_LAYOUT: &str = "unknown";
 /// A finished CSV, but for the time of its making.
 #[derive(Debug)]
 pub(super) struct Csv {
+    pub(super) version: semver::Version,
     json: Json,
     /// What the base says about when it was made.
     created: Option<String>,
@@ -57,7 +58,7 @@ pub(super) fn build(
         annotations.insert("operators.operatorframework.io/project_layout".to_owned(), layout.into());
     }
     if let Some(spec) = map_mut(&mut csv, "spec") {
-        spec.insert("version".to_owned(), version.into());
+        spec.insert("version".to_owned(), version.to_string().into());
         if dig(spec.get("cleanup").unwrap_or(&Json::Null), &["enabled"]) == &Json::Bool(false) {
             spec.shift_remove("cleanup");
         }
@@ -70,12 +71,13 @@ pub(super) fn build(
     {
         set(definitions, "owned", Json::Array(owned));
     }
-    Ok(Csv { json: csv, created })
+    options.upgrade.apply(package, &mut csv, ledger)?;
+    Ok(Csv { version, json: csv, created })
 }
 
-fn version(csv: &Json, options: &Options, source: usize, ledger: &Ledger) -> Result<String, Error> {
+fn version(csv: &Json, options: &Options, source: usize, ledger: &Ledger) -> Result<semver::Version, Error> {
     if let Some(version) = &options.version {
-        return Ok(version.to_string());
+        return Ok(version.clone());
     }
     let version = match text(csv, &["spec", "version"]) {
         "" => "0.0.0",
@@ -88,8 +90,7 @@ fn version(csv: &Json, options: &Options, source: usize, ledger: &Ledger) -> Res
         ),
         version: version.to_owned(),
         reason: reason.to_string(),
-    })?;
-    Ok(version.to_owned())
+    })
 }
 
 /// `spec.install`
@@ -182,7 +183,8 @@ impl Csv {
 
 /// The annotation `createdAt` of a CSV that was written here; where a person wrote the file anew, something changed
 /// anyway.
-fn created_at(csv: &[u8]) -> Option<String> {
+#[must_use]
+pub fn created_at(csv: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(csv).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("    createdAt: "))?;
     Some(line.trim_matches(['"', '\'']).to_owned())

@@ -68,6 +68,24 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// A range of versions is none.
+    #[error(
+        "the skip range {range:?} is no range of versions: {part:?} is not understood; write it as '>=1.0.0 <1.2.0'"
+    )]
+    SkipRange {
+        /// The range.
+        range: String,
+        /// The part that is wrong.
+        part: String,
+    },
+    /// A CSV cannot be upgraded from itself.
+    #[error("spec.{field} of {name} names {name} itself; name an older version")]
+    OwnPredecessor {
+        /// The CSV's name.
+        name: String,
+        /// `replaces` or `skips`
+        field: &'static str,
+    },
     /// The default channel is none of the channels.
     #[error("the default channel {default:?} is none of the channels ({channels})")]
     DefaultChannel {

@@ -79,7 +79,11 @@ impl Source {
     /// The kind and the name, for messages.
     #[must_use]
     pub fn title(&self) -> String {
-        if self.name.is_empty() { self.kind.clone() } else { format!("{} {}", self.kind, self.name) }
+        match (self.kind.as_str(), self.name.as_str()) {
+            ("", _) => "(a document)".to_owned(),
+            (kind, "") => kind.to_owned(),
+            (kind, name) => format!("{kind} {name}"),
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod csv;
 mod dockerfile;
 mod error;
 mod examples;
+mod images;
 mod input;
 mod json;
 mod ledger;
@@ -19,12 +20,16 @@ mod rbac;
 mod related_images;
 mod scorecard;
 mod shape;
+mod upgrade;
 mod webhooks;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+pub use csv::created_at;
 pub use error::Error;
+pub use images::Rewrite;
 pub use ledger::{Fate, Ledger, Note, Place, Severity, Source};
+pub use upgrade::{Upgrade, predecessor};
 
 use crate::model::yaml::Tree;
 
@@ -65,6 +70,14 @@ pub struct Options {
     pub default_channel: Option<String>,
     /// Service accounts beside the Deployments' own whose roles belong into the CSV.
     pub extra_service_accounts: Vec<String>,
+    /// Images that are called otherwise in the bundle.
+    pub images: Vec<Rewrite>,
+    /// The digests of images, by what they are called after that.
+    pub digests: BTreeMap<String, String>,
+    /// The platforms of images, by what they are called after that: `linux/amd64`.
+    pub platforms: BTreeMap<String, Vec<String>>,
+    /// How an upgrade leads to this version.
+    pub upgrade: Upgrade,
     /// The layout of the project, as its PROJECT file names it.
     pub layout: Option<String>,
     /// How the Dockerfile, from its own folder, names the bundle's folder.
@@ -82,6 +95,10 @@ pub struct Generated {
     pub package: String,
     /// The name of the CSV.
     pub name: String,
+    /// The version of the operator.
+    pub version: semver::Version,
+    /// The bundle's channels.
+    pub channels: Vec<String>,
     /// The bundle's files: path below its folder to bytes. The first of `manifests/` in reading order is the CSV.
     pub files: BTreeMap<String, Vec<u8>>,
     /// The path of the CSV among the files.
@@ -92,16 +109,64 @@ pub struct Generated {
     pub ledger: Ledger,
 }
 
+/// The images that a bundle would name by a tag, after those were renamed that shall be.
+///
+/// # Errors
+/// As [`bundle`].
+pub fn unpinned_images(input: &Input, options: &Options) -> Result<BTreeSet<String>, Error> {
+    let mut ledger = Ledger::default();
+    let (mut collected, _, mut base) = collect(input, options, &mut ledger)?;
+    images::rewrite(&mut collected, &mut base, &options.images, &BTreeMap::new(), &mut ledger);
+    Ok(images::unpinned(&mut collected, &mut base))
+}
+
+fn collect(
+    input: &Input,
+    options: &Options,
+    ledger: &mut Ledger,
+) -> Result<(input::Collected, String, input::Item), Error> {
+    let collected = input::collect(&input.documents, ledger)?;
+    let package = base::package(options.package.as_deref(), &collected, input.base.as_ref())?;
+    let base = base::choose(&package, &collected, input.base.as_ref(), ledger)?;
+    Ok((collected, package, base))
+}
+
+/// Says in the CSV's labels on which platforms the operator runs, as far as the base does not.
+fn label(base: &mut input::Item, platforms: &BTreeSet<String>) {
+    let Some(labels) = base.json.get_mut("metadata").and_then(|metadata| json::map_mut(metadata, "labels"))
+    else {
+        return;
+    };
+    for kind in ["operatorframework.io/os.", "operatorframework.io/arch."] {
+        if labels.keys().any(|key| key.starts_with(kind)) {
+            continue;
+        }
+        for platform in platforms {
+            let Some((os, rest)) = platform.split_once('/') else { continue };
+            let architecture = rest.split('/').next().unwrap_or(rest);
+            let value = if kind.ends_with("os.") { os } else { architecture };
+            labels.insert(format!("{kind}{value}"), "supported".into());
+        }
+    }
+    if labels.is_empty()
+        && let Some(metadata) = base.json.get_mut("metadata").and_then(serde_json::Value::as_object_mut)
+    {
+        metadata.shift_remove("labels");
+    }
+}
+
 /// Makes a bundle.
 ///
 /// # Errors
 /// The input has no Deployment, two of one name, several packages, or an object that does not fit its type.
 pub fn bundle(input: &Input, options: &Options) -> Result<Generated, Error> {
     let mut ledger = Ledger::default();
-    let collected = input::collect(&input.documents, &mut ledger)?;
-    let package = base::package(options.package.as_deref(), &collected, input.base.as_ref())?;
-    let base = base::choose(&package, &collected, input.base.as_ref(), &mut ledger)?;
+    let (mut collected, package, mut base) = collect(input, options, &mut ledger)?;
     collected.check()?;
+    images::rewrite(&mut collected, &mut base, &options.images, &BTreeMap::new(), &mut ledger);
+    let platforms = images::platforms(&collected, &options.platforms);
+    images::rewrite(&mut collected, &mut base, &[], &options.digests, &mut ledger);
+    label(&mut base, &platforms);
 
     let rbac = rbac::split(&collected, &options.extra_service_accounts, &mut ledger);
     let scorecard = scorecard::file(&collected, &input.previous, &mut ledger);
@@ -122,9 +187,10 @@ pub fn bundle(input: &Input, options: &Options) -> Result<Generated, Error> {
         annotations.yaml(input.previous.get("metadata/annotations.yaml").map(Vec::as_slice)).into_bytes(),
     );
     let csv_path = format!("manifests/{}.clusterserviceversion.yaml", package.to_lowercase());
-    let name = csv.name();
+    let (name, version) = (csv.name(), csv.version.clone());
+    let channels = annotations.channels();
     csv.date(&csv_path, &mut files, &input.previous, options);
     let dockerfile = dockerfile::text(&annotations, &options.folder, input.previous_dockerfile.as_deref());
     ledger.close();
-    Ok(Generated { package, name, files, csv: csv_path, dockerfile, ledger })
+    Ok(Generated { package, name, version, channels, files, csv: csv_path, dockerfile, ledger })
 }

@@ -75,7 +75,7 @@ impl Images {
 }
 
 /// Whether a value looks like the name of an image: with a tag or a digest, and without spaces.
-fn is_image(value: &str) -> bool {
+pub(super) fn is_image(value: &str) -> bool {
     let last = value.rsplit('/').next().unwrap_or_default();
     !value.contains(char::is_whitespace)
         && !value.contains("://")

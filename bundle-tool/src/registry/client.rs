@@ -151,6 +151,44 @@ impl Repository {
         Err(layout::Error::malformed(self.reference.whole(), "image", "indexes are nested too deep").into())
     }
 
+    /// The digest of what the reference names, be it an image or an index of images for several platforms, and those
+    /// platforms: nothing where an image does not say which one it is for.
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::image`].
+    pub async fn digest(&self) -> Result<(oci_spec::image::Digest, Vec<Platform>), Error> {
+        let manifest = self.manifest(&self.reference).await?;
+        let mut platforms = Vec::new();
+        if manifest.descriptor().media_type() == &MediaType::ImageIndex {
+            let index: ImageIndex = serde_json::from_slice(&manifest.document()?)
+                .map_err(|error| layout::Error::malformed(self.reference.whole(), "image index", &error))?;
+            // Attestations stand among the images with an unknown platform.
+            let known = index.manifests().iter().filter_map(|descriptor| descriptor.platform().as_ref());
+            platforms.extend(known.filter(|platform| platform.os().to_string() != "unknown").map(
+                |platform| Platform {
+                    os: platform.os().to_string(),
+                    architecture: platform.architecture().to_string(),
+                    variant: platform.variant().clone(),
+                },
+            ));
+        } else {
+            let image = self.image(&Platform::default()).await?;
+            let config: serde_json::Value =
+                serde_json::from_slice(&image.config().document()?).map_err(|error| {
+                    layout::Error::malformed(self.reference.whole(), "image configuration", &error)
+                })?;
+            if let (Some(os), Some(architecture)) = (config["os"].as_str(), config["architecture"].as_str()) {
+                platforms.push(Platform {
+                    os: os.to_owned(),
+                    architecture: architecture.to_owned(),
+                    variant: config["variant"].as_str().map(str::to_owned),
+                });
+            }
+        }
+        Ok((manifest.digest().clone(), platforms))
+    }
+
     /// A manifest or an index, its media type made OCI's.
     async fn manifest(&self, reference: &Reference) -> Result<Blob, Error> {
         let pull = || self.client.pull_manifest_raw(reference, &self.credentials.auth, &MANIFEST_TYPES);

@@ -5,18 +5,21 @@ use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
+use super::output::{self, DOCKERFILE, Output};
+use super::pins::{LOCK_FILE, Lock};
+use super::project::{Project, rfc3339, source_date_epoch};
 use crate::cli::Exit;
-use crate::generate::{self, Document, Fate, Generated, Input, Options, Severity};
-use crate::model::yaml::Value;
+use crate::cli::images::Registries;
+use crate::generate::{self, Document, Generated, Input, Options, Rewrite, Upgrade};
+use crate::model::catalog::Catalog;
+use crate::read;
 use crate::read::manifests::{self, Manifest};
-use crate::write;
 
 /// Where a bundle is written that nobody says a place for.
 const DEFAULT_FOLDER: &str = "bundle";
-const DOCKERFILE: &str = "bundle.Dockerfile";
 
 /// Makes a bundle from plain manifests: of a folder, or on standard input.
 ///
@@ -88,27 +91,97 @@ pub(super) struct Bundle {
     /// Take warnings for errors: write nothing and exit with 1
     #[arg(long)]
     strict: bool,
+    /// Write nothing; print how the bundle that is there differs from what would be written, and exit with 1 where it does
+    #[arg(long, conflicts_with = "stdout")]
+    check: bool,
+    /// Remove manifests from the bundle that are not made from the input
+    #[arg(long, conflicts_with = "stdout")]
+    prune: bool,
+    /// Call an image otherwise: with its tag, or by its name alone; may be given several times
+    #[arg(long, value_name = "OLD=NEW")]
+    image: Vec<Rewrite>,
+    /// Name images by digest: as bundle-tool.lock has them, else as their registries say
+    #[arg(long)]
+    use_image_digests: bool,
+    /// Ask the registries anew, whatever bundle-tool.lock has
+    #[arg(long, requires = "use_image_digests")]
+    update_image_digests: bool,
+    /// The CSV, or the version, that this one takes the place of
+    #[arg(long, value_name = "NAME")]
+    replaces: Option<String>,
+    /// CSVs, or versions, that an upgrade leaves out, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    skips: Vec<String>,
+    /// The versions from which an upgrade leads straight to this one: '>=1.0.0 <1.2.0'
+    #[arg(long, value_name = "RANGE")]
+    skip_range: Option<String>,
+    /// Take the place of the highest lower version in the first of the bundle's channels of this catalogue
+    #[arg(long, value_name = "DIR", conflicts_with = "replaces")]
+    from_catalog: Option<PathBuf>,
+    #[command(flatten)]
+    registries: Registries,
 }
 
 impl Bundle {
     pub(super) fn run(self) -> Result<Exit> {
         let folder = self.output_dir.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_FOLDER));
         let project = Project::read(Path::new("PROJECT"))?;
-        let options = self.options(&folder, project)?;
+        let mut options = self.options(&folder, project)?;
         let input = self.input(&folder, options.package.as_deref())?;
-        let generated = generate::bundle(&input, &options)?;
+        let lock = self.pin(&input, &mut options)?;
+        if self.check {
+            // A bundle that differs would be of today, which is not what a person looks for in the difference.
+            let csv = input.previous.iter().find(|(path, _)| path.ends_with(".clusterserviceversion.yaml"));
+            options.epoch = None;
+            options.now = csv.and_then(|(_, bytes)| generate::created_at(bytes)).unwrap_or(options.now);
+        }
+        let mut generated = generate::bundle(&input, &options)?;
+        if let Some(catalog) = &self.from_catalog {
+            options.upgrade.replaces = predecessor(catalog, &generated)?;
+            generated = generate::bundle(&input, &options)?;
+        }
 
-        self.say(&generated)?;
+        output::notes(&generated.ledger, self.explain)?;
+        if self.explain && (self.stdout || self.check) {
+            output::explain(&generated.ledger, &mut io::stderr().lock())?;
+        } else if self.explain {
+            output::explain(&generated.ledger, &mut io::stdout().lock())?;
+        }
         if self.strict && generated.ledger.has_warnings() {
             writeln!(io::stderr(), "nothing was written: --strict takes the warnings above for errors")?;
             return Ok(Exit::Findings);
         }
         if self.stdout {
-            print(&generated)?;
-        } else {
-            self.write(&folder, &generated, &input)?;
+            output::print(&generated)?;
+            return Ok(Exit::Success);
+        }
+        let output = self.output(folder, &generated, &input, lock)?;
+        if !self.check {
+            output.write(&generated.name, self.quiet)?;
+            return Ok(Exit::Success);
+        }
+        if output.check(&mut io::BufWriter::new(io::stdout().lock()))? {
+            writeln!(
+                io::stderr(),
+                "the bundle is not what the input gives: run the command again without --check"
+            )?;
+            return Ok(Exit::Findings);
         }
         Ok(Exit::Success)
+    }
+
+    /// Finds the digests of all images, where that was asked for.
+    fn pin(&self, input: &Input, options: &mut Options) -> Result<Option<Lock>> {
+        if !self.use_image_digests {
+            return Ok(None);
+        }
+        let images = generate::unpinned_images(input, options)?;
+        let lock = Lock::read(Path::new(LOCK_FILE))?;
+        let lock =
+            crate::cli::runtime()?.block_on(lock.of(&images, self.update_image_digests, &self.registries))?;
+        options.digests = lock.digests();
+        options.platforms = lock.platforms();
+        Ok(Some(lock))
     }
 
     fn options(&self, folder: &Path, project: Project) -> Result<Options> {
@@ -130,9 +203,21 @@ impl Bundle {
                 .filter(|name| !name.is_empty())
                 .collect(),
             layout: project.layout,
+            images: self.image.clone(),
+            upgrade: Upgrade {
+                replaces: self.replaces.clone(),
+                skips: self
+                    .skips
+                    .iter()
+                    .map(|skip| skip.trim().to_owned())
+                    .filter(|skip| !skip.is_empty())
+                    .collect(),
+                skip_range: self.skip_range.clone(),
+            },
             folder: relative.display().to_string(),
             epoch: source_date_epoch()?,
             now: rfc3339(jiff::Timestamp::now()),
+            ..Options::default()
         })
     }
 
@@ -140,9 +225,8 @@ impl Bundle {
         let documents = self.documents()?;
         let has_csv = documents.iter().any(|document| is_kind(document, "ClusterServiceVersion"));
         let base = if has_csv { None } else { self.base(package)? };
-        let previous = if self.stdout { BTreeMap::new() } else { previous(folder)? };
-        let annotations =
-            previous.get("metadata/annotations.yaml").map(|bytes| crate::read::yaml::parse(bytes));
+        let previous = if self.stdout { BTreeMap::new() } else { output::previous(folder)? };
+        let annotations = previous.get("metadata/annotations.yaml").map(|bytes| read::yaml::parse(bytes));
         let previous_annotations = match annotations {
             Some(parsed) => match parsed.error {
                 Some(error) => {
@@ -214,191 +298,71 @@ impl Bundle {
         found.map(Some).with_context(|| format!("{} holds no ClusterServiceVersion", path.display()))
     }
 
-    /// Prints the notes and, where asked for, what became of each object.
-    fn say(&self, generated: &Generated) -> Result<()> {
-        let mut err = io::BufWriter::new(io::stderr().lock());
-        for note in &generated.ledger.notes {
-            let kind = match note.severity {
-                Severity::Warning => "warning",
-                Severity::Info if self.explain => "info",
-                Severity::Info => continue,
-            };
-            match &note.place {
-                Some(place) => writeln!(err, "{kind}: {place}: {}", note.message)?,
-                None => writeln!(err, "{kind}: {}", note.message)?,
-            }
-        }
-        err.flush()?;
-        if self.explain && !self.stdout {
-            explain(generated, &mut io::stdout().lock())?;
-        } else if self.explain {
-            explain(generated, &mut io::stderr().lock())?;
-        }
-        Ok(())
-    }
-
-    fn write(&self, folder: &Path, generated: &Generated, input: &Input) -> Result<()> {
+    /// What is to be written.
+    fn output(
+        &self,
+        folder: PathBuf,
+        generated: &Generated,
+        input: &Input,
+        lock: Option<Lock>,
+    ) -> Result<Output> {
         let all = !self.manifests && !self.metadata;
         let has_metadata = input.previous.keys().any(|path| path.starts_with("metadata/"));
         let with_metadata = (all || self.metadata) && (self.overwrite || !has_metadata);
-        let mut tree = write::Tree::new();
-        for (path, bytes) in &generated.files {
-            let wanted = if path.starts_with("metadata/") { with_metadata } else { all || self.manifests };
-            if wanted {
-                tree.file(path.as_str(), bytes.as_slice());
-            }
+        let wanted = |path: &str| {
+            if path.starts_with("metadata/") { with_metadata } else { all || self.manifests }
+        };
+        let mut output = Output { folder, ..Output::default() };
+        for (path, bytes) in generated.files.iter().filter(|(path, _)| wanted(path)) {
+            output.files.insert(path.clone(), bytes.clone());
         }
-        for path in input.previous.keys().filter(|path| path.starts_with("manifests/")) {
-            if !generated.files.contains_key(path) {
+        let stray = |path: &&String| path.starts_with("manifests/") && !generated.files.contains_key(*path);
+        for path in input.previous.keys().filter(stray) {
+            if self.prune {
+                output.removed.push(path.clone());
+            } else {
                 writeln!(
                     io::stderr(),
-                    "warning: {} is not made from the input; remove it where it is a left-over",
-                    folder.join(path).display()
+                    "warning: {} is not made from the input; where it is a left-over, remove it or give --prune",
+                    output.folder.join(path).display()
                 )?;
             }
         }
-        let changes = tree.write(folder)?;
         if with_metadata {
-            write::file(Path::new(DOCKERFILE), generated.dockerfile.as_bytes())?;
+            output.beside.insert(DOCKERFILE.into(), generated.dockerfile.clone().into_bytes());
         }
-        if !self.quiet {
-            writeln!(
-                io::stderr(),
-                "{} in {}: {} new, {} changed, {} as before",
-                generated.name,
-                folder.display(),
-                changes.created.len(),
-                changes.replaced.len(),
-                changes.unchanged.len()
-            )?;
+        if let Some(lock) = lock {
+            output.beside.insert(LOCK_FILE.into(), lock.text().into_bytes());
         }
-        Ok(())
+        Ok(output)
     }
 }
 
-/// The CSV, then all other manifests, each as a document of its own.
-fn print(generated: &Generated) -> Result<()> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    let rest =
-        generated.files.iter().filter(|(path, _)| **path != generated.csv && path.starts_with("manifests/"));
-    let csv = generated.files.get(&generated.csv);
-    for bytes in csv.into_iter().chain(rest.map(|(_, bytes)| bytes)) {
-        out.write_all(b"---\n")?;
-        out.write_all(bytes)?;
-    }
-    out.flush()?;
-    Ok(())
+/// The CSV of a catalogue that the bundle takes the place of.
+fn predecessor(path: &Path, generated: &Generated) -> Result<Option<String>> {
+    let catalog = if path.is_dir() { read::catalog::folder(path)? } else { read::catalog::file(path)? };
+    let channel = generated.channels.first().map(String::as_str).unwrap_or_default();
+    let entries = versions(&catalog, &generated.package, channel);
+    Ok(generate::predecessor(&entries, &generated.version).map(str::to_owned))
 }
 
-/// A table of all objects of the input: where each stands, what it is and what became of it.
-fn explain(generated: &Generated, out: &mut dyn Write) -> io::Result<()> {
-    let rows: Vec<[String; 3]> = generated
-        .ledger
-        .sources
+/// The CSVs of a channel with their versions.
+fn versions(catalog: &Catalog, package: &str, channel: &str) -> Vec<(String, semver::Version)> {
+    let names = catalog
+        .channels
         .iter()
-        .map(|source| {
-            let fates: Vec<String> = source.fates.iter().map(Fate::to_string).collect();
-            [
-                format!("{}:{}", source.place.file, source.place.position.line),
-                source.title(),
-                fates.join(", "),
-            ]
-        })
-        .collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
-    let (first, second) = (width(0), width(1));
-    for [place, object, fate] in &rows {
-        writeln!(out, "{place:first$}  {object:second$}  {fate}")?;
-    }
-    Ok(())
+        .filter(|other| other.package == package && other.name == channel)
+        .flat_map(|channel| &channel.entries)
+        .map(|entry| entry.name.as_str());
+    let version = |name: &str| {
+        let bundle =
+            catalog.bundles.iter().find(|bundle| bundle.package == package && bundle.name == name)?;
+        let property = bundle.properties.iter().find(|property| property.r#type == "olm.package")?;
+        property.value["version"].as_str()?.parse().ok()
+    };
+    names.filter_map(|name| Some((name.to_owned(), version(name)?))).collect()
 }
 
 fn is_kind(document: &Document, kind: &str) -> bool {
     document.tree.root().get("kind").is_some_and(|value| value.text() == kind)
-}
-
-/// The files of the bundle that is in `folder` now.
-fn previous(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
-    let mut files = BTreeMap::new();
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(files),
-        Err(error) => return Err(error).with_context(|| format!("failed to read {}", folder.display())),
-    };
-    let mut names: Vec<String> = entries
-        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
-        .collect::<io::Result<_>>()
-        .with_context(|| format!("failed to read {}", folder.display()))?;
-    names.sort();
-    let is_bundle = names.iter().any(|name| matches!(name.as_str(), "manifests" | "metadata" | "tests"));
-    if let Some(other) = names.iter().find(|name| *name != DOCKERFILE)
-        && !is_bundle
-    {
-        bail!(
-            "{} is no bundle: it holds {other} but neither manifests/ nor metadata/; give another folder, or an \
-             empty one, with --output-dir",
-            folder.display()
-        );
-    }
-    for part in ["manifests", "metadata", "tests/scorecard"] {
-        let Ok(entries) = fs::read_dir(folder.join(part)) else { continue };
-        for entry in entries {
-            let path =
-                entry.with_context(|| format!("failed to read {}", folder.join(part).display()))?.path();
-            if path.is_file()
-                && let Some(name) = path.file_name().and_then(|name| name.to_str())
-            {
-                let bytes = fs::read(&path).with_context(|| format!("failed to read {}", path.display()))?;
-                files.insert(format!("{part}/{name}"), bytes);
-            }
-        }
-    }
-    Ok(files)
-}
-
-/// What a project's PROJECT file says.
-#[derive(Debug, Default)]
-struct Project {
-    name: Option<String>,
-    layout: Option<String>,
-}
-
-impl Project {
-    fn read(path: &Path) -> Result<Self> {
-        let bytes = match fs::read(path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(error).with_context(|| format!("failed to read {}", path.display())),
-        };
-        let parsed = crate::read::yaml::parse(&bytes);
-        if let Some(error) = parsed.error {
-            bail!("{} is no YAML: {error}", path.display());
-        }
-        let Some(document) = parsed.documents.first() else { return Ok(Self::default()) };
-        let root = document.root();
-        let text = |value: Value<'_>| value.as_str().map(str::to_owned);
-        // Version 3 of the file lists the plugins, version 2 names one.
-        let layout = root.get("layout").and_then(|layout| {
-            let plugins: Vec<&str> = layout.items().filter_map(Value::as_str).collect();
-            if plugins.is_empty() { text(layout) } else { Some(plugins.join(",")) }
-        });
-        Ok(Self { name: root.get("projectName").and_then(text), layout })
-    }
-}
-
-/// The time that `SOURCE_DATE_EPOCH` sets, in RFC 3339.
-fn source_date_epoch() -> Result<Option<String>> {
-    let Ok(value) = std::env::var("SOURCE_DATE_EPOCH") else { return Ok(None) };
-    if value.is_empty() {
-        return Ok(None);
-    }
-    let time = value.parse().ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
-    match time {
-        Some(time) => Ok(Some(rfc3339(time))),
-        None => bail!("SOURCE_DATE_EPOCH is {value:?}, which is no number of seconds since 1970"),
-    }
-}
-
-fn rfc3339(time: jiff::Timestamp) -> String {
-    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

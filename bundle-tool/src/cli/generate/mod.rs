@@ -1,6 +1,9 @@
 //! `bundle-tool generate`: bundles and what goes into them, from plain manifests.
 
 mod bundle;
+mod output;
+mod pins;
+mod project;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};

@@ -1,0 +1,56 @@
+//! What a project says about itself, and the time that it is said to be.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use crate::model::yaml::Value;
+
+/// What a project's PROJECT file says.
+#[derive(Debug, Default)]
+pub(super) struct Project {
+    pub(super) name: Option<String>,
+    pub(super) layout: Option<String>,
+}
+
+impl Project {
+    pub(super) fn read(path: &Path) -> Result<Self> {
+        let bytes = match fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(error).with_context(|| format!("failed to read {}", path.display())),
+        };
+        let parsed = crate::read::yaml::parse(&bytes);
+        if let Some(error) = parsed.error {
+            bail!("{} is no YAML: {error}", path.display());
+        }
+        let Some(document) = parsed.documents.first() else { return Ok(Self::default()) };
+        let root = document.root();
+        let text = |value: Value<'_>| value.as_str().map(str::to_owned);
+        // Version 3 of the file lists the plugins, version 2 names one.
+        let layout = root.get("layout").and_then(|layout| {
+            let plugins: Vec<&str> = layout.items().filter_map(Value::as_str).collect();
+            if plugins.is_empty() { text(layout) } else { Some(plugins.join(",")) }
+        });
+        Ok(Self { name: root.get("projectName").and_then(text), layout })
+    }
+}
+
+/// The time that `SOURCE_DATE_EPOCH` sets, in RFC 3339.
+pub(super) fn source_date_epoch() -> Result<Option<String>> {
+    let Ok(value) = std::env::var("SOURCE_DATE_EPOCH") else { return Ok(None) };
+    if value.is_empty() {
+        return Ok(None);
+    }
+    let time = value.parse().ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+    match time {
+        Some(time) => Ok(Some(rfc3339(time))),
+        None => bail!("SOURCE_DATE_EPOCH is {value:?}, which is no number of seconds since 1970"),
+    }
+}
+
+pub(super) fn rfc3339(time: jiff::Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

@@ -1,0 +1,183 @@
+//! The images that the manifests name: which they are, and other names for them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value as Json;
+
+use super::base;
+use super::input::{Collected, Item};
+use super::json::{items, text};
+use super::ledger::Ledger;
+use super::related_images::is_image;
+
+/// What an image is called, and what it shall be called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rewrite {
+    /// An image, or the name of one without tag and digest: then whatever its tag is.
+    pub from: String,
+    /// Its new name; without tag and digest the old ones stay.
+    pub to: String,
+}
+
+impl std::str::FromStr for Rewrite {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once('=') {
+            Some((from, to)) if !from.is_empty() && !to.is_empty() => {
+                Ok(Self { from: from.to_owned(), to: to.to_owned() })
+            }
+            _ => Err("write OLD=NEW, such as controller=quay.io/me/operator:v1".to_owned()),
+        }
+    }
+}
+
+impl Rewrite {
+    fn apply(&self, image: &str) -> Option<String> {
+        if image == self.from {
+            return Some(match split(&self.to) {
+                (_, "") => format!("{}{}", self.to, split(image).1),
+                _ => self.to.clone(),
+            });
+        }
+        let (name, rest) = split(image);
+        (name == self.from).then(|| match split(&self.to) {
+            (_, "") => format!("{}{rest}", self.to),
+            _ => self.to.clone(),
+        })
+    }
+}
+
+/// An image's name, and its tag or digest with what separates it.
+fn split(image: &str) -> (&str, &str) {
+    let name = image.rfind('/').map_or(0, |slash| slash + 1);
+    match image[name..].find([':', '@']) {
+        Some(at) => image.split_at(name + at),
+        None => (image, ""),
+    }
+}
+
+/// An image with the digest that it has: `name@sha256:…`.
+fn pinned(image: &str, digest: &str) -> String {
+    format!("{}@{digest}", split(image).0)
+}
+
+/// Gives images their new names: first those that a person asked for, then those with digests.
+pub(super) fn rewrite(
+    collected: &mut Collected,
+    base: &mut Item,
+    rewrites: &[Rewrite],
+    pins: &BTreeMap<String, String>,
+    ledger: &mut Ledger,
+) {
+    if rewrites.is_empty() && pins.is_empty() {
+        return;
+    }
+    let mut used = BTreeSet::new();
+    each(collected, base, &mut |image| {
+        for (index, rewrite) in rewrites.iter().enumerate() {
+            if let Some(new) = rewrite.apply(image) {
+                used.insert(index);
+                *image = new;
+            }
+        }
+        if let Some(digest) = pins.get(image) {
+            *image = pinned(image, digest);
+        }
+    });
+    for (index, rewrite) in rewrites.iter().enumerate() {
+        if !used.contains(&index) {
+            ledger.warn_at(
+                None,
+                format!("--image {}={}: no manifest names that image", rewrite.from, rewrite.to),
+            );
+        }
+    }
+}
+
+/// All images that are named by a tag.
+pub(super) fn unpinned(collected: &mut Collected, base: &mut Item) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    each(collected, base, &mut |image| {
+        if !image.contains('@') {
+            found.insert(image.clone());
+        }
+    });
+    found
+}
+
+/// Looks at every image of the Deployments and of the base.
+fn each(collected: &mut Collected, base: &mut Item, look: &mut impl FnMut(&mut String)) {
+    let mut at = |json: Option<&mut Json>| {
+        if let Some(Json::String(image)) = json
+            && !image.is_empty()
+        {
+            look(image);
+        }
+    };
+    for deployment in &mut collected.deployments {
+        for list in ["containers", "initContainers"] {
+            let containers = deployment.json.pointer_mut(&format!("/spec/template/spec/{list}"));
+            for container in containers.and_then(Json::as_array_mut).into_iter().flatten() {
+                at(container.get_mut("image"));
+                let variables = container.get_mut("env").and_then(Json::as_array_mut);
+                for variable in variables.into_iter().flatten() {
+                    let name = text(variable, &["name"]);
+                    let named = name.starts_with("RELATED_IMAGE_") || name.ends_with("_IMAGE");
+                    if named && is_image(text(variable, &["value"])) {
+                        at(variable.get_mut("value"));
+                    }
+                }
+            }
+        }
+    }
+    let related = base.json.pointer_mut("/spec/relatedImages").and_then(Json::as_array_mut);
+    for image in related.into_iter().flatten() {
+        at(image.get_mut("image"));
+    }
+    if is_image(base::annotation(&base.json, "containerImage"))
+        && let Some(annotations) = base::annotations(&mut base.json)
+    {
+        at(annotations.get_mut("containerImage"));
+    }
+}
+
+/// The platforms that every image of the Deployments' containers runs on, where that is known of all of them.
+pub(super) fn platforms(collected: &Collected, known: &BTreeMap<String, Vec<String>>) -> BTreeSet<String> {
+    let mut common: Option<BTreeSet<String>> = None;
+    for deployment in &collected.deployments {
+        for container in items(&deployment.json, &["spec", "template", "spec", "containers"]) {
+            let here = known.get(text(container, &["image"])).filter(|platforms| !platforms.is_empty());
+            let Some(here) = here else { return BTreeSet::new() };
+            let here: BTreeSet<String> = here.iter().cloned().collect();
+            common = Some(common.map_or_else(|| here.clone(), |common| &common & &here));
+        }
+    }
+    common.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_is_renamed_whole_or_by_its_name() {
+        for (rule, image, wanted) in [
+            ("controller=quay.io/me/op", "controller:latest", Some("quay.io/me/op:latest")),
+            ("controller=quay.io/me/op:v1", "controller:latest", Some("quay.io/me/op:v1")),
+            ("controller:latest=quay.io/me/op", "controller:latest", Some("quay.io/me/op:latest")),
+            ("controller:v2=quay.io/me/op", "controller:latest", None),
+            ("localhost:5000/a=b", "localhost:5000/a@sha256:0", Some("b@sha256:0")),
+            ("a=b", "x/a:1", None),
+        ] {
+            let rule: Rewrite = rule.parse().unwrap();
+            assert_eq!(rule.apply(image).as_deref(), wanted, "{rule:?} {image}");
+        }
+        assert!("a".parse::<Rewrite>().is_err());
+    }
+
+    #[test]
+    fn a_digest_takes_the_place_of_the_tag() {
+        assert_eq!(pinned("localhost:5000/a:v1", "sha256:0"), "localhost:5000/a@sha256:0");
+    }
+}

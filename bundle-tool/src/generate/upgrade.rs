@@ -1,0 +1,154 @@
+//! How an upgrade leads to a version: `replaces`, `skips` and the annotation `olm.skipRange`.
+
+use serde_json::{Value as Json, json};
+
+use super::error::Error;
+use super::json::{map_mut, set, text};
+use super::{base, ledger::Ledger};
+
+/// What a person, or a catalogue, says about the way to this version; the base's words stay where nothing is said.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Upgrade {
+    /// The CSV that this one takes the place of, or its version.
+    pub replaces: Option<String>,
+    /// CSVs, or versions, that an upgrade leaves out.
+    pub skips: Vec<String>,
+    /// The versions from which an upgrade leads straight here.
+    pub skip_range: Option<String>,
+}
+
+impl Upgrade {
+    /// Writes it into the CSV.
+    ///
+    /// # Errors
+    /// A CSV takes its own place or skips itself, or the range is none.
+    pub(super) fn apply(&self, package: &str, csv: &mut Json, ledger: &mut Ledger) -> Result<(), Error> {
+        let name = base::name(csv).to_owned();
+        let full = |text: &str| match semver::Version::parse(text) {
+            Ok(_) => format!("{package}.v{text}"),
+            Err(_) => text.to_owned(),
+        };
+        if let Some(range) = &self.skip_range {
+            check_range(range).map_err(|part| Error::SkipRange { range: range.clone(), part })?;
+            if let Some(annotations) = base::annotations(csv) {
+                set(annotations, "olm.skipRange", range.as_str().into());
+            }
+        }
+        if let Some(spec) = map_mut(csv, "spec") {
+            if let Some(replaces) = &self.replaces {
+                set(spec, "replaces", full(replaces).into());
+            }
+            if !self.skips.is_empty() {
+                let skips: Vec<String> = self.skips.iter().map(|skip| full(skip)).collect();
+                set(spec, "skips", json!(skips));
+            }
+        }
+        let replaces = text(csv, &["spec", "replaces"]);
+        if replaces == name {
+            return Err(Error::OwnPredecessor { name, field: "replaces" });
+        }
+        if super::json::items(csv, &["spec", "skips"]).iter().any(|skip| skip.as_str() == Some(name.as_str()))
+        {
+            return Err(Error::OwnPredecessor { name, field: "skips" });
+        }
+        if !replaces.is_empty() && !replaces.starts_with(&format!("{package}.")) {
+            ledger.warn_at(
+                None,
+                format!("spec.replaces is {replaces:?}, which is no CSV of the package {package}: no upgrade leads from it"),
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The highest version below `version`: what an upgrade in that channel comes from.
+///
+/// `entries` are the CSVs of a channel with their versions.
+#[must_use]
+pub fn predecessor<'e>(
+    entries: &'e [(String, semver::Version)],
+    version: &semver::Version,
+) -> Option<&'e str> {
+    entries
+        .iter()
+        .filter(|(_, other)| other < version)
+        .max_by_key(|(_, other)| other)
+        .map(|(name, _)| name.as_str())
+}
+
+/// Checks a range of versions such as `>=1.0.0 <1.2.0 || 2.0.0`; gives the part that is none.
+///
+/// Source: `range.go` of blang/semver v4.
+fn check_range(range: &str) -> Result<(), String> {
+    for alternative in range.split("||") {
+        let mut parts = alternative.split_whitespace().peekable();
+        if parts.peek().is_none() {
+            return Err(range.to_owned());
+        }
+        let mut operator_alone = false;
+        for part in parts {
+            let version = part.trim_start_matches(['>', '<', '=', '!']);
+            let operator = &part[..part.len() - version.len()];
+            let known = matches!(operator, "" | ">" | ">=" | "<" | "<=" | "=" | "==" | "!" | "!=");
+            if version.is_empty() && known && !operator_alone {
+                operator_alone = true;
+                continue;
+            }
+            operator_alone = false;
+            let padded = match version.split('.').count() {
+                1 => format!("{version}.0.0"),
+                2 => format!("{version}.0"),
+                _ => version.to_owned(),
+            };
+            let concrete = padded.replace(".x", ".0").replace(".X", ".0").replace(".*", ".0");
+            if !known || semver::Version::parse(&concrete).is_err() {
+                return Err(part.to_owned());
+            }
+        }
+        if operator_alone {
+            return Err(alternative.trim().to_owned());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_checked_part_by_part() {
+        for range in [">=1.0.0 <1.2.0", ">= 1.0.0 < 1.2.0-rc.1", "1.2.x", ">=1.0.0 <2.0.0 || >3.0.0 !4.2.1"] {
+            assert_eq!(check_range(range), Ok(()), "{range}");
+        }
+        for (range, part) in
+            [("~1.0.0", "~1.0.0"), ("", ""), (">=", ">="), (">=1.0.0 <v2", "<v2"), ("1.0.0 ||", "1.0.0 ||")]
+        {
+            assert_eq!(check_range(range), Err(part.to_owned()), "{range}");
+        }
+    }
+
+    #[test]
+    fn the_predecessor_is_the_highest_lower_version() {
+        let entries: Vec<_> = ["1.0.0", "1.10.0", "1.9.0", "2.0.0"]
+            .map(|version| (format!("a.v{version}"), version.parse().unwrap()))
+            .into();
+        assert_eq!(predecessor(&entries, &"1.10.1".parse().unwrap()), Some("a.v1.10.0"));
+        assert_eq!(predecessor(&entries, &"1.0.0".parse().unwrap()), None);
+    }
+
+    #[test]
+    fn versions_become_names_and_a_csv_cannot_follow_itself() {
+        let mut csv = json!({"metadata": {"name": "a.v2.0.0"}, "spec": {}});
+        let upgrade = Upgrade {
+            replaces: Some("1.0.0".into()),
+            skips: vec!["1.0.1".into(), "a.v1.0.2".into()],
+            skip_range: Some("<2.0.0".into()),
+        };
+        upgrade.apply("a", &mut csv, &mut Ledger::default()).unwrap();
+        assert_eq!(csv["spec"], json!({"replaces": "a.v1.0.0", "skips": ["a.v1.0.1", "a.v1.0.2"]}));
+        assert_eq!(csv["metadata"]["annotations"]["olm.skipRange"], "<2.0.0");
+        let own = Upgrade { replaces: Some("2.0.0".into()), ..Upgrade::default() };
+        assert!(own.apply("a", &mut csv, &mut Ledger::default()).is_err());
+    }
+}

@@ -1,0 +1,360 @@
+//! `bundle-tool generate bundle` as a person runs it.
+#![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use assert_cmd::assert::Assert;
+
+const CRD: &str = "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: lakes.example.com, creationTimestamp: null}
+spec:
+  group: example.com
+  names: {kind: Lake, plural: lakes}
+  scope: Namespaced
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+";
+const DEPLOYMENT: &str = "apiVersion: apps/v1
+kind: Deployment
+metadata: {name: lake-operator, namespace: lakes, labels: {app: lake}}
+spec:
+  selector: {matchLabels: {app: lake}}
+  template:
+    metadata: {labels: {app: lake}}
+    spec:
+      serviceAccountName: lake-operator
+      containers:
+      - name: manager
+        image: quay.io/example/lake:v1
+        env:
+        - {name: WATER_IMAGE, value: 'quay.io/example/water:v2'}
+        - {name: WATCH_NAMESPACE, value: ''}
+        - {name: DEPTH, value: 5}
+";
+const RBAC: &str = "apiVersion: v1
+kind: ServiceAccount
+metadata: {name: lake-operator, namespace: lakes}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: lake-operator}
+rules:
+- {apiGroups: [example.com], resources: [lakes], verbs: [get, list, watch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: lake-operator}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: lake-operator}
+subjects:
+- {kind: ServiceAccount, name: lake-operator, namespace: lakes}
+";
+const SAMPLE: &str =
+    "apiVersion: example.com/v1\nkind: Lake\nmetadata: {name: baikal}\nspec: {depth: 1642}\n";
+
+struct Project(tempfile::TempDir);
+
+impl Project {
+    fn new() -> Self {
+        let project = Self(tempfile::tempdir().unwrap());
+        for (name, text) in [
+            ("crd.yaml", CRD),
+            ("manager/deployment.yaml", DEPLOYMENT),
+            ("rbac.yaml", RBAC),
+            ("sample.yaml", SAMPLE),
+        ] {
+            project.write(&format!("in/{name}"), text);
+        }
+        project
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn run(&self, arguments: &[&str]) -> Assert {
+        Command::cargo_bin("bundle-tool")
+            .unwrap()
+            .current_dir(self.0.path())
+            .env_remove("SOURCE_DATE_EPOCH")
+            .args([
+                "generate",
+                "bundle",
+                "--input-dir",
+                "in",
+                "--package",
+                "lake-operator",
+                "--version",
+                "0.1.0",
+            ])
+            .args(arguments)
+            .assert()
+    }
+
+    fn csv(&self) -> String {
+        self.read("bundle/manifests/lake-operator.clusterserviceversion.yaml")
+    }
+}
+
+fn stderr(assert: &Assert) -> String {
+    String::from_utf8(assert.get_output().stderr.clone()).unwrap()
+}
+
+fn stdout(assert: &Assert) -> String {
+    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+}
+
+/// All files below a folder, with their bytes.
+fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.push((path.clone(), fs::read(path).unwrap()));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn every_object_is_put_where_it_belongs() {
+    let project = Project::new();
+    project.run(&["--channels", "stable,beta", "--default-channel", "stable"]).success();
+    let csv = project.csv();
+    for part in [
+        "name: lake-operator.v0.1.0\n",
+        "  version: 0.1.0\n",
+        "    - kind: Lake\n      name: lakes.example.com\n      version: v1\n",
+        "\"kind\": \"Lake\"",
+        "        serviceAccountName: lake-operator\n",
+        "                  value: \"5\"\n",
+        "fieldPath: metadata.annotations['olm.targetNamespaces']\n",
+        "  - image: quay.io/example/water:v2\n    name: water\n  - image: quay.io/example/lake:v1\n    name: manager\n",
+    ] {
+        assert!(csv.contains(part), "{part:?} is not in\n{csv}");
+    }
+    assert!(!project.read("bundle/manifests/example.com_lakes.yaml").contains("creationTimestamp"));
+    assert!(project.read("bundle/metadata/annotations.yaml").contains("channels.v1: stable,beta\n"));
+    let dockerfile = project.read("bundle.Dockerfile");
+    assert!(dockerfile.contains("LABEL operators.operatorframework.io.bundle.channels.v1=stable,beta\n"));
+    assert!(dockerfile.contains("COPY bundle/manifests /manifests/\n"));
+    assert_eq!(fs::read_dir(project.path("bundle/manifests")).unwrap().count(), 2);
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes() {
+    let project = Project::new();
+    project.run(&[]).success();
+    let first = files(project.0.path());
+    project.run(&[]).success();
+    assert_eq!(first, files(project.0.path()));
+    project.run(&["--check"]).success().stdout("");
+
+    // A bundle that somebody else's clock dated is kept too.
+    let csv = project.csv();
+    let dated = csv.lines().map(|line| {
+        if line.starts_with("    createdAt: ") { "    createdAt: \"2020-01-01T00:00:00Z\"" } else { line }
+    });
+    let dated = dated.collect::<Vec<_>>().join("\n") + "\n";
+    project.write("bundle/manifests/lake-operator.clusterserviceversion.yaml", &dated);
+    project.run(&[]).success();
+    assert_eq!(project.csv(), dated);
+}
+
+#[test]
+fn the_time_changes_where_something_else_does() {
+    let project = Project::new();
+    let run = |epoch: &str, arguments: &[&str]| {
+        Command::cargo_bin("bundle-tool")
+            .unwrap()
+            .current_dir(project.0.path())
+            .env("SOURCE_DATE_EPOCH", epoch)
+            .args([
+                "generate",
+                "bundle",
+                "--input-dir",
+                "in",
+                "--package",
+                "lake-operator",
+                "--version",
+                "0.1.0",
+            ])
+            .args(arguments)
+            .assert()
+    };
+    run("1700000000", &[]).success();
+    assert!(project.csv().contains("createdAt: \"2023-11-14T22:13:20Z\""), "{}", project.csv());
+    run("1800000000", &[]).success();
+    assert!(project.csv().contains("createdAt: \"2023-11-14T22:13:20Z\""));
+    run("1800000000", &["--replaces", "0.0.9"]).success();
+    assert!(project.csv().contains("createdAt: \"2027-01-15T08:00:00Z\""));
+    assert!(project.csv().contains("  replaces: lake-operator.v0.0.9\n"));
+    run("soon", &[]).code(2);
+}
+
+#[test]
+fn check_prints_the_difference_and_touches_nothing() {
+    let project = Project::new();
+    let missing = project.run(&["--check"]).code(1);
+    assert!(stdout(&missing).contains("--- /dev/null"), "{}", stdout(&missing));
+    assert!(!project.path("bundle").exists());
+    project.run(&[]).success();
+    let before = files(project.0.path());
+    let changed = project.run(&["--check", "--image", "quay.io/example/lake=quay.io/other/lake:v2"]).code(1);
+    let diff = stdout(&changed);
+    assert!(diff.contains("-                image: quay.io/example/lake:v1\n"), "{diff}");
+    assert!(diff.contains("+                image: quay.io/other/lake:v2\n"), "{diff}");
+    assert!(!diff.contains("createdAt"), "{diff}");
+    assert_eq!(before, files(project.0.path()));
+}
+
+#[test]
+fn what_a_person_added_to_the_metadata_is_kept() {
+    let project = Project::new();
+    project.run(&["--channels", "stable"]).success();
+    let annotations = project.read("bundle/metadata/annotations.yaml");
+    let mine = format!(
+        "{annotations}\n  # Where it may be installed\n  com.redhat.openshift.versions: v4.12-v4.20\n"
+    );
+    project.write("bundle/metadata/annotations.yaml", &mine);
+    project.run(&[]).success();
+    assert_eq!(project.read("bundle/metadata/annotations.yaml"), mine);
+    assert!(project.read("bundle.Dockerfile").contains("LABEL com.redhat.openshift.versions=v4.12-v4.20\n"));
+    project.run(&["--overwrite=false", "--channels", "other"]).success();
+    assert_eq!(project.read("bundle/metadata/annotations.yaml"), mine);
+}
+
+#[test]
+fn digests_come_from_the_lock_file() {
+    let project = Project::new();
+    let digest = |c: &str| format!("sha256:{}", c.repeat(64));
+    let (lake, water) = (digest("a"), digest("b"));
+    project.write(
+        "bundle-tool.lock",
+        &format!(
+            "[[image]]\nname = \"quay.io/example/lake:v1\"\ndigest = \"{lake}\"\nplatforms = [\"linux/arm64\"]\n\
+             [[image]]\nname = \"quay.io/example/water:v2\"\ndigest = \"{water}\"\n"
+        ),
+    );
+    project.run(&["--use-image-digests"]).success();
+    let csv = project.csv();
+    assert!(csv.contains(&format!("image: quay.io/example/lake@{lake}\n")), "{csv}");
+    assert!(csv.contains(&format!("value: quay.io/example/water@{water}\n")), "{csv}");
+    assert!(csv.contains("    operatorframework.io/arch.arm64: supported\n"), "{csv}");
+    let lock = project.read("bundle-tool.lock");
+    project.run(&["--use-image-digests", "--check"]).success();
+    assert_eq!(lock, project.read("bundle-tool.lock"));
+}
+
+#[test]
+fn nothing_is_left_out_without_a_word() {
+    let project = Project::new();
+    project.write("in/job.yaml", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\n");
+    project.write("in/values.yaml", "depth: 3\n");
+    project.write("in/rbac2.yaml", &RBAC.replace("lake-operator", "stranger"));
+    let run = project.run(&["--explain"]).success();
+    let (table, notes) = (stdout(&run), stderr(&run));
+    assert!(
+        table.contains("Job once") && table.contains("left out: OLM installs no Job from a bundle"),
+        "{table}"
+    );
+    assert!(table.contains("it has no kind"), "{table}");
+    assert!(notes.contains("warning: in/job.yaml:1:1: Job once was left out"), "{notes}");
+    assert!(notes.contains("give --extra-service-accounts stranger"), "{notes}");
+    assert_eq!(table.lines().count(), 11, "{table}");
+
+    fs::remove_dir_all(project.path("bundle")).unwrap();
+    let strict = project.run(&["--strict"]).code(1);
+    assert!(stderr(&strict).contains("nothing was written"));
+    assert!(!project.path("bundle").exists());
+}
+
+#[test]
+fn bad_input_is_named_and_nothing_is_written() {
+    let long =
+        DEPLOYMENT.replace("lake-operator, namespace", "lake-operator, annotations: {a: b}, namespace");
+    let csv = |name: &str| {
+        format!(
+            "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {{name: {name}}}\n"
+        )
+    };
+    let two = format!("{}---\n{}", csv("lake-operator.v1.0.0"), csv("lake-operator.v2.0.0"));
+    let cases: [(&str, &str, &[&str], &str); 9] = [
+        ("in/x.yaml", "a: [\n", &[], "in/x.yaml:2:1: the file is no YAML"),
+        (
+            "in/z.yaml",
+            &long,
+            &[],
+            "in/z.yaml:1:1: a second Deployment named \"lake-operator\"; the first is at in/manager",
+        ),
+        ("in/manager/deployment.yaml", "# none\n", &[], "holds no Deployment"),
+        ("in/x.yaml", "", &["--version=1.0"], "--version \"1.0\" is no semantic version"),
+        ("in/x.yaml", &two, &[], "a second ClusterServiceVersion of the package"),
+        (
+            "in/d.yaml",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: 3}\n",
+            &[],
+            "in/d.yaml:4:15: Service s: spec.ports: expected a list, found an integer",
+        ),
+        ("bundle/main.rs", "fn main() {}\n", &[], "bundle is no bundle: it holds main.rs"),
+        (
+            "in/x.yaml",
+            "",
+            &["--default-channel", "none"],
+            "the default channel \"none\" is none of the channels",
+        ),
+        ("in/x.yaml", "", &["--replaces", "0.1.0"], "names lake-operator.v0.1.0 itself"),
+    ];
+    for (file, text, arguments, message) in cases {
+        let project = Project::new();
+        project.write(file, text);
+        let before = files(project.0.path());
+        let mut command = Command::cargo_bin("bundle-tool").unwrap();
+        command.current_dir(project.0.path()).args([
+            "generate",
+            "bundle",
+            "--input-dir",
+            "in",
+            "--package",
+            "lake-operator",
+        ]);
+        if !arguments.iter().any(|argument| argument.starts_with("--version")) {
+            command.args(["--version", "0.1.0"]);
+        }
+        let error = stderr(&command.args(arguments).assert().code(2));
+        assert!(error.contains(message), "{message:?} is not in {error}");
+        assert_eq!(before, files(project.0.path()), "{message}");
+    }
+}
+
+#[test]
+fn manifests_come_from_standard_input_too() {
+    let project = Project::new();
+    let all = [CRD, DEPLOYMENT, RBAC, SAMPLE].join("---\n");
+    let run = Command::cargo_bin("bundle-tool")
+        .unwrap()
+        .current_dir(project.0.path())
+        .args(["generate", "bundle", "--package", "lake-operator", "--version", "0.1.0", "--stdout"])
+        .write_stdin(all)
+        .assert()
+        .success();
+    let printed = stdout(&run);
+    assert!(printed.starts_with("---\napiVersion: operators.coreos.com/v1alpha1\n"), "{printed}");
+    assert!(printed.contains("\n---\napiVersion: apiextensions.k8s.io/v1\n"), "{printed}");
+    assert!(!project.path("bundle").exists());
+}
