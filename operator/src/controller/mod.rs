@@ -16,6 +16,8 @@ mod live;
 mod plan;
 mod pods;
 mod run;
+#[cfg(test)]
+mod scenarios;
 mod shape;
 mod status;
 mod update_status;
