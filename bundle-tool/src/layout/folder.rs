@@ -44,6 +44,16 @@ pub fn write_folder(path: &Path, image: &Image, image_name: &str) -> Result<(), 
         refuse_other_things(path)?;
         None
     };
+    let fresh = !path.exists();
+    let written = write_parts(path, index, image, image_name);
+    if written.is_err() && fresh {
+        // Nothing was there before, so nothing is lost; the error that is on its way matters more than this one.
+        let _ = fs::remove_dir_all(path);
+    }
+    written
+}
+
+fn write_parts(path: &Path, index: Option<ImageIndex>, image: &Image, image_name: &str) -> Result<(), Error> {
     for blob in image.blobs().chain([image.manifest()]) {
         write_blob(path, blob)?;
     }

@@ -289,7 +289,7 @@ impl Repository {
         let reason = reason(error);
         match kind(error) {
             Kind::Unreachable => {
-                let hint = if reason.contains("certificate") || reason.contains("UnknownIssuer") {
+                let hint = if reason.contains("UnknownIssuer") {
                     " (name the certificate of its authority with --ca-file)"
                 } else if reason.contains("corrupt message") || reason.contains("InvalidContentType") {
                     " (it seems to speak plain HTTP: --plain-http)"

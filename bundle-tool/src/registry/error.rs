@@ -169,7 +169,8 @@ fn by_status(code: u16) -> Kind {
     match code {
         401 | 403 => Kind::Refused,
         404 => Kind::Missing,
-        408 | 429 | 500..=599 => Kind::Transient,
+        // A full disk (507) stays full for longer than anybody waits here.
+        408 | 429 | 500..=506 | 508..=599 => Kind::Transient,
         _ => Kind::Final,
     }
 }
@@ -251,6 +252,7 @@ mod tests {
             (429, Kind::Transient),
             (500, Kind::Transient),
             (503, Kind::Transient),
+            (507, Kind::Final),
         ] {
             assert_eq!(kind(&server(code, "")), expected, "{code}");
         }

@@ -95,7 +95,8 @@ impl From<std::io::Error> for Failure {
             }
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        Self::new(status, Code::Unknown, format!("the registry's folder: {error}"))
+        // The kind, and not the error: that may name paths, which are no client's business.
+        Self::new(status, Code::Unknown, format!("the registry cannot store: {}", error.kind()))
     }
 }
 
