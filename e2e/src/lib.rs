@@ -5,6 +5,7 @@
 
 mod cluster;
 mod programs;
+pub mod random;
 mod wait;
 
 pub use cluster::{Cluster, Namespace};

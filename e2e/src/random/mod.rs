@@ -1,0 +1,281 @@
+//! Objects at random, for `tests/verdicts.rs`: valid ones, and valid ones with exactly one change.
+//!
+//! One file for each kind of object holds its template; [`template`] makes objects of it, [`values`] knows the classes
+//! of values, [`edit`] the changes, [`subject`] the bundle that carries an object and the requests that ask for its
+//! verdict, [`cel`] writes expressions, [`shrink`] makes a differing object small, [`report`] counts and prints.
+//! Everything follows from a seed: the same seed gives the same objects.
+
+pub mod cel;
+mod cel_defects;
+mod crd;
+mod csv;
+mod deployment;
+pub mod edit;
+mod manifests;
+mod metadata;
+mod rbac;
+pub mod report;
+mod service;
+pub mod shrink;
+pub mod subject;
+pub mod template;
+mod values;
+mod webhook;
+
+use std::collections::BTreeMap;
+
+use fastrand::Rng;
+use serde_json::Value;
+
+use edit::Edit;
+use subject::{Sound, Subject};
+use template::Template;
+
+/// A kind of object.
+#[derive(Debug)]
+pub struct Kind {
+    /// How reports name it.
+    pub name: &'static str,
+    /// How it comes into a bundle.
+    pub subject: Subject,
+    template: Template,
+}
+
+/// One object, and what was changed.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// The kind's name.
+    pub kind: &'static str,
+    /// How it comes into a bundle.
+    pub subject: Subject,
+    /// The seed of this object.
+    pub seed: u64,
+    /// The valid object.
+    pub object: Value,
+    /// The field that is changed, as reports name it, and the change.
+    pub change: Option<(String, Edit)>,
+    /// The CEL functions of the object, where it has expressions; the last is the one that was changed.
+    pub cel: Option<cel::Used>,
+}
+
+impl Case {
+    /// The object with its change.
+    #[must_use]
+    pub fn changed(&self) -> Value {
+        subject::changed(&self.object, self.change.as_ref().map(|(_, edit)| edit))
+    }
+}
+
+/// All kinds but the CRDs with expressions, which [`cel`] makes.
+#[must_use]
+pub fn kinds() -> Vec<Kind> {
+    let kind = |name, subject, text: &str| Kind { name, subject, template: Template::parse(text) };
+    let rbac = |name, path: &'static str, text: String| kind(name, Subject::Manifest(path), &text);
+    vec![
+        kind("Deployment", Subject::Deployment, deployment::TEMPLATE),
+        kind("Service", Subject::Manifest(SERVICES), &service::template()),
+        kind("Service with sticky sessions", Subject::Manifest(SERVICES), service::STICKY),
+        kind("ValidatingWebhook", Subject::Webhook, webhook::TEMPLATE),
+        kind("MutatingWebhook", Subject::Webhook, webhook::MUTATING),
+        kind("CustomResourceDefinition", Subject::Crd, crd::TEMPLATE),
+        kind("ClusterServiceVersion", Subject::Csv, &csv::template()),
+        kind("permissions", Subject::Permission, rbac::PERMISSION),
+        kind("clusterPermissions", Subject::ClusterPermission, rbac::CLUSTER_PERMISSION),
+        rbac("Role", "/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/roles", rbac::role()),
+        rbac("ClusterRole", "/apis/rbac.authorization.k8s.io/v1/clusterroles", rbac::cluster_role()),
+        rbac(
+            "RoleBinding",
+            "/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/rolebindings",
+            rbac::role_binding(),
+        ),
+        rbac(
+            "ClusterRoleBinding",
+            "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+            rbac::cluster_role_binding(),
+        ),
+        rbac("ServiceAccount", "/api/v1/namespaces/{namespace}/serviceaccounts", rbac::service_account()),
+        rbac("ConfigMap", "/api/v1/namespaces/{namespace}/configmaps", manifests::config_map()),
+        rbac("Secret", "/api/v1/namespaces/{namespace}/secrets", manifests::secret()),
+        rbac(
+            "PodDisruptionBudget",
+            "/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets",
+            manifests::pod_disruption_budget(),
+        ),
+        rbac("PriorityClass", "/apis/scheduling.k8s.io/v1/priorityclasses", manifests::priority_class()),
+        rbac(
+            "NetworkPolicy",
+            "/apis/networking.k8s.io/v1/namespaces/{namespace}/networkpolicies",
+            manifests::network_policy(),
+        ),
+    ]
+}
+
+const SERVICES: &str = "/api/v1/namespaces/{namespace}/services";
+
+/// Chooses which fields are changed next: those that were refused least often.
+#[derive(Debug)]
+pub struct Generator {
+    kinds: Vec<Kind>,
+    sound: Sound,
+    /// How often each field was changed and refused, by kind and pattern.
+    pub counts: BTreeMap<(&'static str, String), Count>,
+}
+
+/// How often a field was changed, and how often that was refused.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Count {
+    /// Whether it is a single value, rather than a map or a list.
+    pub leaf: bool,
+    /// How often it was changed.
+    pub set: usize,
+    /// How often the API server refused that.
+    pub refused: usize,
+}
+
+/// How often a field is to be refused in a full run.
+pub const REFUSED: usize = 20;
+/// How often a map or a list, whose own defects are few, is to be refused.
+const REFUSED_WHOLE: usize = 6;
+
+impl Generator {
+    /// A generator that has made nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        let kinds = kinds();
+        let mut counts = BTreeMap::new();
+        for kind in &kinds {
+            for field in &kind.template.fields {
+                let count: &mut Count = counts.entry((kind.name, field.pattern.clone())).or_default();
+                count.leaf |= field.leaf;
+            }
+        }
+        Self { kinds, sound: Sound::default(), counts }
+    }
+
+    /// The sound bundle.
+    #[must_use]
+    pub fn sound(&self) -> &Sound {
+        &self.sound
+    }
+
+    /// The next `size` objects: one in ten is valid, two in nine have expressions, the others have a change of the
+    /// fields that are furthest from having been refused often enough.
+    pub fn batch(&mut self, seed: u64, size: usize) -> Vec<Case> {
+        let mut rng = Rng::with_seed(seed);
+        let mut wanted = self.wanted(size);
+        (0..size)
+            .map(|index| {
+                let seed = rng.u64(..);
+                match index % 20 {
+                    0 => self.valid(seed),
+                    1..=4 => cel::case(seed, index % 2 == 0),
+                    _ => match wanted.next() {
+                        Some((kind, pattern)) => self.changed(seed, kind, &pattern),
+                        None => self.valid(seed),
+                    },
+                }
+            })
+            .collect()
+    }
+
+    /// Fields, by how much they lack, in turns.
+    fn wanted(&self, size: usize) -> std::vec::IntoIter<(&'static str, String)> {
+        let mut fields: Vec<_> = self
+            .counts
+            .iter()
+            .map(|(field, count)| {
+                let wanted = if count.leaf { REFUSED } else { REFUSED_WHOLE };
+                // What is tried in vain again and again is tried less often.
+                let lacks = wanted.saturating_sub(count.refused) * 100
+                    / (wanted + count.set.saturating_sub(2 * wanted));
+                (lacks, wanted.saturating_sub(count.refused).max(1), field)
+            })
+            .collect();
+        fields.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.2.cmp(b.2)));
+        let mut list = Vec::with_capacity(size);
+        let mut turn = 0;
+        while list.len() < size {
+            let before = list.len();
+            list.extend(
+                fields.iter().filter(|(_, lacks, _)| *lacks > turn).map(|(_, _, field)| (*field).clone()),
+            );
+            turn += 1;
+            if list.len() == before {
+                turn = 0;
+            }
+        }
+        list.truncate(size);
+        list.into_iter()
+    }
+
+    fn valid(&self, seed: u64) -> Case {
+        let mut rng = Rng::with_seed(seed);
+        let kind = &self.kinds[rng.usize(..self.kinds.len())];
+        let object = kind.template.instantiate(&mut rng, None).object;
+        let object = self.sound.object(kind.subject, object);
+        Case { kind: kind.name, subject: kind.subject, seed, object, change: None, cel: None }
+    }
+
+    #[expect(clippy::expect_used, reason = "the pattern comes from this generator's own kinds")]
+    fn changed(&self, seed: u64, kind: &str, pattern: &str) -> Case {
+        let mut rng = Rng::with_seed(seed);
+        let kind = self.kinds.iter().find(|known| known.name == kind).expect("a kind of its own");
+        let fields: Vec<_> = kind.template.fields.iter().filter(|field| field.pattern == pattern).collect();
+        let field = fields[rng.usize(..fields.len())];
+        let instance = kind.template.instantiate(&mut rng, Some(field));
+        let object = self.sound.object(kind.subject, instance.object);
+        let change = instance
+            .target
+            .map(|(path, place)| (pattern.to_owned(), Edit::choose(&mut rng, &object, &path, place)));
+        Case { kind: kind.name, subject: kind.subject, seed, object, change, cel: None }
+    }
+
+    /// Takes down what the API server said of an object.
+    pub fn count(&mut self, case: &Case, refused: bool) {
+        if let Some((pattern, _)) = &case.change
+            && let Some(count) = self.counts.get_mut(&(case.kind, pattern.clone()))
+        {
+            count.set += 1;
+            count.refused += usize::from(refused);
+        }
+    }
+}
+
+impl Default for Generator {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_parse_and_make_objects() {
+        for kind in kinds() {
+            for seed in 0..50 {
+                let object = kind.template.instantiate(&mut Rng::with_seed(seed), None).object;
+                assert!(object.is_object(), "{}", kind.name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_objects() {
+        let texts = |seed| {
+            let mut generator = Generator::new();
+            generator.batch(seed, 200).iter().map(|case| case.changed().to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(texts(1), texts(1));
+        assert_ne!(texts(1), texts(2));
+    }
+
+    #[test]
+    fn a_change_changes_the_object() {
+        let mut generator = Generator::new();
+        let cases = generator.batch(3, 2000);
+        let same = cases.iter().filter(|case| case.change.is_some() && case.changed() == case.object).count();
+        assert!(same < 100, "{same} changes of {} change nothing", cases.len());
+    }
+}

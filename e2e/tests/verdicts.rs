@@ -1,0 +1,280 @@
+//! Random objects, judged by the API server and by us: the verdicts are the same.
+//!
+//! Objects come from `e2e::random` (`VERDICTS_SEED`, `VERDICTS_OBJECTS`); the API server is asked for a dry-run create
+//! of what OLM would create, so nothing is left behind but, where the test fails, an empty namespace.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, ensure};
+use bundle_tool::model::Bundle;
+use bundle_tool::read;
+use bundle_tool::report::{Finding, Severity, Suite};
+use bundle_tool::rules::{self, Selection};
+use e2e::Cluster;
+use e2e::random::report::{self, Difference, Expressions, Outcome};
+use e2e::random::subject::{Request, Sound};
+use e2e::random::{Case, Generator, REFUSED, shrink};
+use futures::StreamExt as _;
+use kube::Client;
+use kube::api::PostParams;
+use serde_json::Value;
+
+/// How many objects a full run has; only then are the counts held against what is asked for.
+const FULL: usize = 10_000;
+/// How many objects are made before the API server's answers choose the next fields.
+const BATCH: usize = 1_000;
+/// How many requests are under way at a time.
+const IN_FLIGHT: usize = 64;
+/// How many differences are made small, if `VERDICTS_SHRUNK` does not say otherwise.
+const SHRUNK: usize = 40;
+
+fn number(name: &str, default: u64) -> Result<u64> {
+    match std::env::var(name) {
+        Ok(value) => value.parse().with_context(|| format!("{name} is no number")),
+        Err(_) => Ok(default),
+    }
+}
+
+fn bundle(sound: &Sound, case: &Case) -> Bundle {
+    read::bundle::files("random", &sound.files(case.subject, &case.changed()))
+}
+
+/// Our findings of severity error, in the suite that is always on.
+fn judge(sound: &Sound, case: &Case, selection: &Selection) -> Vec<Finding> {
+    let judged = rules::judge(&bundle(sound, case), selection);
+    let refuses = |finding: &Finding| finding.severity == Severity::Error && finding.suite == Suite::Bundle;
+    judged.findings.into_iter().filter(refuses).collect()
+}
+
+/// Why the API server refuses one of the requests.
+async fn ask(client: &Client, requests: Vec<Request>) -> Result<Option<String>> {
+    let parameters = PostParams { dry_run: true, ..PostParams::default() };
+    for Request { path, body } in requests {
+        let request = kube::core::Request::new(&path).create(&parameters, body.to_string().into_bytes())?;
+        match client.request::<Value>(request).await {
+            Ok(_) => {}
+            // What is there already was compared only after everything was validated.
+            Err(kube::Error::Api(status)) if status.code == 409 && status.reason == "AlreadyExists" => {}
+            Err(kube::Error::Api(status)) if (400..500).contains(&status.code) && status.code != 429 => {
+                return Ok(Some(format!("{} {}", status.code, status.message)));
+            }
+            Err(error) => return Err(error).with_context(|| format!("{path}: {body}")),
+        }
+    }
+    Ok(None)
+}
+
+struct Judges {
+    client: Client,
+    sound: Sound,
+    namespace: String,
+}
+
+impl Judges {
+    async fn outcomes(&self, cases: Vec<Case>) -> Result<Vec<Outcome>> {
+        let requests: Vec<_> = cases
+            .iter()
+            .map(|case| self.sound.requests(case.subject, &case.changed(), &self.namespace))
+            .collect();
+        let asked = futures::stream::iter(requests)
+            .map(|requests| {
+                let client = self.client.clone();
+                async move { tokio::spawn(async move { ask(&client, requests).await }).await? }
+            })
+            .buffered(IN_FLIGHT)
+            .collect::<Vec<Result<_>>>()
+            .await;
+        let ours = tokio::task::block_in_place(|| {
+            let selection = Selection::default();
+            cases.iter().map(|case| judge(&self.sound, case, &selection)).collect::<Vec<_>>()
+        });
+        let mut outcomes = Vec::with_capacity(cases.len());
+        for ((case, theirs), ours) in cases.into_iter().zip(asked).zip(ours) {
+            outcomes.push(Outcome { case, theirs: theirs?, ours });
+        }
+        Ok(outcomes)
+    }
+
+    async fn outcome(&self, case: Case) -> Result<Outcome> {
+        let theirs =
+            ask(&self.client, self.sound.requests(case.subject, &case.changed(), &self.namespace)).await?;
+        let ours = judge(&self.sound, &case, &Selection::default());
+        Ok(Outcome { case, theirs, ours })
+    }
+
+    /// Whether `case` differs in this way, and does not without its change.
+    async fn differs(&self, case: Case, wanted: Difference) -> bool {
+        let mut unchanged = case.clone();
+        let changed = unchanged.change.take().is_some();
+        let is = |outcome: Result<Outcome>| {
+            outcome.ok().and_then(|outcome| report::difference(outcome.theirs.as_deref(), &outcome.ours))
+        };
+        is(self.outcome(case).await) == Some(wanted)
+            && (!changed
+                || self
+                    .outcome(unchanged)
+                    .await
+                    .is_ok_and(|outcome| outcome.theirs.is_none() && outcome.ours.is_empty()))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn random_objects_are_judged_as_the_api_server_judges_them() -> Result<()> {
+    let seed = number("VERDICTS_SEED", 1)?;
+    let objects = usize::try_from(number("VERDICTS_OBJECTS", FULL as u64)?)?;
+    eprintln!("VERDICTS_SEED={seed} VERDICTS_OBJECTS={objects}");
+    let cluster = Cluster::from_env().await?;
+    let namespace = cluster.namespace("verdicts").await?;
+    let judges =
+        Judges { client: cluster.client.clone(), sound: Sound::default(), namespace: namespace.name.clone() };
+    let mut generator = Generator::new();
+    let mut outcomes: Vec<Outcome> = Vec::with_capacity(objects);
+    let start = Instant::now();
+    let mut batch = 0;
+    while outcomes.len() < objects {
+        let size = BATCH.min(objects - outcomes.len());
+        let cases = generator.batch(seed.wrapping_mul(1_000_003).wrapping_add(batch), size);
+        let new = judges.outcomes(cases).await?;
+        for outcome in &new {
+            generator.count(&outcome.case, outcome.theirs.is_some());
+        }
+        outcomes.extend(new);
+        batch += 1;
+        eprintln!("{:6.1} s  {} objects", start.elapsed().as_secs_f64(), outcomes.len());
+    }
+
+    let expressions = Expressions::of(&outcomes);
+    println!("{}", report::tables(&generator, &expressions));
+    let unsound = unsound(&outcomes);
+    let differences = differences(&judges, &outcomes).await;
+    let refused = outcomes.iter().filter(|outcome| outcome.theirs.is_some()).count();
+    println!(
+        "{} objects, {refused} refused; {} with CEL, {} of them refused; {} differences",
+        outcomes.len(),
+        expressions.objects.set,
+        expressions.objects.refused,
+        differences.len()
+    );
+    let mut text = unsound.clone();
+    text.extend(differences.iter().map(|(_, text)| text.clone()));
+    if let Ok(file) = std::env::var("VERDICTS_DIFFERENCES") {
+        std::fs::write(&file, text.join("\n"))?;
+    }
+    for text in &text {
+        println!("{text}");
+    }
+    ensure!(unsound.is_empty(), "{} valid objects were refused: the generator is wrong", unsound.len());
+    ensure!(differences.is_empty(), "{} fields differ", differences.len());
+    if objects >= FULL {
+        covered(&generator, &expressions)?;
+        every_rule_is_needed(&judges.sound, &outcomes)?;
+    }
+    namespace.delete().await
+}
+
+/// Objects without a change that the API server refuses: the generator's own mistakes.
+fn unsound(outcomes: &[Outcome]) -> Vec<String> {
+    let mut seen = BTreeMap::new();
+    for outcome in
+        outcomes.iter().filter(|outcome| outcome.case.change.is_none() && outcome.case.cel.is_none())
+    {
+        if let Some(message) = &outcome.theirs {
+            let start: String = message.chars().take(160).collect();
+            seen.entry((outcome.case.kind, start)).or_insert(outcome);
+        }
+    }
+    seen.values()
+        .map(|outcome| {
+            format!("the generator's own mistake: {}", report::describe(Difference::Missed, outcome, None, 1))
+        })
+        .collect()
+}
+
+/// Each difference once by kind, field and way, with the smallest object that shows it.
+async fn differences(judges: &Judges, outcomes: &[Outcome]) -> Vec<(Difference, String)> {
+    let mut groups: BTreeMap<_, Vec<&Outcome>> = BTreeMap::new();
+    for outcome in outcomes {
+        if outcome.case.change.is_none() && outcome.theirs.is_some() && outcome.case.cel.is_none() {
+            continue;
+        }
+        if let Some(difference) = report::difference(outcome.theirs.as_deref(), &outcome.ours) {
+            let field = outcome.case.change.as_ref().map(|(field, _)| field.clone());
+            let rule = if difference == Difference::FalseAlarm { outcome.ours[0].rule } else { "" };
+            groups.entry((difference, outcome.case.kind, field, rule)).or_default().push(outcome);
+        }
+    }
+    let shown =
+        usize::try_from(number("VERDICTS_SHRUNK", SHRUNK as u64).unwrap_or_default()).unwrap_or(SHRUNK);
+    let described = groups.into_iter().enumerate().map(async |(index, ((difference, ..), alike))| {
+        let outcome = alike[0];
+        let small = if index < shown {
+            Some(shrink::shrink(&outcome.case, |case| judges.differs(case, difference)).await)
+        } else {
+            None
+        };
+        let mut text = report::describe(difference, outcome, small.as_ref(), alike.len());
+        for other in alike.iter().skip(1).take(4) {
+            if let Some((_, edit)) = &other.case.change {
+                let _ = write!(text, "  also:    {edit}");
+                if let Some(theirs) = &other.theirs {
+                    let _ = write!(text, "  ({})", theirs.chars().take(200).collect::<String>());
+                }
+                text.push('\n');
+            }
+        }
+        (difference, text)
+    });
+    futures::stream::iter(described).buffered(IN_FLIGHT).collect().await
+}
+
+/// Every field was refused often enough, and so was every CEL function.
+fn covered(generator: &Generator, expressions: &Expressions) -> Result<()> {
+    let lacking: Vec<_> = generator
+        .counts
+        .iter()
+        .filter(|(_, count)| count.leaf && count.refused < REFUSED)
+        .map(|((kind, pattern), count)| format!("{kind} {pattern}: {}", count.refused))
+        .collect();
+    ensure!(
+        lacking.is_empty(),
+        "fields that were refused less than {REFUSED} times:\n{}",
+        lacking.join("\n")
+    );
+    let unused: Vec<_> = expressions
+        .functions
+        .iter()
+        .filter(|(_, count)| count.set == 0 || count.refused == 0)
+        .map(|(name, _)| *name)
+        .collect();
+    ensure!(unused.is_empty(), "CEL functions that were not set and refused: {unused:?}");
+    ensure!(expressions.objects.set >= 2_000, "only {} objects with CEL", expressions.objects.set);
+    Ok(())
+}
+
+/// With any one rule off, some verdict differs: for each rule there is an object that only it refuses.
+fn every_rule_is_needed(sound: &Sound, outcomes: &[Outcome]) -> Result<()> {
+    let mut idle = Vec::new();
+    for rule in rules::all().filter(|rule| {
+        rule.severity == Severity::Error
+            && rule.suite == Suite::Bundle
+            && report::judged_by_api_server(rule.id)
+    }) {
+        let only = outcomes.iter().find(|outcome| {
+            outcome.theirs.is_some()
+                && !outcome.ours.is_empty()
+                && outcome.ours.iter().all(|finding| finding.rule == rule.id)
+        });
+        let selection = Selection { allowed: vec![rule.id.to_owned()], ..Selection::default() };
+        let found = only.is_some_and(|outcome| {
+            let ours = judge(sound, &outcome.case, &selection);
+            report::difference(outcome.theirs.as_deref(), &ours) == Some(Difference::Missed)
+        });
+        if !found {
+            idle.push(rule.id);
+        }
+    }
+    ensure!(idle.is_empty(), "rules without which every verdict stays the same: {idle:?}");
+    Ok(())
+}
