@@ -242,15 +242,13 @@ fn elsewhere(rng: &mut Rng) -> (&'static str, Edit, bool) {
             },
             false,
         ),
-        _ => {
-            (
-                "a rule of a resource within",
-                Edit {
-                    path: at_spec(&["properties", "embedded", "x-kubernetes-validations"]),
-                    value: Some(rules("self.metadata.labels == 'b'")),
-                },
-                false,
-            )
-        }
+        _ => (
+            "a rule of a resource within",
+            Edit {
+                path: at_spec(&["properties", "embedded", "x-kubernetes-validations"]),
+                value: Some(rules("self.metadata.labels == 'b'")),
+            },
+            false,
+        ),
     }
 }
