@@ -5,6 +5,7 @@
 
 pub mod bundle;
 pub mod catalog;
+pub mod crd;
 pub mod csv;
 pub mod version;
 pub mod yaml;

@@ -1,5 +1,6 @@
 //! What all rules share about one bundle, decoded once.
 
+use super::crds::Crd;
 use crate::model::csv::ClusterServiceVersion;
 use crate::model::yaml::{DecodeError, Unknown};
 use crate::model::{Bundle, Object};
@@ -11,6 +12,8 @@ pub struct Context<'b> {
     pub bundle: &'b Bundle,
     /// The objects in `manifests/`.
     pub objects: Vec<Object<'b>>,
+    /// The CRDs of `apiextensions.k8s.io/v1`.
+    pub crds: Vec<Crd<'b>>,
     /// The CSV, where OLM can decode it. Of several, which csv-several names, it is the first one.
     pub csvs: Vec<Csv<'b>>,
     /// The CSV, where OLM cannot decode it, and why.
@@ -43,6 +46,7 @@ impl<'b> Context<'b> {
                 Err(error) => undecodable_csvs.push((*object, error)),
             }
         }
-        Self { bundle, objects, csvs, undecodable_csvs }
+        let crds = objects.iter().filter_map(Crd::new).collect();
+        Self { bundle, objects, crds, csvs, undecodable_csvs }
     }
 }

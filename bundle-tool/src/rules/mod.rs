@@ -4,15 +4,22 @@
 //! [`judge`] is the one place that walks a bundle and calls them.
 
 mod context;
+mod crd;
+mod crds;
 mod csv;
 mod dependencies;
+mod expressions;
 mod format;
+mod kubernetes;
 mod olm;
+mod openapi;
 mod rule;
 
 use rayon::prelude::*;
 
 pub use context::{Context, Csv};
+pub use crds::{Crd, Place, Role, SchemaNode, Version};
+pub use expressions::SoundSchema;
 pub use rule::{Check, Reporter, Rule};
 
 use crate::model::Bundle;
@@ -20,6 +27,7 @@ use crate::report::{Finding, Judged, Severity, Suite};
 
 /// All rules, by folder; within a folder sorted by id.
 pub static FOLDERS: &[(&str, &[&Rule])] = &[
+    ("crd", crd::RULES),
     ("csv", csv::RULES),
     ("dependencies", dependencies::RULES),
     ("format", format::RULES),
@@ -71,8 +79,10 @@ pub fn judge(bundle: &Bundle, selection: &Selection) -> Judged {
             Check::Bundle(check) => check(&context, &mut reporter),
             Check::Object(check) => context.objects.iter().for_each(|object| check(object, &mut reporter)),
             Check::Csv(check) => context.csvs.iter().for_each(|csv| check(csv, &mut reporter)),
+            Check::Crd(_) | Check::Schema(..) | Check::SoundSchema(_) => {}
         }
     }
+    findings.extend(crds::judge(&context.crds, &rules));
     findings.sort_by(|a, b| order(a).cmp(&order(b)));
     Judged {
         path: bundle.path.clone(),

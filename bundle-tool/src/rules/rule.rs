@@ -1,10 +1,13 @@
 //! What a rule is, and how it reports.
 
+use crate::model::crd::{Keyword, Keywords};
 use crate::model::yaml::{Path, Position};
 use crate::model::{File, Object};
 use crate::report::{Finding, Severity, Suite};
 
 use super::context::{Context, Csv};
+use super::crds::{Crd, SchemaNode};
+use super::expressions::SoundSchema;
 
 /// One defect that is looked for: its name, its documentation and its check.
 ///
@@ -38,6 +41,12 @@ pub enum Check {
     Object(fn(&Object<'_>, &mut Reporter<'_>)),
     /// Every `ClusterServiceVersion` that OLM could decode.
     Csv(fn(&Csv<'_>, &mut Reporter<'_>)),
+    /// Every `CustomResourceDefinition` of `apiextensions.k8s.io/v1`.
+    Crd(fn(&Crd<'_>, &mut Reporter<'_>)),
+    /// Every schema of a CRD that has one of the keywords.
+    Schema(Keywords, fn(&SchemaNode<'_, '_>, &mut Reporter<'_>)),
+    /// Every version's schema of a CRD, once no other rule has found an error in it.
+    SoundSchema(fn(&SoundSchema<'_, '_>, &mut Reporter<'_>)),
 }
 
 /// Takes the findings of one rule.
@@ -76,6 +85,11 @@ impl<'r> Reporter<'r> {
             Some(path.to_string()).filter(|path| !path.is_empty()),
             message.into(),
         );
+    }
+
+    /// Something is wrong with a keyword of a schema.
+    pub fn keyword(&mut self, node: &SchemaNode<'_, '_>, keyword: Keyword, message: impl Into<String>) {
+        self.field(&node.crd.object, &node.path.field(keyword.name()), message);
     }
 
     /// Something is wrong with a field whose path and place are known already.

@@ -296,6 +296,12 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// Null, to stand for what is not there.
+    #[must_use]
+    pub fn nothing(self) -> Value<'a> {
+        Value { tree: self.tree, id: NodeId(u32::MAX) }
+    }
+
     /// The value of a key of a map; of several equal keys the last, as Go's decoders take it.
     #[must_use]
     pub fn get(self, key: &str) -> Option<Value<'a>> {

@@ -1,0 +1,198 @@
+//! One node of a schema, read once into a table of its keywords.
+
+use super::keyword::{Keyword, Keywords, mismatch};
+use crate::model::yaml::{Kind, Value};
+
+/// A schema: what its keywords are set to. Nothing is copied out of the document, and what lies below is not looked
+/// at; a keyword whose value the API server cannot read counts as not set, and is [`Schema::mistyped`].
+#[derive(Debug, Clone, Copy)]
+pub struct Schema<'b> {
+    /// The schema as it is written; null stands for an empty one.
+    pub value: Value<'b>,
+    present: Keywords,
+    mistyped: Keywords,
+    values: [Option<Value<'b>>; Keyword::ALL.len()],
+}
+
+/// What `items` is.
+#[derive(Debug, Clone, Copy)]
+pub enum Items<'b> {
+    /// Not set.
+    Unset,
+    /// One schema for all items.
+    Schema(Value<'b>),
+    /// A list of schemas, or something that the API server reads as no schema.
+    Other,
+}
+
+/// What `additionalProperties` is.
+#[derive(Debug, Clone, Copy)]
+pub enum Additional<'b> {
+    /// Not set.
+    Unset,
+    /// `true` or `false`.
+    Boolean(bool),
+    /// A schema for all values.
+    Schema(Value<'b>),
+}
+
+impl<'b> Schema<'b> {
+    /// Reads the keywords of a schema.
+    #[must_use]
+    pub fn read(value: Value<'b>) -> Self {
+        let mut schema = Self {
+            value,
+            present: Keywords::EVERY,
+            mistyped: Keywords::default(),
+            values: [None; Keyword::ALL.len()],
+        };
+        // Of equal keys the last counts: the others are overwritten, nulls among them.
+        for (key, value) in value.entries() {
+            match Keyword::parse(key.text()) {
+                Some(keyword) => schema.values[keyword as usize] = Some(value),
+                None => schema.present.insert(Keywords::UNKNOWN),
+            }
+        }
+        for (keyword, slot) in Keyword::ALL.iter().zip(&mut schema.values) {
+            let Some(value) = *slot else { continue };
+            let bit = Keywords::of(&[*keyword]);
+            if value.is_null() {
+                *slot = None;
+            } else if mismatch(keyword.shape(), value).is_some() {
+                *slot = None;
+                schema.mistyped.insert(bit);
+                schema.present.insert(Keywords::MISTYPED);
+            } else {
+                schema.present.insert(bit);
+            }
+        }
+        schema
+    }
+
+    /// The keywords that are set.
+    #[must_use]
+    pub fn present(&self) -> Keywords {
+        self.present
+    }
+
+    /// The keywords whose value the API server cannot read, with what it wants.
+    pub fn mistyped(&self) -> impl Iterator<Item = (Keyword, &'static str)> {
+        self.mistyped.iter().filter_map(|keyword| {
+            let value = self.value.get(keyword.name())?;
+            Some((keyword, mismatch(keyword.shape(), value)?))
+        })
+    }
+
+    /// Whether a keyword is set, be it to something empty.
+    #[must_use]
+    pub fn has(&self, keyword: Keyword) -> bool {
+        self.values[keyword as usize].is_some()
+    }
+
+    /// The value of a keyword; nothing where it is null.
+    #[must_use]
+    pub fn get(&self, keyword: Keyword) -> Option<Value<'b>> {
+        self.values[keyword as usize]
+    }
+
+    /// The text of a keyword; empty where it is not set.
+    #[must_use]
+    pub fn text(&self, keyword: Keyword) -> &'b str {
+        self.get(keyword).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Whether a keyword is set to `true`.
+    #[must_use]
+    pub fn flag(&self, keyword: Keyword) -> bool {
+        self.get(keyword).and_then(Value::as_bool).unwrap_or_default()
+    }
+
+    /// The integer of a keyword.
+    #[must_use]
+    pub fn integer(&self, keyword: Keyword) -> Option<i64> {
+        self.get(keyword).and_then(Value::as_i64)
+    }
+
+    /// The number of a keyword.
+    #[must_use]
+    pub fn number(&self, keyword: Keyword) -> Option<f64> {
+        self.get(keyword).and_then(Value::as_f64)
+    }
+
+    /// The items of a keyword that is a list.
+    pub fn list(&self, keyword: Keyword) -> impl ExactSizeIterator<Item = Value<'b>> + use<'b> {
+        let list = self.get(keyword).filter(|value| value.kind() == Kind::Array);
+        list.unwrap_or(self.value.nothing()).items()
+    }
+
+    /// Whether a keyword that is a list or a map has something in it.
+    #[must_use]
+    pub fn fills(&self, keyword: Keyword) -> bool {
+        self.get(keyword).is_some_and(|value| !value.is_empty())
+    }
+
+    /// `type`.
+    #[must_use]
+    pub fn kind(&self) -> &'b str {
+        self.text(Keyword::Type)
+    }
+
+    /// `items`.
+    #[must_use]
+    pub fn items(&self) -> Items<'b> {
+        match self.get(Keyword::Items) {
+            None => Items::Unset,
+            Some(value) if value.kind() == Kind::Object => Items::Schema(value),
+            Some(_) => Items::Other,
+        }
+    }
+
+    /// `additionalProperties`.
+    #[must_use]
+    pub fn additional(&self) -> Additional<'b> {
+        match self.get(Keyword::AdditionalProperties) {
+            None => Additional::Unset,
+            Some(value) => value.as_bool().map_or(Additional::Schema(value), Additional::Boolean),
+        }
+    }
+
+    /// The schema of a property.
+    #[must_use]
+    pub fn property(&self, name: &str) -> Option<Value<'b>> {
+        self.get(Keyword::Properties)?.get(name)
+    }
+
+    /// The properties and their schemas, each name once.
+    pub fn properties(&self) -> impl Iterator<Item = (Value<'b>, Value<'b>)> + use<'b> {
+        self.get(Keyword::Properties).unwrap_or(self.value.nothing()).unique_entries()
+    }
+
+    /// The keywords that say something once Kubernetes has made the schema structural: set, and not to what is the
+    /// same as not set. Documentation that is dropped on the way does not count.
+    #[must_use]
+    pub fn structural(&self) -> Keywords {
+        let mut set = Keywords::default();
+        for keyword in Keyword::ALL {
+            let Some(value) = self.get(*keyword) else { continue };
+            let says_something = match keyword {
+                Keyword::Example | Keyword::ExternalDocs => false,
+                Keyword::Enum | Keyword::AllOf | Keyword::AnyOf | Keyword::OneOf | Keyword::Properties => {
+                    !value.is_empty()
+                }
+                Keyword::Definitions | Keyword::PatternProperties | Keyword::Dependencies => !value.is_empty(),
+                Keyword::Items => matches!(self.items(), Items::Schema(_)) || !value.is_empty(),
+                // For these, the empty string is something.
+                Keyword::XListType | Keyword::XMapType => true,
+                _ => match value.kind() {
+                    Kind::String => !value.text().is_empty(),
+                    Kind::Boolean => *keyword == Keyword::AdditionalProperties || value.as_bool() == Some(true),
+                    _ => true,
+                },
+            };
+            if says_something {
+                set.insert(Keywords::of(&[*keyword]));
+            }
+        }
+        set
+    }
+}

@@ -1,0 +1,44 @@
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::webhook_client;
+use crate::rules::{Check, Crd, Reporter, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "crd-conversion-webhook-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A conversion webhook has no client configuration, not exactly one of service and URL, or a service or URL that cannot be called.",
+    why: "The API server refuses the CRD.",
+    help: "set spec.conversion.webhook.clientConfig.service with name and namespace, or a url with https://",
+    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (validateCustomResourceConversion); apiserver, pkg/util/webhook/validation.go",
+    check: Check::Crd(check),
+};
+
+fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
+    if crd.text(&["conversion", "strategy"]) != "Webhook" {
+        return;
+    }
+    let path = Path::ROOT.field("spec.conversion.webhook.clientConfig");
+    let config = crd.spec.dig(&["conversion", "webhook", "clientConfig"]).filter(|config| !config.is_null());
+    let Some(config) = config else {
+        reporter.field(&crd.object, &path, "the strategy is Webhook, but there is no webhook to call");
+        return;
+    };
+    let set = |field: &str| config.get(field).filter(|value| !value.is_null());
+    match (set("url"), set("service")) {
+        (Some(_), Some(_)) | (None, None) => {
+            reporter.field(&crd.object, &path, "exactly one of url and service must be set");
+        }
+        (Some(url), None) => {
+            if let Err(problem) = webhook_client::url(url.as_str().unwrap_or_default()) {
+                reporter.field(&crd.object, &path.field("url"), problem);
+            }
+        }
+        (None, Some(service)) => {
+            let parent = path.field("service");
+            for (field, problem) in webhook_client::service(service) {
+                reporter.field(&crd.object, &parent.field(field), problem);
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Crd, Reporter, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "crd-version-duplicate",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "Two versions of a CRD have the same name.",
+    why: "The API server refuses the CRD.",
+    help: "remove one of the versions, or rename it",
+    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (validateCustomResourceDefinitionSpec)",
+    check: Check::Crd(check),
+};
+
+fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
+    let versions = Path::ROOT.field("spec.versions");
+    for (index, version) in crd.versions.iter().enumerate() {
+        if crd.versions[..index].iter().any(|other| other.name() == version.name()) {
+            let message = format!("there is another version '{}' before", version.name());
+            reporter.field(&crd.object, &versions.index(index).field("name"), message);
+        }
+    }
+}

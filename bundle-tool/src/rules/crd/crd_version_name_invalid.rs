@@ -1,0 +1,24 @@
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::names;
+use crate::rules::{Check, Crd, Reporter, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "crd-version-name-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "The name of a version of a CRD is missing, or is no DNS label.",
+    why: "The API server refuses the CRD.",
+    help: "name the version like v1 or v1alpha1",
+    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (validateCustomResourceDefinitionSpec)",
+    check: Check::Crd(check),
+};
+
+fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
+    let versions = Path::ROOT.field("spec.versions");
+    for (index, version) in crd.versions.iter().enumerate() {
+        if let Err(problem) = names::dns_1035_label(version.name()) {
+            reporter.field(&crd.object, &versions.index(index).field("name"), problem);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Where defaults are judged, and as what.
+
+use crate::model::crd::Keyword;
+use crate::model::yaml::{Path, Value};
+use crate::rules::openapi::{self, Mismatch, Step};
+use crate::rules::{Place, Role, SchemaNode};
+
+/// The default of a schema, where the API server judges it: not below `allOf` and the like and not in metadata of the
+/// resource itself, where it is refused as such, and not below `additionalProperties`, where nobody looks at it.
+pub(super) fn site<'b>(node: &SchemaNode<'_, 'b>) -> Option<Value<'b>> {
+    let judged = node.place == Place::Skeleton && node.no_default.is_none() && !node.below_additional;
+    node.schema.get(Keyword::Default).filter(|_| judged)
+}
+
+/// Judges the resources within a default, or the one that it is a part of.
+pub(super) fn metadata(node: &SchemaNode<'_, '_>, default: Value<'_>) -> Result<(), Mismatch> {
+    if !node.in_meta || node.is_resource() {
+        return openapi::embedded(default, node.schema, node.is_resource(), &Path::ROOT);
+    }
+    let mut steps = Vec::new();
+    let mut here = node;
+    while let Some(parent) = here.parent {
+        steps.push(if here.role == Role::Items { Step::Item } else { Step::Property(here.name) });
+        here = parent;
+        if here.is_resource() {
+            break;
+        }
+    }
+    steps.reverse();
+    openapi::surrounded(default, &steps, here.schema)
+}

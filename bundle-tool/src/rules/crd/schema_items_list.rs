@@ -1,0 +1,20 @@
+use crate::model::crd::{Items, Keyword, Keywords};
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Reporter, Rule, SchemaNode};
+
+pub(super) static RULE: Rule = Rule {
+    id: "schema-items-list",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "`items` is a list of schemas.",
+    why: "The API server refuses the CRD.",
+    help: "write one schema for all items",
+    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (specStandardValidatorV3)",
+    check: Check::Schema(Keywords::of(&[Keyword::Items]), check),
+};
+
+fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
+    if matches!(node.schema.items(), Items::Other) && node.schema.fills(Keyword::Items) {
+        reporter.keyword(node, Keyword::Items, "`items` must be one schema, not a list of them");
+    }
+}

@@ -1,0 +1,66 @@
+use crate::model::crd::{Additional, Keyword, Keywords, Schema};
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Place, Reporter, Role, Rule, SchemaNode};
+
+pub(super) static RULE: Rule = Rule {
+    id: "schema-junctor-keyword",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "Below `allOf`, `anyOf`, `oneOf` or `not` stands a keyword that describes the schema instead of restricting values.",
+    why: "The API server refuses the CRD.",
+    help: "describe type, default and the like outside, and only restrict values there",
+    source: "apiextensions-apiserver, pkg/apiserver/schema/validation.go (validateNestedValueValidation)",
+    check: Check::Schema(Keywords::of(&[Keyword::Type, Keyword::AdditionalProperties, Keyword::Default, Keyword::Title, Keyword::Description, Keyword::Nullable, Keyword::XPreserveUnknownFields, Keyword::XEmbeddedResource, Keyword::XIntOrString, Keyword::XListMapKeys, Keyword::XListType, Keyword::XMapType, Keyword::XValidations]), check),
+};
+
+fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
+    if node.place != Place::Nested {
+        return;
+    }
+    let schema = node.schema;
+    let text = |keyword| !schema.text(keyword).is_empty();
+    let additional = match schema.additional() {
+        Additional::Unset | Additional::Boolean(false) => false,
+        Additional::Boolean(true) | Additional::Schema(_) => true,
+    };
+    for (keyword, set) in [
+        (Keyword::Type, text(Keyword::Type) && !is_int_or_string(node)),
+        (Keyword::AdditionalProperties, additional),
+        (Keyword::Default, schema.has(Keyword::Default)),
+        (Keyword::Title, text(Keyword::Title)),
+        (Keyword::Description, text(Keyword::Description)),
+        (Keyword::Nullable, schema.flag(Keyword::Nullable)),
+        (Keyword::XPreserveUnknownFields, schema.flag(Keyword::XPreserveUnknownFields)),
+        (Keyword::XEmbeddedResource, schema.flag(Keyword::XEmbeddedResource)),
+        (Keyword::XIntOrString, schema.flag(Keyword::XIntOrString)),
+        (Keyword::XListMapKeys, schema.fills(Keyword::XListMapKeys)),
+        (Keyword::XListType, schema.has(Keyword::XListType)),
+        (Keyword::XMapType, schema.has(Keyword::XMapType)),
+        (Keyword::XValidations, schema.fills(Keyword::XValidations)),
+    ] {
+        if set {
+            let message = format!("`{}` is not allowed below allOf, anyOf, oneOf and not", keyword.name());
+            reporter.keyword(node, keyword, message);
+        }
+    }
+}
+
+/// Whether the schema is one of the two that int-or-string may be spelled out with: `anyOf` with the types integer
+/// and string and nothing else, or that as the first of `allOf`.
+fn is_int_or_string(node: &SchemaNode<'_, '_>) -> bool {
+    let (Role::AnyOf, Some(parent)) = (node.role, node.parent) else { return false };
+    let outside = match parent.role {
+        Role::FirstOfAll => parent.parent.is_some_and(|above| above.place == Place::Skeleton),
+        _ => false,
+    };
+    (outside || parent.place == Place::Skeleton) && is_pattern(parent.schema)
+}
+
+fn is_pattern(schema: &Schema<'_>) -> bool {
+    let only = Keywords::of(&[Keyword::Type]);
+    schema.list(Keyword::AnyOf).len() == 2
+        && schema.list(Keyword::AnyOf).zip(["integer", "string"]).all(|(alternative, kind)| {
+            let alternative = Schema::read(alternative);
+            alternative.kind() == kind && alternative.structural() == only
+        })
+}

@@ -1,0 +1,39 @@
+use crate::model::crd::{Items, Keyword, Keywords, Schema};
+use crate::model::yaml::Value;
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Place, Reporter, Rule, SchemaNode};
+
+pub(super) static RULE: Rule = Rule {
+    id: "schema-list-map-key-duplicate",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A key of a list of the type `map` is named twice.",
+    why: "The API server refuses the CRD.",
+    help: "remove one of them",
+    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (ValidateCustomResourceDefinitionOpenAPISchema)",
+    check: Check::Schema(Keywords::of(&[Keyword::XListMapKeys]), check),
+};
+
+fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
+    let Some(items) = items(node) else { return };
+    if items.kind() != "object" {
+        return;
+    }
+    let path = node.path.field(Keyword::XListMapKeys.name());
+    let keys: Vec<_> = node.schema.list(Keyword::XListMapKeys).map(Value::text).collect();
+    for (index, key) in keys.iter().enumerate() {
+        if keys[..index].contains(key) {
+            reporter.field(&node.crd.object, &path.index(index), format!("the key '{key}' is named twice"));
+        }
+    }
+}
+
+/// The items of a list of the type `map`.
+fn items<'b>(node: &SchemaNode<'_, 'b>) -> Option<Schema<'b>> {
+    match node.schema.items() {
+        Items::Schema(items) if node.place == Place::Skeleton && node.schema.text(Keyword::XListType) == "map" => {
+            Some(Schema::read(items))
+        }
+        _ => None,
+    }
+}

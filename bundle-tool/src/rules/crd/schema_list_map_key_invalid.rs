@@ -1,0 +1,47 @@
+use crate::model::crd::{Items, Keyword, Keywords, Schema};
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Place, Reporter, Rule, SchemaNode};
+
+pub(super) static RULE: Rule = Rule {
+    id: "schema-list-map-key-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A key of a list of the type `map` is a list or an object, may be null, or may be missing.",
+    why: "The API server refuses the CRD.",
+    help: "make the key a required property, or give it a default; it must be a string, number, integer or boolean",
+    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (ValidateCustomResourceDefinitionOpenAPISchema) and validateMapListKeysMapSet",
+    check: Check::Schema(Keywords::of(&[Keyword::XListMapKeys]), check),
+};
+
+fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
+    let Some(items) = items(node) else { return };
+    let below = node.path.field("items.properties");
+    for key in node.schema.list(Keyword::XListMapKeys) {
+        let name = key.text();
+        let Some(property) = items.property(name).map(Schema::read) else { continue };
+        let path = below.key(name);
+        let mut report = |keyword: Keyword, message: String| {
+            reporter.field(&node.crd.object, &path.field(keyword.name()), message);
+        };
+        if items.kind() == "object" && matches!(property.kind(), "array" | "object") {
+            report(Keyword::Type, format!("the key '{name}' is of type {}", property.kind()));
+        }
+        let required = items.list(Keyword::Required).any(|required| required.text() == name);
+        if !required && !property.has(Keyword::Default) {
+            report(Keyword::Default, format!("the key '{name}' is neither required nor has it a default"));
+        }
+        if property.flag(Keyword::Nullable) {
+            report(Keyword::Nullable, format!("the key '{name}' may be null"));
+        }
+    }
+}
+
+/// The items of a list of the type `map`.
+fn items<'b>(node: &SchemaNode<'_, 'b>) -> Option<Schema<'b>> {
+    match node.schema.items() {
+        Items::Schema(items) if node.place == Place::Skeleton && node.schema.text(Keyword::XListType) == "map" => {
+            Some(Schema::read(items))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,38 @@
+use crate::model::crd::{Items, Keyword, Keywords, Schema};
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Place, Reporter, Rule, SchemaNode};
+
+pub(super) static RULE: Rule = Rule {
+    id: "schema-list-map-key-undeclared",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A key of a list of the type `map` is no property of the items.",
+    why: "The API server refuses the CRD.",
+    help: "declare the key as a property of the items, or mend its name",
+    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (ValidateCustomResourceDefinitionOpenAPISchema)",
+    check: Check::Schema(Keywords::of(&[Keyword::XListMapKeys]), check),
+};
+
+fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
+    let Some(items) = items(node) else { return };
+    if items.kind() != "object" {
+        return;
+    }
+    let keys = node.path.field(Keyword::XListMapKeys.name());
+    for (index, key) in node.schema.list(Keyword::XListMapKeys).enumerate() {
+        if items.property(key.text()).is_none() {
+            let message = format!("the items have no property '{}'", key.text());
+            reporter.field(&node.crd.object, &keys.index(index), message);
+        }
+    }
+}
+
+/// The items of a list of the type `map`.
+fn items<'b>(node: &SchemaNode<'_, 'b>) -> Option<Schema<'b>> {
+    match node.schema.items() {
+        Items::Schema(items) if node.place == Place::Skeleton && node.schema.text(Keyword::XListType) == "map" => {
+            Some(Schema::read(items))
+        }
+        _ => None,
+    }
+}

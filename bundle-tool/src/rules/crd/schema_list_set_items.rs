@@ -1,0 +1,31 @@
+use crate::model::crd::{Items, Keyword, Keywords, Schema};
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Place, Reporter, Rule, SchemaNode};
+
+pub(super) static RULE: Rule = Rule {
+    id: "schema-list-set-items",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "The items of a list of the type `set` are lists or maps that are not atomic.",
+    why: "The API server refuses the CRD.",
+    help: "set x-kubernetes-map-type: atomic, or x-kubernetes-list-type: atomic, for the items",
+    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (ValidateCustomResourceDefinitionOpenAPISchema)",
+    check: Check::Schema(Keywords::of(&[Keyword::XListType]), check),
+};
+
+fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
+    let Items::Schema(items) = node.schema.items() else { return };
+    let set = node.schema.text(Keyword::XListType) == "set" && node.schema.kind() == "array";
+    if node.place != Place::Skeleton || !set {
+        return;
+    }
+    let items = Schema::read(items);
+    let keyword = match items.kind() {
+        "object" if items.text(Keyword::XMapType) != "atomic" => Keyword::XMapType,
+        "array" if items.has(Keyword::XListType) && items.text(Keyword::XListType) != "atomic" => Keyword::XListType,
+        _ => return,
+    };
+    let here = node.path.field("items");
+    let message = format!("items of a set must be atomic: `{}` is not", keyword.name());
+    reporter.field(&node.crd.object, &here.field(keyword.name()), message);
+}

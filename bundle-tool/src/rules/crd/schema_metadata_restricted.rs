@@ -1,0 +1,32 @@
+use crate::model::crd::{Keyword, Keywords, Schema};
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Reporter, Role, Rule, SchemaNode};
+
+pub(super) static RULE: Rule = Rule {
+    id: "schema-metadata-restricted",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "The schema of a resource describes more of `metadata` than `name` and `generateName`.",
+    why: "The API server refuses the CRD.",
+    help: "write metadata: {type: object}; Kubernetes knows itself what is in it",
+    source: "apiextensions-apiserver, pkg/apiserver/schema/validation.go (validateStructuralMetadataInvariants)",
+    check: Check::Schema(Keywords::of(&[Keyword::Properties]), check),
+};
+
+fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
+    let Some(metadata) = node.schema.property("metadata") else { return };
+    if node.role != Role::Root {
+        return;
+    }
+    let schema = Schema::read(metadata);
+    let mut free = Keywords::of(&[Keyword::Type, Keyword::Default]);
+    if schema.properties().all(|(key, _)| matches!(key.text(), "name" | "generateName")) {
+        free.insert(Keywords::of(&[Keyword::Properties]));
+    }
+    let restricted = schema.structural().without(free);
+    let Some(first) = restricted.iter().next() else { return };
+    let properties = node.path.field("properties");
+    let path = properties.key("metadata");
+    let message = format!("metadata has `{}`; only name and generateName may be restricted", first.name());
+    reporter.field(&node.crd.object, &path.field(first.name()), message);
+}

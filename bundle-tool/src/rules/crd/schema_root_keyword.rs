@@ -1,0 +1,47 @@
+use crate::model::crd::{Keyword, Keywords};
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Reporter, Role, Rule, SchemaNode};
+
+pub(super) static RULE: Rule = Rule {
+    id: "schema-root-keyword",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "The root of a schema has a keyword that is not allowed there beside the status subresource.",
+    why: "The API server refuses the CRD.",
+    help: "move the keyword to the fields that it is about, or use x-kubernetes-validations",
+    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (allowedAtRootSchema)",
+    check: Check::Schema(Keywords::of(&[Keyword::Enum, Keyword::AllOf, Keyword::OneOf, Keyword::AnyOf, Keyword::Not, Keyword::MaxProperties, Keyword::MinProperties, Keyword::Default, Keyword::XEmbeddedResource, Keyword::XIntOrString, Keyword::XListMapKeys, Keyword::XListType, Keyword::XMapType, Keyword::Definitions, Keyword::PatternProperties]), check),
+};
+
+fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
+    if node.role != Role::Root || !node.crd.has_status(node.version) {
+        return;
+    }
+    let schema = node.schema;
+    for keyword in schema.present().iter() {
+        let set = match keyword {
+            Keyword::XEmbeddedResource | Keyword::XIntOrString => schema.flag(keyword),
+            // With something in them, they are not allowed anywhere.
+            Keyword::Definitions | Keyword::PatternProperties => !schema.fills(keyword),
+            _ => Keywords::of(&[keyword]).meets(FORBIDDEN),
+        };
+        if set {
+            let message = format!("`{}` is not allowed at the root of a schema with a status subresource", keyword.name());
+            reporter.keyword(node, keyword, message);
+        }
+    }
+}
+
+const FORBIDDEN: Keywords = Keywords::of(&[
+    Keyword::Enum,
+    Keyword::AllOf,
+    Keyword::OneOf,
+    Keyword::AnyOf,
+    Keyword::Not,
+    Keyword::MaxProperties,
+    Keyword::MinProperties,
+    Keyword::Default,
+    Keyword::XListMapKeys,
+    Keyword::XListType,
+    Keyword::XMapType,
+]);

@@ -1,0 +1,18 @@
+use crate::cel::Field;
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Reporter, Rule, SoundSchema};
+
+pub(super) static RULE: Rule = Rule {
+    id: "schema-rule-field-path-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "The fieldPath of a rule leads to nothing in the schema.",
+    why: "The API server refuses the CRD.",
+    help: "write a path from the schema that the rule stands at, like .spec.size or .labels['a.b']",
+    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go and cel_validation.go",
+    check: Check::SoundSchema(check),
+};
+
+fn check(schema: &SoundSchema<'_, '_>, reporter: &mut Reporter<'_>) {
+    schema.report_rules(reporter, |problem| problem.field == Field::FieldPath);
+}

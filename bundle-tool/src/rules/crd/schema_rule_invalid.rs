@@ -1,0 +1,18 @@
+use crate::cel::Field;
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Reporter, Rule, SoundSchema};
+
+pub(super) static RULE: Rule = Rule {
+    id: "schema-rule-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A rule of x-kubernetes-validations is no CEL expression that gives a boolean, or uses what the schema does not have.",
+    why: "The API server refuses the CRD.",
+    help: "mend the expression; `self` is the value that the rule stands at",
+    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go and cel_validation.go",
+    check: Check::SoundSchema(check),
+};
+
+fn check(schema: &SoundSchema<'_, '_>, reporter: &mut Reporter<'_>) {
+    schema.report_rules(reporter, |problem| problem.field == Field::Rule);
+}

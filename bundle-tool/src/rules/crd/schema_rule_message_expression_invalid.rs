@@ -1,0 +1,18 @@
+use crate::cel::Field;
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Reporter, Rule, SoundSchema};
+
+pub(super) static RULE: Rule = Rule {
+    id: "schema-rule-message-expression-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "The messageExpression of a rule is no CEL expression that gives a string.",
+    why: "The API server refuses the CRD.",
+    help: "mend the expression; `self` is the value that the rule stands at",
+    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go and cel_validation.go",
+    check: Check::SoundSchema(check),
+};
+
+fn check(schema: &SoundSchema<'_, '_>, reporter: &mut Reporter<'_>) {
+    schema.report_rules(reporter, |problem| problem.field == Field::MessageExpression);
+}

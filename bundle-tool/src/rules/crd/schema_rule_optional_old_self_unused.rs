@@ -1,0 +1,18 @@
+use crate::cel::Field;
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Reporter, Rule, SoundSchema};
+
+pub(super) static RULE: Rule = Rule {
+    id: "schema-rule-optional-old-self-unused",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A rule sets optionalOldSelf, but does not use oldSelf.",
+    why: "The API server refuses the CRD.",
+    help: "remove optionalOldSelf, or use oldSelf in the rule",
+    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go and cel_validation.go",
+    check: Check::SoundSchema(check),
+};
+
+fn check(schema: &SoundSchema<'_, '_>, reporter: &mut Reporter<'_>) {
+    schema.report_rules(reporter, |problem| problem.field == Field::OptionalOldSelf);
+}

@@ -1,0 +1,18 @@
+use crate::cel::Field;
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Reporter, Rule, SoundSchema};
+
+pub(super) static RULE: Rule = Rule {
+    id: "schema-rule-reason-unknown",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "The reason of a rule is none that the API server can answer with.",
+    why: "The API server refuses the CRD.",
+    help: "use one of FieldValueDuplicate, FieldValueForbidden, FieldValueInvalid and FieldValueRequired",
+    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go and cel_validation.go",
+    check: Check::SoundSchema(check),
+};
+
+fn check(schema: &SoundSchema<'_, '_>, reporter: &mut Reporter<'_>) {
+    schema.report_rules(reporter, |problem| problem.field == Field::Reason);
+}

@@ -1,0 +1,123 @@
+//! The way from a CRD's schema to [`crate::cel`] and back: what the checker wants to know of the schema, and the
+//! places in the file of what it finds.
+
+use std::cell::OnceCell;
+
+use super::crds::Crd;
+use super::rule::Reporter;
+use crate::cel::{self, Field, Problem, Step};
+use crate::model::crd::{Additional, Items, Keyword, Keywords, Schema};
+use crate::model::yaml::{Path, Value};
+
+/// A version's schema, once the walk through it has found nothing wrong.
+#[derive(Debug)]
+pub struct SoundSchema<'n, 'b> {
+    /// The CRD.
+    pub crd: &'n Crd<'b>,
+    /// Where the schema stands in the object.
+    pub path: Path<'n>,
+    root: Value<'b>,
+    keywords: Keywords,
+    report: OnceCell<cel::Report>,
+}
+
+impl<'n, 'b> SoundSchema<'n, 'b> {
+    pub(super) fn new(crd: &'n Crd<'b>, path: Path<'n>, root: Value<'b>, keywords: Keywords) -> Self {
+        Self { crd, path, root, keywords, report: OnceCell::new() }
+    }
+
+    /// Reports those problems of the schema's rules that `wanted` picks.
+    pub fn report_rules(&self, reporter: &mut Reporter<'_>, wanted: impl Fn(&Problem) -> bool) {
+        if !self.keywords.meets(Keywords::of(&[Keyword::XValidations])) {
+            return;
+        }
+        let report = self.report.get_or_init(|| cel::check_schema(&read(self.root, false).0));
+        for problem in report.problems.iter().filter(|problem| wanted(problem)) {
+            let message = match problem.place {
+                Some((line, column)) => format!("{} (line {line}, column {column} of the expression)", problem.message),
+                None => problem.message.clone(),
+            };
+            at(&self.path, &problem.path, &mut |schema| {
+                let rules = schema.field(Keyword::XValidations.name());
+                match (problem.rule, problem.field) {
+                    (Some(index), Field::Schema) => {
+                        reporter.field(&self.crd.object, &rules.index(index), message.as_str());
+                    }
+                    (Some(index), field) => {
+                        let rule = rules.index(index);
+                        reporter.field(&self.crd.object, &rule.field(field.name()), message.as_str());
+                    }
+                    (None, _) => reporter.field(&self.crd.object, schema, message.as_str()),
+                }
+            });
+        }
+    }
+}
+
+/// Calls `then` with the path that `steps` lead to.
+fn at(path: &Path<'_>, steps: &[Step], then: &mut dyn FnMut(&Path<'_>)) {
+    let Some((first, rest)) = steps.split_first() else { return then(path) };
+    match first {
+        Step::Property(name) => {
+            let properties = path.field("properties");
+            at(&properties.key(name), rest, then);
+        }
+        Step::Items => at(&path.field("items"), rest, then),
+        Step::AdditionalProperties => at(&path.field("additionalProperties"), rest, then),
+    }
+}
+
+/// The schema as the checker wants it, and whether there is a rule in it. What is neither below a rule nor above one
+/// is left out.
+fn read(value: Value<'_>, below_rule: bool) -> (cel::Schema<'_>, bool) {
+    let schema = Schema::read(value);
+    let mut read = cel::Schema {
+        kind: schema.kind(),
+        format: schema.text(Keyword::Format),
+        int_or_string: schema.flag(Keyword::XIntOrString),
+        embedded_resource: schema.flag(Keyword::XEmbeddedResource),
+        list_type: schema.get(Keyword::XListType).and_then(Value::as_str),
+        map_type: schema.get(Keyword::XMapType).and_then(Value::as_str),
+        required: schema.list(Keyword::Required).map(Value::text).collect(),
+        values: schema.list(Keyword::Enum).map(Value::as_str).collect(),
+        has_default: schema.has(Keyword::Default),
+        max_length: schema.integer(Keyword::MaxLength),
+        max_items: schema.integer(Keyword::MaxItems),
+        max_properties: schema.integer(Keyword::MaxProperties),
+        rules: schema.list(Keyword::XValidations).map(rule).collect(),
+        ..cel::Schema::default()
+    };
+    let mut has_rules = !read.rules.is_empty();
+    let below_rule = below_rule || has_rules;
+    let mut child = |value| {
+        let (schema, has) = self::read(value, below_rule);
+        has_rules |= has;
+        (below_rule || has).then_some(schema)
+    };
+    if let Items::Schema(items) = schema.items() {
+        read.items = child(items).map(Box::new);
+    }
+    for (key, property) in schema.properties() {
+        read.properties.extend(child(property).map(|property| (key.text(), property)));
+    }
+    read.additional_properties = match schema.additional() {
+        Additional::Unset => cel::Additional::Unset,
+        Additional::Boolean(any) => cel::Additional::Bool(any),
+        Additional::Schema(values) => {
+            child(values).map_or(cel::Additional::Bool(true), |values| cel::Additional::Schema(Box::new(values)))
+        }
+    };
+    (read, has_rules)
+}
+
+fn rule(rule: Value<'_>) -> cel::Rule<'_> {
+    let text = |field: &str| rule.get(field).and_then(Value::as_str);
+    cel::Rule {
+        rule: text("rule").unwrap_or_default(),
+        message: text("message").unwrap_or_default(),
+        message_expression: text("messageExpression").unwrap_or_default(),
+        reason: text("reason"),
+        field_path: text("fieldPath").unwrap_or_default(),
+        optional_old_self: rule.get("optionalOldSelf").and_then(Value::as_bool),
+    }
+}

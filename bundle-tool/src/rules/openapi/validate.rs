@@ -1,0 +1,311 @@
+//! A value against a schema.
+//!
+//! Source: `pkg/validation/validate` of `k8s.io/kube-openapi`, on what `ToKubeOpenAPI` of apiextensions-apiserver
+//! makes of a structural schema.
+
+use super::formats;
+use crate::go_regex::GoRegex;
+use crate::model::crd::{Additional, Items, Keyword, Schema};
+use crate::model::yaml::{Kind, Path, Value};
+
+/// The first thing in a value that its schema does not allow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::rules) struct Mismatch {
+    /// Where in the value: `spec.size`, empty for the value itself.
+    pub path: String,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+type Verdict = Result<(), Mismatch>;
+
+/// Holds `value`, which stands at `path`, against a schema of the skeleton.
+pub(in crate::rules) fn validate(value: Value<'_>, schema: &Schema<'_>, path: &Path<'_>) -> Verdict {
+    check(value, schema, false, path)
+}
+
+/// A value as Kubernetes' JSON decoder hands it on.
+#[derive(Debug, Clone, Copy)]
+enum Datum<'b> {
+    Null,
+    Boolean(bool),
+    Integer(i64),
+    Number(f64),
+    String(&'b str),
+    Array,
+    Object,
+}
+
+impl<'b> Datum<'b> {
+    fn of(value: Value<'b>) -> Self {
+        match value.kind() {
+            Kind::Null => Self::Null,
+            Kind::Boolean => Self::Boolean(value.as_bool().unwrap_or_default()),
+            Kind::Integer | Kind::Number => match value.as_i64() {
+                Some(integer) => Self::Integer(integer),
+                None => Self::Number(value.as_f64().unwrap_or_default()),
+            },
+            Kind::String => Self::String(value.text()),
+            Kind::Array => Self::Array,
+            Kind::Object => Self::Object,
+        }
+    }
+
+    /// The type and, for numbers, the format.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Null => ("null", ""),
+            Self::Boolean(_) => ("boolean", ""),
+            Self::Integer(_) => ("integer", "int64"),
+            Self::Number(_) => ("number", "float64"),
+            Self::String(_) => ("string", ""),
+            Self::Array => ("array", ""),
+            Self::Object => ("object", ""),
+        }
+    }
+}
+
+fn wrong(path: &Path<'_>, message: impl Into<String>) -> Verdict {
+    Err(Mismatch { path: path.to_string(), message: message.into() })
+}
+
+/// `nested` is whether the schema stands below `allOf` and the like, where `additionalProperties` do not count.
+fn check(value: Value<'_>, schema: &Schema<'_>, nested: bool, path: &Path<'_>) -> Verdict {
+    let datum = Datum::of(value);
+    check_type(datum, schema, path)?;
+    if !matches!(datum, Datum::Null) {
+        junctors(value, schema, path)?;
+        match datum {
+            Datum::String(text) => check_string(text, schema, path)?,
+            Datum::Integer(number) => check_integer(number, schema, path)?,
+            Datum::Number(number) => check_number(number, schema, path)?,
+            Datum::Array => check_list(value, schema, nested, path)?,
+            _ => {}
+        }
+    }
+    check_enum(datum, value, schema, path)?;
+    if matches!(datum, Datum::Object) { check_object(value, schema, nested, path) } else { Ok(()) }
+}
+
+fn check_type(datum: Datum<'_>, schema: &Schema<'_>, path: &Path<'_>) -> Verdict {
+    let (kind, format) = (schema.kind(), schema.text(Keyword::Format));
+    let (found, found_format) = datum.names();
+    let mismatch = || wrong(path, format!("must be of type {kind}, but is of type {found}"));
+    if matches!(datum, Datum::Null) {
+        let fits = kind.is_empty() || schema.flag(Keyword::Nullable);
+        return if fits { Ok(()) } else { mismatch() };
+    }
+    if kind.is_empty() && format.is_empty() {
+        return Ok(());
+    }
+    let fits = kind == found
+        || matches!(datum, Datum::Number(number) if kind == "integer" && is_json_integer(number))
+        || matches!(datum, Datum::Integer(_)) && kind == "number";
+    let textual = matches!(datum, Datum::String(_) | Datum::Array);
+    if !textual && !format.is_empty() && !fits && found_format != format {
+        return wrong(path, format!("must have the format {format}, but is of type {found}"));
+    }
+    if textual && !format.is_empty() && !matches!(kind, "number" | "integer") {
+        return Ok(());
+    }
+    if fits { Ok(()) } else { mismatch() }
+}
+
+/// `IsFloat64AJSONInteger` of go-openapi's swag.
+#[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, clippy::float_cmp, reason = "as Go does")]
+fn is_json_integer(number: f64) -> bool {
+    const MOST: f64 = 9_007_199_254_740_991.0;
+    if !(-MOST..=MOST).contains(&number) {
+        return false;
+    }
+    if number == (number as i64) as f64 {
+        return true;
+    }
+    let cut = number.trunc();
+    let difference = (number - cut).abs();
+    cut > 0.0 && difference / (number.abs() + cut.abs()) < 1e-9
+}
+
+fn junctors(value: Value<'_>, schema: &Schema<'_>, path: &Path<'_>) -> Verdict {
+    let holds = |alternative: Value<'_>| check(value, &Schema::read(alternative), true, path).is_ok();
+    let mut alternatives = schema.list(Keyword::AnyOf);
+    if alternatives.len() > 0 && !alternatives.any(holds) {
+        return wrong(path, "must fit at least one schema of anyOf");
+    }
+    let alternatives = schema.list(Keyword::OneOf);
+    if alternatives.len() > 0 {
+        let fitting = alternatives.filter(|alternative| holds(*alternative)).count();
+        if fitting != 1 {
+            return wrong(path, format!("must fit exactly one schema of oneOf, but fits {fitting}"));
+        }
+    }
+    for alternative in schema.list(Keyword::AllOf) {
+        check(value, &Schema::read(alternative), true, path)?;
+    }
+    if schema.get(Keyword::Not).is_some_and(holds) {
+        return wrong(path, "must not fit the schema of not");
+    }
+    Ok(())
+}
+
+fn check_string(text: &str, schema: &Schema<'_>, path: &Path<'_>) -> Verdict {
+    let length = || i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
+    if let Some(most) = schema.integer(Keyword::MaxLength)
+        && length() > most
+    {
+        return wrong(path, format!("must have at most {most} characters"));
+    }
+    if let Some(least) = schema.integer(Keyword::MinLength)
+        && length() < least
+    {
+        return wrong(path, format!("must have at least {least} characters"));
+    }
+    let pattern = schema.text(Keyword::Pattern);
+    // A pattern that is none is another rule's.
+    if !pattern.is_empty()
+        && let Ok(regex) = GoRegex::parse(pattern)
+        && regex.is_match(text) == Some(false)
+    {
+        return wrong(path, format!("must match the pattern '{pattern}'"));
+    }
+    let format = schema.text(Keyword::Format);
+    if !format.is_empty() && !formats::fits(format, text) {
+        return wrong(path, format!("must have the format {format}"));
+    }
+    Ok(())
+}
+
+/// What Go makes of a limit, which is a float, where it is held against an integer.
+#[expect(clippy::cast_possible_truncation, reason = "as Go does")]
+fn truncated(limit: f64) -> i64 {
+    // Out of range, amd64 gives the least integer.
+    const RANGE: std::ops::Range<f64> = -9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0;
+    if RANGE.contains(&limit) { limit as i64 } else { i64::MIN }
+}
+
+fn check_integer(number: i64, schema: &Schema<'_>, path: &Path<'_>) -> Verdict {
+    if let Some(factor) = schema.number(Keyword::MultipleOf) {
+        let whole = truncated(factor);
+        if whole <= 0 || number.wrapping_rem(whole) != 0 {
+            return wrong(path, format!("must be a multiple of {factor}"));
+        }
+    }
+    if let Some(limit) = schema.number(Keyword::Maximum) {
+        let (most, exclusive) = (truncated(limit), schema.flag(Keyword::ExclusiveMaximum));
+        if number > most || exclusive && number == most {
+            return wrong(path, format!("must be {} {limit}", if exclusive { "less than" } else { "at most" }));
+        }
+    }
+    if let Some(limit) = schema.number(Keyword::Minimum) {
+        let (least, exclusive) = (truncated(limit), schema.flag(Keyword::ExclusiveMinimum));
+        if number < least || exclusive && number == least {
+            return wrong(path, format!("must be {} {limit}", if exclusive { "more than" } else { "at least" }));
+        }
+    }
+    Ok(())
+}
+
+fn check_number(number: f64, schema: &Schema<'_>, path: &Path<'_>) -> Verdict {
+    if let Some(factor) = schema.number(Keyword::MultipleOf) {
+        let times = if factor < 1.0 { 1.0 / factor * number } else { number / factor };
+        if factor <= 0.0 || !is_json_integer(times) {
+            return wrong(path, format!("must be a multiple of {factor}"));
+        }
+    }
+    if let Some(most) = schema.number(Keyword::Maximum) {
+        let exclusive = schema.flag(Keyword::ExclusiveMaximum);
+        if number > most || exclusive && number >= most {
+            return wrong(path, format!("must be {} {most}", if exclusive { "less than" } else { "at most" }));
+        }
+    }
+    if let Some(least) = schema.number(Keyword::Minimum) {
+        let exclusive = schema.flag(Keyword::ExclusiveMinimum);
+        if number < least || exclusive && number <= least {
+            return wrong(path, format!("must be {} {least}", if exclusive { "more than" } else { "at least" }));
+        }
+    }
+    Ok(())
+}
+
+fn check_list(value: Value<'_>, schema: &Schema<'_>, nested: bool, path: &Path<'_>) -> Verdict {
+    if let Items::Schema(items) = schema.items() {
+        let items = Schema::read(items);
+        for (index, item) in value.items().enumerate() {
+            check(item, &items, nested, &path.index(index))?;
+        }
+    }
+    let size = i64::try_from(value.len()).unwrap_or(i64::MAX);
+    if let Some(least) = schema.integer(Keyword::MinItems)
+        && size < least
+    {
+        return wrong(path, format!("must have at least {least} items"));
+    }
+    if let Some(most) = schema.integer(Keyword::MaxItems)
+        && size > most
+    {
+        return wrong(path, format!("must have at most {most} items"));
+    }
+    Ok(())
+}
+
+fn check_enum(datum: Datum<'_>, value: Value<'_>, schema: &Schema<'_>, path: &Path<'_>) -> Verdict {
+    let mut allowed = schema.list(Keyword::Enum);
+    if allowed.len() == 0 || allowed.any(|allowed| equals(datum, value, allowed)) {
+        return Ok(());
+    }
+    let listed: Vec<String> = schema.list(Keyword::Enum).map(|allowed| format!("{allowed:?}")).collect();
+    wrong(path, format!("must be one of {}", listed.join(", ")))
+}
+
+/// Whether `value`, converted to the type of `allowed` as Go converts, is equal to it.
+#[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "as Go does")]
+fn equals(datum: Datum<'_>, value: Value<'_>, allowed: Value<'_>) -> bool {
+    match (datum, Datum::of(allowed)) {
+        // Nulls have no type that could be converted.
+        (Datum::Null, _) | (_, Datum::Null) => false,
+        (Datum::Boolean(a), Datum::Boolean(b)) => a == b,
+        (Datum::Integer(a), Datum::Integer(b)) => a == b,
+        (Datum::Integer(a), Datum::Number(b)) => a as f64 == b,
+        (Datum::Number(a), Datum::Integer(b)) => truncated(a) == b,
+        (Datum::Number(a), Datum::Number(b)) => a == b,
+        (Datum::String(a), Datum::String(b)) => a == b,
+        // Go turns a number into the character of that number.
+        (Datum::Integer(a), Datum::String(b)) => {
+            let character = u32::try_from(a).ok().and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER);
+            b.strip_prefix(character) == Some("")
+        }
+        (Datum::Array, Datum::Array) | (Datum::Object, Datum::Object) => value.to_json() == allowed.to_json(),
+        _ => false,
+    }
+}
+
+fn check_object(value: Value<'_>, schema: &Schema<'_>, nested: bool, path: &Path<'_>) -> Verdict {
+    let entries: Vec<_> = value.unique_entries().collect();
+    let size = i64::try_from(entries.len()).unwrap_or(i64::MAX);
+    if let Some(least) = schema.integer(Keyword::MinProperties)
+        && size < least
+    {
+        return wrong(path, format!("must have at least {least} properties"));
+    }
+    if let Some(most) = schema.integer(Keyword::MaxProperties)
+        && size > most
+    {
+        return wrong(path, format!("must have at most {most} properties"));
+    }
+    let additional = if nested { Additional::Unset } else { schema.additional() };
+    for (key, value) in &entries {
+        let name = key.text();
+        match (schema.property(name), additional) {
+            (Some(property), _) => check(*value, &Schema::read(property), nested, &path.field(name))?,
+            (None, Additional::Schema(values)) => check(*value, &Schema::read(values), nested, &path.key(name))?,
+            (None, Additional::Boolean(false)) => return wrong(path, format!("must not have the property '{name}'")),
+            (None, _) => {}
+        }
+    }
+    for required in schema.list(Keyword::Required) {
+        if value.get(required.text()).is_none() {
+            return wrong(path, format!("lacks '{}', which is required", required.text()));
+        }
+    }
+    Ok(())
+}
