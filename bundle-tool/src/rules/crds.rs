@@ -290,18 +290,17 @@ const HOLDERS: Keywords = Keywords::of(&[
 ]);
 
 /// Those of them that are rare.
-const RARE: Keywords = HOLDERS.without(Keywords::of(&[
-    Keyword::Properties,
-    Keyword::Items,
-    Keyword::AdditionalProperties,
-]));
+const RARE: Keywords =
+    HOLDERS.without(Keywords::of(&[Keyword::Properties, Keyword::Items, Keyword::AdditionalProperties]));
 
 impl Walk {
     fn schema<'b>(&mut self, node: &SchemaNode<'_, 'b>) {
         let present = node.schema.present();
         self.seen.insert(present);
         for &(keywords, check, rule) in &self.rules {
-            if present.meets(keywords) && (node.place != Place::Forbidden || keywords.meets(Keywords::MISTYPED)) {
+            if present.meets(keywords)
+                && (node.place != Place::Forbidden || keywords.meets(Keywords::MISTYPED))
+            {
                 check(node, &mut Reporter::new(rule, &mut self.findings));
             }
         }
@@ -402,7 +401,10 @@ mod tests {
         builder.finish(Some(root))
     }
 
-    fn add(builder: &mut crate::model::yaml::Builder, value: &serde_json::Value) -> crate::model::yaml::NodeId {
+    fn add(
+        builder: &mut crate::model::yaml::Builder,
+        value: &serde_json::Value,
+    ) -> crate::model::yaml::NodeId {
         use crate::model::yaml::{Position, Scalar, resolve};
         let place = Position::default();
         match value {

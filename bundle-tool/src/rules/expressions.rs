@@ -34,7 +34,9 @@ impl<'n, 'b> SoundSchema<'n, 'b> {
         let report = self.report.get_or_init(|| cel::check_schema(&read(self.root, false).0));
         for problem in report.problems.iter().filter(|problem| wanted(problem)) {
             let message = match problem.place {
-                Some((line, column)) => format!("{} (line {line}, column {column} of the expression)", problem.message),
+                Some((line, column)) => {
+                    format!("{} (line {line}, column {column} of the expression)", problem.message)
+                }
                 None => problem.message.clone(),
             };
             at(&self.path, &problem.path, &mut |schema| {
@@ -103,9 +105,8 @@ fn read(value: Value<'_>, below_rule: bool) -> (cel::Schema<'_>, bool) {
     read.additional_properties = match schema.additional() {
         Additional::Unset => cel::Additional::Unset,
         Additional::Boolean(any) => cel::Additional::Bool(any),
-        Additional::Schema(values) => {
-            child(values).map_or(cel::Additional::Bool(true), |values| cel::Additional::Schema(Box::new(values)))
-        }
+        Additional::Schema(values) => child(values)
+            .map_or(cel::Additional::Bool(true), |values| cel::Additional::Schema(Box::new(values))),
     };
     (read, has_rules)
 }

@@ -200,7 +200,9 @@ pub(super) fn mismatch(shape: Shape, value: Value<'_>) -> Option<&'static str> {
             (kind == Kind::Object && value.entries().all(|(_, value)| value.items().all(string)), "a map")
         }
         Shape::Documentation => {
-            let texts = value.entries().all(|(key, value)| !matches!(key.text(), "description" | "url") || string(value));
+            let texts = value
+                .entries()
+                .all(|(key, value)| !matches!(key.text(), "description" | "url") || string(value));
             (kind == Kind::Object && texts, "a map with the strings description and url")
         }
         Shape::Rules => (kind == Kind::Array && value.items().all(rule), "a list of rules"),

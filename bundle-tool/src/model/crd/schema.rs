@@ -179,13 +179,17 @@ impl<'b> Schema<'b> {
                 Keyword::Enum | Keyword::AllOf | Keyword::AnyOf | Keyword::OneOf | Keyword::Properties => {
                     !value.is_empty()
                 }
-                Keyword::Definitions | Keyword::PatternProperties | Keyword::Dependencies => !value.is_empty(),
+                Keyword::Definitions | Keyword::PatternProperties | Keyword::Dependencies => {
+                    !value.is_empty()
+                }
                 Keyword::Items => matches!(self.items(), Items::Schema(_)) || !value.is_empty(),
                 // For these, the empty string is something.
                 Keyword::XListType | Keyword::XMapType => true,
                 _ => match value.kind() {
                     Kind::String => !value.text().is_empty(),
-                    Kind::Boolean => *keyword == Keyword::AdditionalProperties || value.as_bool() == Some(true),
+                    Kind::Boolean => {
+                        *keyword == Keyword::AdditionalProperties || value.as_bool() == Some(true)
+                    }
                     _ => true,
                 },
             };

@@ -19,7 +19,9 @@ fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
         return;
     }
     // Without a webhook, another rule says so.
-    let Some(webhook) = crd.spec.dig(&["conversion", "webhook"]).filter(|webhook| !webhook.is_null()) else { return };
+    let Some(webhook) = crd.spec.dig(&["conversion", "webhook"]).filter(|webhook| !webhook.is_null()) else {
+        return;
+    };
     let path = Path::ROOT.field("spec.conversion.webhook.conversionReviewVersions");
     let versions: Vec<_> = webhook
         .get("conversionReviewVersions")
@@ -28,7 +30,11 @@ fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
         .map(|version| version.as_str().unwrap_or_default())
         .collect();
     if !versions.iter().any(|version| matches!(*version, "v1" | "v1beta1")) {
-        reporter.field(&crd.object, &path, "none of the versions is v1 or v1beta1, which the API server sends");
+        reporter.field(
+            &crd.object,
+            &path,
+            "none of the versions is v1 or v1beta1, which the API server sends",
+        );
         return;
     }
     for (index, version) in versions.iter().enumerate() {

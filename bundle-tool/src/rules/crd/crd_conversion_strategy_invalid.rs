@@ -14,7 +14,9 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
-    let Some(conversion) = crd.spec.get("conversion").filter(|conversion| !conversion.is_null()) else { return };
+    let Some(conversion) = crd.spec.get("conversion").filter(|conversion| !conversion.is_null()) else {
+        return;
+    };
     let strategy = conversion.get("strategy").and_then(Value::as_str).unwrap_or_default();
     let message = match strategy {
         "None" | "Webhook" => return,

@@ -1,6 +1,6 @@
+use super::shape;
 use crate::report::{Severity, Suite};
 use crate::rules::{Check, Crd, Reporter, Rule};
-use super::shape;
 
 pub(super) static RULE: Rule = Rule {
     id: "crd-field-type",

@@ -22,7 +22,8 @@ const PATHS: [(&str, &[&str]); 3] = [
 fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
     let versions = Path::ROOT.field("spec.versions");
     for (index, version) in crd.versions.iter().enumerate() {
-        let Some(scale) = version.value.dig(&["subresources", "scale"]).filter(|scale| !scale.is_null()) else {
+        let Some(scale) = version.value.dig(&["subresources", "scale"]).filter(|scale| !scale.is_null())
+        else {
             continue;
         };
         let item = versions.index(index);

@@ -40,7 +40,11 @@ fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
             reporter.field(&crd.object, &list.index(index).field("jsonPath"), problem);
         }
         if seen.len() > MOST {
-            reporter.field(&crd.object, &list, format!("there are {} fields; {MOST} are allowed", seen.len()));
+            reporter.field(
+                &crd.object,
+                &list,
+                format!("there are {} fields; {MOST} are allowed", seen.len()),
+            );
         }
     }
 }

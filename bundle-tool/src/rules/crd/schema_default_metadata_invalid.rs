@@ -1,7 +1,7 @@
+use super::default::{metadata, site};
 use crate::model::crd::{Keyword, Keywords};
 use crate::report::{Severity, Suite};
 use crate::rules::{Check, Reporter, Rule, SchemaNode};
-use super::default::{metadata, site};
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-default-metadata-invalid",

@@ -1,9 +1,9 @@
+use super::default::site;
 use crate::model::crd::{Keyword, Keywords};
 use crate::model::yaml::Path;
 use crate::report::{Severity, Suite};
 use crate::rules::openapi;
 use crate::rules::{Check, Reporter, Rule, SchemaNode};
-use super::default::site;
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-default-unknown-field",

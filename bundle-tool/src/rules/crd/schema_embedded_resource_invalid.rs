@@ -27,7 +27,8 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
         reporter.keyword(node, Keyword::XEmbeddedResource, message);
     }
     if !schema.flag(Keyword::XPreserveUnknownFields) && !schema.fills(Keyword::Properties) {
-        let message = "an embedded resource must have properties, or x-kubernetes-preserve-unknown-fields: true";
+        let message =
+            "an embedded resource must have properties, or x-kubernetes-preserve-unknown-fields: true";
         reporter.keyword(node, Keyword::Properties, message);
     }
 }

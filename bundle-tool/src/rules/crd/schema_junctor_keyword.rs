@@ -10,7 +10,24 @@ pub(super) static RULE: Rule = Rule {
     why: "The API server refuses the CRD.",
     help: "describe type, default and the like outside, and only restrict values there",
     source: "apiextensions-apiserver, pkg/apiserver/schema/validation.go (validateNestedValueValidation)",
-    check: Check::Schema(Keywords::of(&[Keyword::Type, Keyword::AdditionalProperties, Keyword::Default, Keyword::Title, Keyword::Description, Keyword::Nullable, Keyword::XPreserveUnknownFields, Keyword::XEmbeddedResource, Keyword::XIntOrString, Keyword::XListMapKeys, Keyword::XListType, Keyword::XMapType, Keyword::XValidations]), check),
+    check: Check::Schema(
+        Keywords::of(&[
+            Keyword::Type,
+            Keyword::AdditionalProperties,
+            Keyword::Default,
+            Keyword::Title,
+            Keyword::Description,
+            Keyword::Nullable,
+            Keyword::XPreserveUnknownFields,
+            Keyword::XEmbeddedResource,
+            Keyword::XIntOrString,
+            Keyword::XListMapKeys,
+            Keyword::XListType,
+            Keyword::XMapType,
+            Keyword::XValidations,
+        ]),
+        check,
+    ),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {

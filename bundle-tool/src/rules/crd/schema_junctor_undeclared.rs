@@ -11,7 +11,10 @@ pub(super) static RULE: Rule = Rule {
     why: "The API server refuses the CRD.",
     help: "declare the property outside as well",
     source: "apiextensions-apiserver, pkg/apiserver/schema/complete.go",
-    check: Check::Schema(Keywords::of(&[Keyword::AllOf, Keyword::AnyOf, Keyword::OneOf, Keyword::Not]), check),
+    check: Check::Schema(
+        Keywords::of(&[Keyword::AllOf, Keyword::AnyOf, Keyword::OneOf, Keyword::Not]),
+        check,
+    ),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {

@@ -10,7 +10,19 @@ pub(super) static RULE: Rule = Rule {
     why: "The API server refuses the CRD.",
     help: "write the schema without it",
     source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (specStandardValidatorV3), pkg/apiserver/schema/convert.go (validateUnsupportedFields)",
-    check: Check::Schema(Keywords::of(&[Keyword::Id, Keyword::MetaSchema, Keyword::Ref, Keyword::PatternProperties, Keyword::Definitions, Keyword::Dependencies, Keyword::AdditionalItems, Keyword::UniqueItems]), check),
+    check: Check::Schema(
+        Keywords::of(&[
+            Keyword::Id,
+            Keyword::MetaSchema,
+            Keyword::Ref,
+            Keyword::PatternProperties,
+            Keyword::Definitions,
+            Keyword::Dependencies,
+            Keyword::AdditionalItems,
+            Keyword::UniqueItems,
+        ]),
+        check,
+    ),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {

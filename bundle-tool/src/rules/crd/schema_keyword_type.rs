@@ -17,7 +17,9 @@ pub(super) static RULE: Rule = Rule {
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     for (keyword, wanted) in node.schema.mistyped() {
         let found = node.schema.value.get(keyword.name()).map(Value::kind);
-        let found = found.filter(|kind| !matches!(kind, Kind::Array | Kind::Object)).map(|kind| format!(", found {kind}"));
+        let found = found
+            .filter(|kind| !matches!(kind, Kind::Array | Kind::Object))
+            .map(|kind| format!(", found {kind}"));
         let message = format!("`{}` must be {wanted}{}", keyword.name(), found.unwrap_or_default());
         reporter.keyword(node, keyword, message);
     }

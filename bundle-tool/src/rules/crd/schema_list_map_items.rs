@@ -19,7 +19,8 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
         return;
     }
     let items = Schema::read(items);
-    let typeless = [Keyword::XIntOrString, Keyword::XPreserveUnknownFields].iter().any(|keyword| items.flag(*keyword));
+    let typeless =
+        [Keyword::XIntOrString, Keyword::XPreserveUnknownFields].iter().any(|keyword| items.flag(*keyword));
     // A missing type is another rule's.
     if items.kind() != "object" && (!items.kind().is_empty() || typeless) {
         let here = node.path.field("items");

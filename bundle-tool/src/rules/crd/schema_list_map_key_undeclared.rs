@@ -30,7 +30,9 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
 /// The items of a list of the type `map`.
 fn items<'b>(node: &SchemaNode<'_, 'b>) -> Option<Schema<'b>> {
     match node.schema.items() {
-        Items::Schema(items) if node.place == Place::Skeleton && node.schema.text(Keyword::XListType) == "map" => {
+        Items::Schema(items)
+            if node.place == Place::Skeleton && node.schema.text(Keyword::XListType) == "map" =>
+        {
             Some(Schema::read(items))
         }
         _ => None,

@@ -22,7 +22,9 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     let items = Schema::read(items);
     let keyword = match items.kind() {
         "object" if items.text(Keyword::XMapType) != "atomic" => Keyword::XMapType,
-        "array" if items.has(Keyword::XListType) && items.text(Keyword::XListType) != "atomic" => Keyword::XListType,
+        "array" if items.has(Keyword::XListType) && items.text(Keyword::XListType) != "atomic" => {
+            Keyword::XListType
+        }
         _ => return,
     };
     let here = node.path.field("items");

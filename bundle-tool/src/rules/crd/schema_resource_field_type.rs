@@ -22,7 +22,9 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
         let Some(schema) = node.schema.property(name).map(Schema::read) else { continue };
         let kind = schema.kind();
         // A missing type is another rule's, unless that lets it pass.
-        let passes = [Keyword::XIntOrString, Keyword::XPreserveUnknownFields].iter().any(|keyword| schema.flag(*keyword));
+        let passes = [Keyword::XIntOrString, Keyword::XPreserveUnknownFields]
+            .iter()
+            .any(|keyword| schema.flag(*keyword));
         if kind != wanted && (passes || !kind.is_empty()) {
             let property = properties.key(name);
             let message = format!("{name} of a resource must be of type {wanted}");

@@ -10,7 +10,26 @@ pub(super) static RULE: Rule = Rule {
     why: "The API server refuses the CRD.",
     help: "move the keyword to the fields that it is about, or use x-kubernetes-validations",
     source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (allowedAtRootSchema)",
-    check: Check::Schema(Keywords::of(&[Keyword::Enum, Keyword::AllOf, Keyword::OneOf, Keyword::AnyOf, Keyword::Not, Keyword::MaxProperties, Keyword::MinProperties, Keyword::Default, Keyword::XEmbeddedResource, Keyword::XIntOrString, Keyword::XListMapKeys, Keyword::XListType, Keyword::XMapType, Keyword::Definitions, Keyword::PatternProperties]), check),
+    check: Check::Schema(
+        Keywords::of(&[
+            Keyword::Enum,
+            Keyword::AllOf,
+            Keyword::OneOf,
+            Keyword::AnyOf,
+            Keyword::Not,
+            Keyword::MaxProperties,
+            Keyword::MinProperties,
+            Keyword::Default,
+            Keyword::XEmbeddedResource,
+            Keyword::XIntOrString,
+            Keyword::XListMapKeys,
+            Keyword::XListType,
+            Keyword::XMapType,
+            Keyword::Definitions,
+            Keyword::PatternProperties,
+        ]),
+        check,
+    ),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
@@ -26,7 +45,10 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
             _ => Keywords::of(&[keyword]).meets(FORBIDDEN),
         };
         if set {
-            let message = format!("`{}` is not allowed at the root of a schema with a status subresource", keyword.name());
+            let message = format!(
+                "`{}` is not allowed at the root of a schema with a status subresource",
+                keyword.name()
+            );
             reporter.keyword(node, keyword, message);
         }
     }

@@ -17,6 +17,10 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     let kind = node.schema.kind();
     // What is no type at all is another rule's.
     if node.role == Role::Root && matches!(kind, "array" | "boolean" | "integer" | "number" | "string") {
-        reporter.keyword(node, Keyword::Type, format!("a resource is an object, but the root is of type {kind}"));
+        reporter.keyword(
+            node,
+            Keyword::Type,
+            format!("a resource is an object, but the root is of type {kind}"),
+        );
     }
 }

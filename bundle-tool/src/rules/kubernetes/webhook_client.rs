@@ -49,7 +49,10 @@ pub(in crate::rules) fn is_request_uri(text: &str) -> bool {
             !text.bytes().any(|byte| byte < b' ' || byte == 0x7f)
         }
         // A path, for itself, may begin with two slashes.
-        Ok(("", rest)) => parse(rest.trim_start_matches('/')).is_ok() || parse(&format!("/{}", rest.trim_start_matches('/'))).is_ok(),
+        Ok(("", rest)) => {
+            parse(rest.trim_start_matches('/')).is_ok()
+                || parse(&format!("/{}", rest.trim_start_matches('/'))).is_ok()
+        }
         Ok(_) => parse(&text.replace('#', "")).is_ok(),
         Err(_) => false,
     }
@@ -67,7 +70,10 @@ fn parse(text: &str) -> Result<Url<'_>, &'static str> {
         Some(rest) => rest.split_at(rest.find('/').unwrap_or(rest.len())),
         None => ("", rest),
     };
-    if scheme.is_empty() && authority.is_empty() && path.split('/').next().is_some_and(|part| part.contains(':')) {
+    if scheme.is_empty()
+        && authority.is_empty()
+        && path.split('/').next().is_some_and(|part| part.contains(':'))
+    {
         return Err("its first part holds a colon");
     }
     escapes(path)?;
@@ -102,7 +108,9 @@ fn check_host(host: &str) -> Result<(), &'static str> {
     } else {
         host.split_at(host.rfind(':').unwrap_or(host.len()))
     };
-    if !port.is_empty() && !port.strip_prefix(':').is_some_and(|port| port.bytes().all(|b| b.is_ascii_digit())) {
+    if !port.is_empty()
+        && !port.strip_prefix(':').is_some_and(|port| port.bytes().all(|b| b.is_ascii_digit()))
+    {
         return Err("its port is no number");
     }
     escapes(name)?;
@@ -138,7 +146,9 @@ pub(in crate::rules) fn path(path: &str) -> Result<(), String> {
     if path.is_empty() || path == "/" {
         return Ok(());
     }
-    let Some(segments) = path.strip_prefix('/') else { return Err(format!("'{path}' does not begin with '/'")) };
+    let Some(segments) = path.strip_prefix('/') else {
+        return Err(format!("'{path}' does not begin with '/'"));
+    };
     for segment in segments.strip_suffix('/').unwrap_or(segments).split('/') {
         if segment.is_empty() {
             return Err(format!("'{path}' has an empty segment"));
@@ -158,8 +168,19 @@ mod tests {
             assert_eq!(url(good), Ok(()), "{good}");
         }
         for bad in [
-            "", "http://a", "https:///x", "https://u@a", "https://a#x", "https://a?b", "https://a:b", "://a",
-            "https://a b", "https://a/%zz", "a:b", "https://[::1", "HTTPS//a",
+            "",
+            "http://a",
+            "https:///x",
+            "https://u@a",
+            "https://a#x",
+            "https://a?b",
+            "https://a:b",
+            "://a",
+            "https://a b",
+            "https://a/%zz",
+            "a:b",
+            "https://[::1",
+            "HTTPS//a",
         ] {
             assert!(url(bad).is_err(), "{bad}");
         }

@@ -28,9 +28,8 @@ fn is_plain(address: &str) -> bool {
 /// A domain that is an address between brackets.
 fn is_literal(domain: &str) -> bool {
     let inner = domain.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-    inner.is_some_and(|inner| {
-        inner.strip_prefix("IPv6:").unwrap_or(inner).parse::<std::net::IpAddr>().is_ok()
-    })
+    inner
+        .is_some_and(|inner| inner.strip_prefix("IPv6:").unwrap_or(inner).parse::<std::net::IpAddr>().is_ok())
 }
 
 fn is_quoted(text: &str) -> bool {
@@ -49,7 +48,9 @@ fn is_quoted(text: &str) -> bool {
 }
 
 fn is_phrase(text: &str) -> bool {
-    text.is_empty() || is_quoted(text) || text.split([' ', '\t']).all(|word| word.chars().all(|c| is_atom(c) || c == '.'))
+    text.is_empty()
+        || is_quoted(text)
+        || text.split([' ', '\t']).all(|word| word.chars().all(|c| is_atom(c) || c == '.'))
 }
 
 fn is_dotted(text: &str) -> bool {
@@ -66,7 +67,16 @@ mod tests {
 
     #[test]
     fn addresses_are_told_from_other_texts() {
-        for good in ["a@b", "a.b+c@d.e", "Joe Q. Public <a@b>", "\"a b\"@c", "<a@b>", "a@[1.2.3.4]", "a@b (home)", "ä@ö"] {
+        for good in [
+            "a@b",
+            "a.b+c@d.e",
+            "Joe Q. Public <a@b>",
+            "\"a b\"@c",
+            "<a@b>",
+            "a@[1.2.3.4]",
+            "a@b (home)",
+            "ä@ö",
+        ] {
             assert!(is_address(good), "{good}");
         }
         for bad in ["", "a", "a@", "@b", "a..b@c", "a b@c", "a@b@c", "a@b>", "a@b, c@d", ".a@b"] {

@@ -19,7 +19,12 @@ fn wrong(path: &Path<'_>, message: impl Into<String>) -> Verdict {
 }
 
 /// Judges what `value` says of the resources that are embedded in it; `resource` is whether it is one itself.
-pub(in crate::rules) fn embedded(value: Value<'_>, schema: &Schema<'_>, resource: bool, path: &Path<'_>) -> Verdict {
+pub(in crate::rules) fn embedded(
+    value: Value<'_>,
+    schema: &Schema<'_>,
+    resource: bool,
+    path: &Path<'_>,
+) -> Verdict {
     match value.kind() {
         Kind::Object => {
             if resource || schema.flag(Keyword::XEmbeddedResource) {
@@ -200,14 +205,18 @@ impl ObjectMeta {
         }
         let here = path.field("labels");
         for (key, value) in labels {
-            names::qualified(key).and_then(|()| names::label_value(value)).or_else(|problem| wrong(&here, problem))?;
+            names::qualified(key)
+                .and_then(|()| names::label_value(value))
+                .or_else(|problem| wrong(&here, problem))?;
         }
         let here = path.field("annotations");
         for key in annotations.keys() {
             names::annotation_key(key).or_else(|problem| wrong(&here, problem))?;
         }
         let here = path.field("ownerReferences");
-        for OwnerReference { api_version, kind, name, uid, controller: _, block_owner_deletion: _ } in owner_references {
+        for OwnerReference { api_version, kind, name, uid, controller: _, block_owner_deletion: _ } in
+            owner_references
+        {
             if [api_version, kind, name, uid].iter().any(|field| field.is_empty()) {
                 return wrong(&here, "an owner needs apiVersion, kind, name and uid");
             }

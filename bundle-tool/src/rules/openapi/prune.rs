@@ -73,7 +73,8 @@ fn keep(value: Value<'_>, schema: &Schema<'_>, resource: bool, path: &Path<'_>) 
 }
 
 fn is_meta(schema: &Schema<'_>, resource: bool, name: &str) -> bool {
-    (resource || schema.flag(Keyword::XEmbeddedResource)) && matches!(name, "apiVersion" | "kind" | "metadata")
+    (resource || schema.flag(Keyword::XEmbeddedResource))
+        && matches!(name, "apiVersion" | "kind" | "metadata")
 }
 
 fn items<'b>(schema: &Schema<'b>) -> Option<Schema<'b>> {

@@ -112,7 +112,12 @@ fn check_type(datum: Datum<'_>, schema: &Schema<'_>, path: &Path<'_>) -> Verdict
 }
 
 /// `IsFloat64AJSONInteger` of go-openapi's swag.
-#[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, clippy::float_cmp, reason = "as Go does")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::float_cmp,
+    reason = "as Go does"
+)]
 fn is_json_integer(number: f64) -> bool {
     const MOST: f64 = 9_007_199_254_740_991.0;
     if !(-MOST..=MOST).contains(&number) {
@@ -193,13 +198,19 @@ fn check_integer(number: i64, schema: &Schema<'_>, path: &Path<'_>) -> Verdict {
     if let Some(limit) = schema.number(Keyword::Maximum) {
         let (most, exclusive) = (truncated(limit), schema.flag(Keyword::ExclusiveMaximum));
         if number > most || exclusive && number == most {
-            return wrong(path, format!("must be {} {limit}", if exclusive { "less than" } else { "at most" }));
+            return wrong(
+                path,
+                format!("must be {} {limit}", if exclusive { "less than" } else { "at most" }),
+            );
         }
     }
     if let Some(limit) = schema.number(Keyword::Minimum) {
         let (least, exclusive) = (truncated(limit), schema.flag(Keyword::ExclusiveMinimum));
         if number < least || exclusive && number == least {
-            return wrong(path, format!("must be {} {limit}", if exclusive { "more than" } else { "at least" }));
+            return wrong(
+                path,
+                format!("must be {} {limit}", if exclusive { "more than" } else { "at least" }),
+            );
         }
     }
     Ok(())
@@ -215,13 +226,19 @@ fn check_number(number: f64, schema: &Schema<'_>, path: &Path<'_>) -> Verdict {
     if let Some(most) = schema.number(Keyword::Maximum) {
         let exclusive = schema.flag(Keyword::ExclusiveMaximum);
         if number > most || exclusive && number >= most {
-            return wrong(path, format!("must be {} {most}", if exclusive { "less than" } else { "at most" }));
+            return wrong(
+                path,
+                format!("must be {} {most}", if exclusive { "less than" } else { "at most" }),
+            );
         }
     }
     if let Some(least) = schema.number(Keyword::Minimum) {
         let exclusive = schema.flag(Keyword::ExclusiveMinimum);
         if number < least || exclusive && number <= least {
-            return wrong(path, format!("must be {} {least}", if exclusive { "more than" } else { "at least" }));
+            return wrong(
+                path,
+                format!("must be {} {least}", if exclusive { "more than" } else { "at least" }),
+            );
         }
     }
     Ok(())
@@ -271,7 +288,8 @@ fn equals(datum: Datum<'_>, value: Value<'_>, allowed: Value<'_>) -> bool {
         (Datum::String(a), Datum::String(b)) => a == b,
         // Go turns a number into the character of that number.
         (Datum::Integer(a), Datum::String(b)) => {
-            let character = u32::try_from(a).ok().and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER);
+            let character =
+                u32::try_from(a).ok().and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER);
             b.strip_prefix(character) == Some("")
         }
         (Datum::Array, Datum::Array) | (Datum::Object, Datum::Object) => value.to_json() == allowed.to_json(),
@@ -297,8 +315,12 @@ fn check_object(value: Value<'_>, schema: &Schema<'_>, nested: bool, path: &Path
         let name = key.text();
         match (schema.property(name), additional) {
             (Some(property), _) => check(*value, &Schema::read(property), nested, &path.field(name))?,
-            (None, Additional::Schema(values)) => check(*value, &Schema::read(values), nested, &path.key(name))?,
-            (None, Additional::Boolean(false)) => return wrong(path, format!("must not have the property '{name}'")),
+            (None, Additional::Schema(values)) => {
+                check(*value, &Schema::read(values), nested, &path.key(name))?
+            }
+            (None, Additional::Boolean(false)) => {
+                return wrong(path, format!("must not have the property '{name}'"));
+            }
             (None, _) => {}
         }
     }
