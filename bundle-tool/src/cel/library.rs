@@ -71,6 +71,71 @@ pub(super) fn kubernetes_with_lists() -> &'static Library {
     LIBRARY.get_or_init(|| Library::new(&[FUNCTIONS, LISTS], true))
 }
 
+/// What OLM gives to the rules of its constraints: cel-go's standard library and one function of its own.
+///
+/// Source: `pkg/constraints/cel.go` of operator-framework/api.
+pub(super) fn olm() -> &'static Library {
+    static LIBRARY: OnceLock<Library> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let mut library = Library::new(&[FUNCTIONS, SEMVER_COMPARE], false);
+        library.functions.retain(|name, _| STANDARD.contains(name) || *name == "semver_compare");
+        library
+    })
+}
+
+const SEMVER_COMPARE: &str = "semver_compare\n  semver_compare(dyn; dyn) int";
+
+/// The functions of cel-go's standard library.
+const STANDARD: &[&str] = &[
+    "!_",
+    "-_",
+    "@in",
+    "@not_strictly_false",
+    "_!=_",
+    "_%_",
+    "_&&_",
+    "_*_",
+    "_+_",
+    "_-_",
+    "_/_",
+    "_<=_",
+    "_<_",
+    "_==_",
+    "_>=_",
+    "_>_",
+    "_?_:_",
+    "_[_]",
+    "__not_strictly_false__",
+    "_in_",
+    "_||_",
+    "bool",
+    "bytes",
+    "contains",
+    "double",
+    "duration",
+    "dyn",
+    "endsWith",
+    "getDate",
+    "getDayOfMonth",
+    "getDayOfWeek",
+    "getDayOfYear",
+    "getFullYear",
+    "getHours",
+    "getMilliseconds",
+    "getMinutes",
+    "getMonth",
+    "getSeconds",
+    "in",
+    "int",
+    "matches",
+    "size",
+    "startsWith",
+    "string",
+    "timestamp",
+    "type",
+    "uint",
+];
+
 impl Library {
     fn new(tables: &[&'static str], lists: bool) -> Self {
         let mut library = Self {

@@ -11,6 +11,7 @@
 mod ast;
 mod check;
 mod compile;
+mod constraint;
 mod cost;
 mod cost_functions;
 mod crd;
@@ -33,6 +34,7 @@ mod time;
 mod types;
 mod validate;
 
+pub use constraint::check_constraint;
 pub use crd::{EXPRESSION_LIMIT, SCHEMA_LIMIT, check_schema, check_schema_with_lists};
 pub use report::{Cost, Field, Problem, Report, Step, path_text};
 pub use schema::{Additional, Rule, Schema};

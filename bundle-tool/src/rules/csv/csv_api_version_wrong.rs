@@ -5,18 +5,19 @@ use crate::rules::{Check, Context, Reporter, Rule};
 pub(super) static RULE: Rule = Rule {
     id: "csv-api-version-wrong",
     suite: Suite::Bundle,
-    severity: Severity::Error,
+    severity: Severity::Warning,
     what: "The CSV's `apiVersion` is not `operators.coreos.com/v1alpha1`.",
-    why: "OLM knows no other version of ClusterServiceVersions: it cannot create the object.",
+    why: "OLM puts the right one in when it installs from a catalogue; whoever creates the CSV from its file is refused.",
     help: "write apiVersion: operators.coreos.com/v1alpha1",
-    source: "operator-framework/api, pkg/validation/internal/csv.go (validateVersionKind); operator-lifecycle-manager, pkg/controller/registry/resolver/steps.go",
+    source: "operator-lifecycle-manager, pkg/lib/ownerutil (InferGroupVersionKind), pkg/controller/registry/resolver/steps.go",
     check: Check::Bundle(check),
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     for csv in context.bundle.of_kind("ClusterServiceVersion") {
         let version = csv.api_version();
-        if version != "operators.coreos.com/v1alpha1" {
+        // That it is missing is csv-field-missing's.
+        if !version.is_empty() && version != "operators.coreos.com/v1alpha1" {
             reporter.field(&csv, &Path::ROOT.field("apiVersion"), format!("the API version is '{version}'"));
         }
     }

@@ -6,7 +6,7 @@ pub(super) static RULE: Rule = Rule {
     id: "csv-field-missing",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The CSV lacks a field that it needs: `spec.displayName`, `spec.install`, its `strategy`, or the list of deployments.",
+    what: "The CSV lacks a field that it needs: `apiVersion`, `spec.displayName`, `spec.install`, its `strategy`, or the list of deployments.",
     why: "operator-sdk refuses the bundle; without a list of deployments the API server refuses the CSV too.",
     help: "add the field",
     source: "operator-framework/api, pkg/validation/internal/typecheck.go; the schema of clusterserviceversions.operators.coreos.com",
@@ -20,6 +20,9 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         let keys: Vec<_> = field.split('.').collect();
         csv.object.root.dig(&keys).is_some_and(|value| !value.is_null())
     };
+    if csv.object.api_version().is_empty() {
+        report("apiVersion", "the CSV has no API version");
+    }
     if !written("spec") {
         return report("spec", "the CSV has no spec");
     }

@@ -2,6 +2,7 @@
 //!
 //! Source: `pkg/constraints` of operator-framework/api, and OLM's resolver.
 
+use crate::cel::check_constraint;
 use crate::model::version::Range;
 use crate::model::yaml::{Kind, Value};
 
@@ -103,13 +104,8 @@ fn resolve(value: Value<'_>, path: &str) -> Result<(), Wrong> {
         }
     }
     if let Some(cel) = get("cel") {
-        return check_rule(&text(cel, "rule"))
+        return check_constraint(&text(cel, "rule"))
             .map_err(|error| (format!("{path}.cel.rule"), format!("the rule is no condition: {error}")));
     }
     Err((path.to_owned(), "the constraint is empty".to_owned()))
-}
-
-/// Compiles a CEL rule over the bundles' properties.
-pub(super) fn check_rule(rule: &str) -> Result<(), String> {
-    ::cel::Program::compile(rule).map(drop).map_err(|error| error.to_string())
 }

@@ -1,4 +1,5 @@
-use super::{constraint, entries};
+use super::entries;
+use crate::cel::check_constraint;
 use crate::report::{Severity, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
@@ -19,7 +20,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     {
         let rule = entry.value.and_then(|value| value.get("cel")?.get("rule")?.as_str()).unwrap_or_default();
         if !rule.is_empty()
-            && let Err(error) = constraint::check_rule(rule)
+            && let Err(error) = check_constraint(rule)
         {
             let message = format!("the rule is no condition: {error}");
             entry.at("value.cel.rule", |path, position| reporter.at(entry.file, path, position, message));

@@ -20,6 +20,7 @@ mod manifests_elsewhere;
 mod manifests_missing;
 mod media_type_wrong;
 mod metadata_elsewhere;
+mod metadata_unread;
 mod object_too_large;
 mod package_empty;
 mod unsupported_kind;
@@ -81,6 +82,7 @@ pub(super) static RULES: &[&Rule] = &[
     &manifests_missing::RULE,
     &media_type_wrong::RULE,
     &metadata_elsewhere::RULE,
+    &metadata_unread::RULE,
     &object_too_large::RULE,
     &package_empty::RULE,
     &unsupported_kind::RULE,

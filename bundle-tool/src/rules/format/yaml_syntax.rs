@@ -1,3 +1,4 @@
+use crate::model::bundle::ANNOTATIONS_FILE;
 use crate::model::{Content, First};
 use crate::report::{Severity, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
@@ -6,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     id: "yaml-syntax",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A file in manifests/ or metadata/ is no YAML that Kubernetes and OLM can read.",
+    what: "A file in `manifests/`, or metadata/annotations.yaml, is no YAML that Kubernetes and OLM can read.",
     why: "OLM cannot unpack the bundle: other tools then say that the CSV or the annotations are missing.",
     help: "mend the syntax at this place; a YAML-aware editor shows it",
     source: "go.yaml.in/yaml/v2, through which Kubernetes and OLM read YAML",
@@ -14,9 +15,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    let files =
-        context.bundle.manifests().chain(context.bundle.files.iter().filter(|file| file.is_metadata()));
-    for file in files {
+    for file in context.bundle.manifests().chain(context.bundle.file(ANNOTATIONS_FILE)) {
         match &file.content {
             Content::Documents { error: Some(error), first: First::Unreadable, .. } => {
                 reporter.place(file, error.position, format!("not YAML: {}", error.message));

@@ -3,6 +3,7 @@
 mod api_service_deployment_unknown;
 mod conversion_crd_not_owned;
 mod conversion_install_modes;
+mod conversion_path_invalid;
 mod conversion_review_versions;
 mod crd_duplicate;
 mod crd_not_owned;
@@ -30,6 +31,7 @@ pub(super) static RULES: &[&Rule] = &[
     &api_service_deployment_unknown::RULE,
     &conversion_crd_not_owned::RULE,
     &conversion_install_modes::RULE,
+    &conversion_path_invalid::RULE,
     &conversion_review_versions::RULE,
     &crd_duplicate::RULE,
     &crd_not_owned::RULE,

@@ -1,0 +1,41 @@
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Csv, Reporter, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "conversion-path-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A conversion webhook's `webhookPath` is no path of a URL.",
+    why: "OLM writes it into the CRD, and the API server refuses the update: the install strategy fails.",
+    help: "begin it with '/' and use lower-case DNS names between the slashes",
+    source: "k8s.io/apiserver, pkg/util/webhook/validation.go (ValidateWebhookService)",
+    check: Check::Csv(check),
+};
+
+fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
+    let root = Path::ROOT;
+    let list = root.field("spec.webhookdefinitions");
+    for (index, webhook) in csv.typed.spec.webhookdefinitions.iter().enumerate() {
+        let Some(path) = webhook.webhook_path.as_deref().filter(|_| webhook.r#type == "ConversionWebhook")
+        else {
+            continue;
+        };
+        if !is_path(path) {
+            let entry = list.index(index);
+            reporter.field(&csv.object, &entry.field("webhookPath"), format!("'{path}' is no path"));
+        }
+    }
+}
+
+fn is_path(path: &str) -> bool {
+    let Some(rest) = path.strip_prefix('/') else { return false };
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let label = |part: &str| {
+        part.bytes().all(|byte| plain(byte) || byte == b'-')
+            && part.bytes().next().is_some_and(plain)
+            && part.bytes().next_back().is_some_and(plain)
+    };
+    let step = |step: &str| step.len() <= 253 && step.split('.').all(label);
+    rest.is_empty() || rest.strip_suffix('/').unwrap_or(rest).split('/').all(step)
+}
