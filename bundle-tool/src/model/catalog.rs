@@ -5,6 +5,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::yaml;
+
 /// A file-based catalogue: its blobs by schema, each list in the order of the files.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Catalog {
@@ -74,7 +76,8 @@ impl Catalog {
     /// # Errors
     /// A blob cannot be written as JSON, YAML's subset.
     pub fn to_yaml(&self) -> serde_json::Result<String> {
-        self.to_json()
+        let documents = self.blobs()?;
+        Ok(documents.iter().map(|blob| format!("---\n{}", yaml::emit(blob))).collect())
     }
 }
 
