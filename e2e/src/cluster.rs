@@ -75,16 +75,24 @@ impl Cluster {
         self.api(&types.api_version, &types.kind, &namespace).await
     }
 
-    /// Makes a namespace with a fresh name that begins with `prefix`.
+    /// Makes a namespace with a fresh name that begins with `prefix`, in which pods must be restricted.
     ///
     /// # Errors
     /// The API server refuses.
     pub async fn namespace(&self, prefix: &str) -> Result<Namespace> {
+        self.namespace_for(prefix, "restricted").await
+    }
+
+    /// The same for a level of the Pod Security Standards: catalogue pods, as OLM makes them, are not restricted.
+    ///
+    /// # Errors
+    /// The API server refuses.
+    pub async fn namespace_for(&self, prefix: &str, level: &str) -> Result<Namespace> {
         let namespaces: Api<CoreNamespace> = Api::all(self.client.clone());
         let object = serde_json::from_value(json!({
             "metadata": {
                 "generateName": format!("{prefix}-"),
-                "labels": {"pod-security.kubernetes.io/enforce": "restricted"},
+                "labels": {"pod-security.kubernetes.io/enforce": level},
             },
         }))?;
         let name = namespaces.create(&PostParams::default(), &object).await?.name_any();

@@ -146,7 +146,7 @@ fn memcached(namespace: &str, size: u32) -> Value {
 async fn from_images_to_memcached_pods_through_olm() -> Result<()> {
     let (programs, registry) = (Programs::from_env()?, Registry::from_env()?);
     let cluster = Cluster::from_env().await?;
-    let namespace = cluster.namespace("whole-way").await?;
+    let namespace = cluster.namespace_for("whole-way", "baseline").await?;
     let catalog = push(&programs, &registry, &namespace.name)?;
     install(&cluster, &namespace.name, &catalog).await?;
 

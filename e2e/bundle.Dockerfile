@@ -1,0 +1,16 @@
+FROM scratch
+
+# The annotations of metadata/annotations.yaml.
+LABEL operators.operatorframework.io.bundle.mediatype.v1=registry+v1
+LABEL operators.operatorframework.io.bundle.manifests.v1=manifests/
+LABEL operators.operatorframework.io.bundle.metadata.v1=metadata/
+LABEL operators.operatorframework.io.bundle.package.v1=memcached-operator
+LABEL operators.operatorframework.io.bundle.channels.v1=alpha
+LABEL operators.operatorframework.io.bundle.channel.default.v1=alpha
+LABEL operators.operatorframework.io.metrics.builder=bundle-tool-v0.0.1
+LABEL operators.operatorframework.io.metrics.mediatype.v1=metrics+v1
+LABEL operators.operatorframework.io.metrics.project_layout=unknown
+
+# The folders that the labels name.
+COPY /tmp/memcached-whole-way-zw96n/bundle/manifests /manifests/
+COPY /tmp/memcached-whole-way-zw96n/bundle/metadata /metadata/
