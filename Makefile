@@ -23,7 +23,7 @@ BIN := target/$(TARGET)/release
 BUNDLE_TOOL := $(BIN)/bundle-tool
 OPERATOR := $(BIN)/memcached-operator
 # Everything that `make generate` writes and git keeps.
-GENERATED := config bundle catalog docs/rules.md
+GENERATED := config bundle bundle.Dockerfile catalog docs/rules.md
 
 .DEFAULT_GOAL := help
 .PHONY: help

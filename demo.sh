@@ -20,7 +20,7 @@ say "1. A bundle, from the operator's own manifests"
 "$operator" manifests --stdout >"$work/manifests.yaml"
 show "$tool" generate bundle --package $package --version $version --channels alpha --default-channel alpha \
   --output-dir "$work/bundle" <"$work/manifests.yaml"
-(cd "$work" && find bundle -type f | sort | sed 's/^/    /')
+(cd "$work" && find bundle bundle.Dockerfile -type f | sort | sed 's/^/    /')
 
 say "2. Would the API server and OLM take it?"
 show "$tool" validate "$work/bundle"

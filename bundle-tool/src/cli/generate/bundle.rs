@@ -189,8 +189,7 @@ impl Bundle {
             semver::Version::parse(version)
                 .with_context(|| format!("--version {version:?} is no semantic version; write it as 1.2.3"))
         });
-        let current = std::env::current_dir().context("failed to find the current folder")?;
-        let relative = folder.strip_prefix(&current).unwrap_or(folder);
+        let (_, relative) = dockerfile_place(folder)?;
         Ok(Options {
             package: self.package.clone().or(project.name),
             version: version.transpose()?,
@@ -237,10 +236,11 @@ impl Bundle {
             },
             None => None,
         };
-        let previous_dockerfile = match fs::read_to_string(DOCKERFILE) {
+        let (dockerfile, _) = dockerfile_place(folder)?;
+        let previous_dockerfile = match fs::read_to_string(&dockerfile) {
             Ok(text) => Some(text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(error).context(format!("failed to read {DOCKERFILE}")),
+            Err(error) => return Err(error).context(format!("failed to read {}", dockerfile.display())),
         };
         Ok(Input { documents, base, previous, previous_annotations, previous_dockerfile })
     }
@@ -329,13 +329,28 @@ impl Bundle {
             }
         }
         if with_metadata {
-            output.beside.insert(DOCKERFILE.into(), generated.dockerfile.clone().into_bytes());
+            let (dockerfile, _) = dockerfile_place(&output.folder)?;
+            output.beside.insert(dockerfile, generated.dockerfile.clone().into_bytes());
         }
         if let Some(lock) = lock {
             output.beside.insert(LOCK_FILE.into(), lock.text().into_bytes());
         }
         Ok(output)
     }
+}
+
+/// Where the Dockerfile of the bundle in `folder` lies, and how it names that folder: in the current folder where the
+/// bundle is below it, as operator-sdk has it, else beside the bundle.
+fn dockerfile_place(folder: &Path) -> Result<(PathBuf, PathBuf)> {
+    let current = std::env::current_dir().context("failed to find the current folder")?;
+    if folder.is_relative() && !folder.starts_with("..") {
+        return Ok((DOCKERFILE.into(), folder.to_owned()));
+    }
+    if let Ok(relative) = folder.strip_prefix(&current) {
+        return Ok((DOCKERFILE.into(), relative.to_owned()));
+    }
+    let name = folder.file_name().map(PathBuf::from).unwrap_or_default();
+    Ok((folder.with_file_name(DOCKERFILE), name))
 }
 
 /// The CSV of a catalogue that the bundle takes the place of.
