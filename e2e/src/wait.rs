@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 
 /// How long a step of the cluster may take: images are pulled, pods started, leases lost.
-pub const TIMEOUT: Duration = Duration::from_secs(180);
+pub const TIMEOUT: Duration = Duration::from_mins(3);
 
 /// How often a condition is asked.
 const PERIOD: Duration = Duration::from_millis(250);

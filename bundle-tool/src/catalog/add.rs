@@ -61,19 +61,18 @@ pub fn add(
             None => channel.entries.push(entry.clone()),
         }
     }
-    let index = match catalog.packages.iter().position(|other| other.name == package) {
-        Some(index) => index,
-        None => {
-            catalog.packages.push(Package {
-                schema: "olm.package".to_owned(),
-                name: package.clone(),
-                default_channel: first.clone(),
-                icon: None,
-                description: String::new(),
-                properties: Vec::new(),
-            });
-            catalog.packages.len() - 1
-        }
+    let index = if let Some(index) = catalog.packages.iter().position(|other| other.name == package) {
+        index
+    } else {
+        catalog.packages.push(Package {
+            schema: "olm.package".to_owned(),
+            name: package.clone(),
+            default_channel: first.clone(),
+            icon: None,
+            description: String::new(),
+            properties: Vec::new(),
+        });
+        catalog.packages.len() - 1
     };
     let entry = &mut catalog.packages[index];
     if let Some(default) = default_channel {

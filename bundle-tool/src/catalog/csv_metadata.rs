@@ -15,7 +15,7 @@ use crate::model::csv::{
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CsvMetadata<'a> {
-    #[serde(skip_serializing_if = "is_empty")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     annotations: Option<&'a BTreeMap<String, String>>,
     api_service_definitions: &'a ApiServiceDefinitions,
     crd_descriptions: &'a CustomResourceDefinitions,
@@ -27,7 +27,7 @@ pub(super) struct CsvMetadata<'a> {
     install_modes: &'a [InstallMode],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     keywords: &'a [String],
-    #[serde(skip_serializing_if = "is_empty")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     labels: Option<&'a BTreeMap<String, String>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     links: &'a [AppLink],
@@ -47,14 +47,14 @@ impl<'a> CsvMetadata<'a> {
     pub(super) fn new(csv: &'a ClusterServiceVersion) -> Self {
         let spec = &csv.spec;
         Self {
-            annotations: csv.metadata.annotations.as_ref(),
+            annotations: csv.metadata.annotations.as_ref().filter(|map| !map.is_empty()),
             api_service_definitions: &spec.apiservicedefinitions,
             crd_descriptions: &spec.customresourcedefinitions,
             description: &spec.description,
             display_name: &spec.display_name,
             install_modes: &spec.install_modes,
             keywords: &spec.keywords,
-            labels: csv.metadata.labels.as_ref(),
+            labels: csv.metadata.labels.as_ref().filter(|map| !map.is_empty()),
             links: &spec.links,
             maintainers: &spec.maintainers,
             maturity: &spec.maturity,
@@ -63,8 +63,4 @@ impl<'a> CsvMetadata<'a> {
             provider: &spec.provider,
         }
     }
-}
-
-fn is_empty(map: &Option<&BTreeMap<String, String>>) -> bool {
-    map.is_none_or(BTreeMap::is_empty)
 }

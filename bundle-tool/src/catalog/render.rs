@@ -98,7 +98,7 @@ fn first_documents(bundle: &Bundle) -> impl Iterator<Item = serde_json::Value> {
             let is_csv = root.get("kind").and_then(|kind| kind.as_str()) == Some("ClusterServiceVersion");
             !(is_csv && std::mem::replace(&mut csv_seen, true))
         })
-        .map(|root| root.to_json())
+        .map(crate::model::yaml::Value::to_json)
 }
 
 fn owned_are_there(bundle: &Bundle, csv: &ClusterServiceVersion) -> Result<(), RenderError> {
