@@ -4,10 +4,12 @@
 //! condition with a deadline, and namespaces that go away with their test. README.md says which test proves what.
 
 mod cluster;
+mod operator;
 mod programs;
 pub mod random;
 mod wait;
 
 pub use cluster::{Cluster, Namespace};
+pub use operator::{Operator, condition};
 pub use programs::{Programs, Registry};
 pub use wait::{TIMEOUT, wait_for};

@@ -1,0 +1,136 @@
+//! The operator deployed without OLM, with options of a test's own, and taken away again.
+
+use crate::{Cluster, Programs, Registry, TIMEOUT, wait_for};
+use anyhow::{Context as _, Result, ensure};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::Api;
+use kube::api::DynamicObject;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// The operator, deployed.
+pub struct Operator {
+    cluster: Cluster,
+    objects: Vec<Value>,
+}
+
+impl Operator {
+    /// Where it is deployed.
+    pub const NAMESPACE: &str = "memcached-operator-system";
+
+    /// Pushes the operator's image and deploys what `memcached-operator manifests` prints, with so many replicas of the
+    /// manager and further arguments for it; waits until all are available.
+    ///
+    /// # Errors
+    /// A program fails, the cluster refuses, or the manager does not become available.
+    pub async fn deploy(cluster: &Cluster, replicas: i32, arguments: &[&str]) -> Result<Self> {
+        let (programs, registry) = (Programs::from_env()?, Registry::from_env()?);
+        let image = registry.image("memcached-operator:operator-tests");
+        let binary = format!("{}=/memcached-operator", programs.path("memcached-operator").display());
+        let ca: Vec<&str> = registry.ca_file.iter().flat_map(|file| ["--ca-file", file]).collect();
+        let push = [
+            "push",
+            "image",
+            &image,
+            &binary,
+            "--entrypoint",
+            "/memcached-operator",
+            "--user",
+            "65532:65532",
+        ];
+        programs.tool(&[&push[..], &ca].concat(), &[])?;
+        let operand = registry.operand();
+        let manifests =
+            programs.operator(&["manifests", "--stdout", "--image", &image, "--operand-image", &operand])?;
+        let mut objects = Vec::new();
+        for document in manifests.split("---\n").filter(|document| !document.trim().is_empty()) {
+            let mut object: Value = serde_saphyr::from_str(document).context("a manifest is not YAML")?;
+            if object["kind"] == "Memcached" {
+                continue;
+            }
+            if object["kind"] == "Deployment" {
+                object["spec"]["replicas"] = json!(replicas);
+                let container = &mut object["spec"]["template"]["spec"]["containers"][0];
+                container["imagePullPolicy"] = json!("Always");
+                let list = container["args"].as_array_mut().context("the manager has no arguments")?;
+                list.extend(arguments.iter().map(|argument| json!(argument)));
+            }
+            objects.push(object);
+        }
+        let operator = Self { cluster: cluster.clone(), objects };
+        for object in &operator.objects {
+            // A kind that was defined a moment ago may not be served yet.
+            wait_for_object(cluster, object).await?;
+        }
+        operator.available(replicas).await?;
+        Ok(operator)
+    }
+
+    /// Waits until so many managers are available and one of them leads.
+    ///
+    /// # Errors
+    /// They do not become so in time.
+    pub async fn available(&self, replicas: i32) -> Result<()> {
+        let deployments: Api<Deployment> = Api::namespaced(self.cluster.client.clone(), Self::NAMESPACE);
+        wait_for("the manager is available and leads", TIMEOUT, async || {
+            let deployment = deployments.get("memcached-operator-controller-manager").await?;
+            let generation = deployment.metadata.generation;
+            let status = deployment.status.unwrap_or_default();
+            let counts = [status.replicas, status.updated_replicas, status.available_replicas];
+            ensure!(status.observed_generation >= generation, "the Deployment has not been seen");
+            ensure!(counts == [Some(replicas); 3], "replicas, updated, available: {counts:?}");
+            self.leader().await?.context("nobody leads")
+        })
+        .await
+        .map(drop)
+    }
+
+    /// The name of the pod that leads.
+    ///
+    /// # Errors
+    /// The Lease cannot be read.
+    pub async fn leader(&self) -> Result<Option<String>> {
+        let leases: Api<Lease> = Api::namespaced(self.cluster.client.clone(), Self::NAMESPACE);
+        let lease = leases.get_opt("memcached-operator.cache.example.com").await?;
+        let holder = lease.and_then(|lease| lease.spec).and_then(|spec| spec.holder_identity);
+        Ok(holder.filter(|holder| !holder.is_empty()))
+    }
+
+    /// Takes everything away and waits until the namespace is gone.
+    ///
+    /// # Errors
+    /// The cluster refuses.
+    pub async fn undeploy(self) -> Result<()> {
+        for object in self.objects.iter().rev() {
+            self.cluster.delete(object).await?;
+        }
+        let namespaces: Api<Namespace> = Api::all(self.cluster.client.clone());
+        wait_for("the operator is gone", TIMEOUT, async || {
+            ensure!(namespaces.get_opt(Self::NAMESPACE).await?.is_none(), "its namespace is still there");
+            Ok(())
+        })
+        .await
+    }
+}
+
+async fn wait_for_object(cluster: &Cluster, object: &Value) -> Result<()> {
+    let deadline = std::time::Instant::now() + Duration::from_secs(30);
+    loop {
+        match cluster.apply(object).await {
+            Ok(_) => return Ok(()),
+            Err(error) if std::time::Instant::now() > deadline => return Err(error),
+            Err(_) => tokio::time::sleep(Duration::from_millis(250)).await,
+        }
+    }
+}
+
+/// Status and reason of an object's condition, empty where it has none.
+#[must_use]
+pub fn condition(object: &DynamicObject, kind: &str) -> (String, String) {
+    let conditions = object.data["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let found = conditions.iter().find(|condition| condition["type"] == kind);
+    let text = |field: &str| found.and_then(|found| found[field].as_str()).unwrap_or_default().to_owned();
+    (text("status"), text("reason"))
+}

@@ -1,0 +1,403 @@
+//! The operator's promises on a real cluster, one test each, named after the promise.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use e2e::{Cluster, Namespace, Operator, TIMEOUT, condition, wait_for};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+use k8s_openapi::api::core::v1::{Pod, Secret, Service};
+use k8s_openapi::api::events::v1::Event;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, ResourceExt as _};
+use serde_json::{Value, json};
+
+const VERSION: &str = "cache.example.com/v1";
+
+/// One deployed operator and a namespace to work in.
+struct Stage {
+    cluster: Cluster,
+    operator: Operator,
+    namespace: Namespace,
+    memcacheds: Api<DynamicObject>,
+}
+
+impl Stage {
+    async fn set(name: &str, replicas: i32, arguments: &[&str]) -> Result<Self> {
+        let cluster = Cluster::from_env().await?;
+        let operator = Operator::deploy(&cluster, replicas, arguments).await?;
+        let namespace = cluster.namespace(name).await?;
+        let memcacheds = cluster.api(VERSION, "Memcached", &namespace.name).await?;
+        Ok(Self { cluster, operator, namespace, memcacheds })
+    }
+
+    fn api<K>(&self) -> Api<K>
+    where
+        K: kube::Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>,
+    {
+        Api::namespaced(self.cluster.client.clone(), &self.namespace.name)
+    }
+
+    async fn create(&self, name: &str, spec: Value) -> Result<()> {
+        let object = json!({
+            "apiVersion": VERSION, "kind": "Memcached",
+            "metadata": {"name": name, "namespace": self.namespace.name}, "spec": spec,
+        });
+        // The webhook's Service may take a moment to reach a pod that has just become ready.
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            match self.cluster.apply(&object).await {
+                Ok(_) => return Ok(()),
+                Err(error)
+                    if Instant::now() > deadline
+                        || !format!("{error:#}").contains("failed calling webhook") =>
+                {
+                    return Err(error);
+                }
+                Err(_) => tokio::time::sleep(Duration::from_millis(250)).await,
+            }
+        }
+    }
+
+    async fn change(&self, name: &str, spec: Value) -> Result<()> {
+        let patch = Patch::Merge(json!({ "spec": spec }));
+        self.memcacheds.patch(name, &PatchParams::default(), &patch).await?;
+        Ok(())
+    }
+
+    async fn available(&self, name: &str, size: usize) -> Result<()> {
+        wait_for(&format!("{name} is Available with {size} nodes"), TIMEOUT, async || {
+            let object = self.memcacheds.get(name).await?;
+            let nodes = object.data["status"]["nodes"].as_array().map_or(0, Vec::len);
+            let told = condition(&object, "Available");
+            ensure!(told.0 == "True" && nodes == size, "{told:?}, {nodes} nodes");
+            Ok(())
+        })
+        .await
+    }
+
+    async fn degraded(&self, name: &str, reason: &str) -> Result<()> {
+        wait_for(&format!("{name} says {reason}"), TIMEOUT, async || {
+            let told = condition(&self.memcacheds.get(name).await?, "Degraded");
+            ensure!(told == ("True".to_owned(), reason.to_owned()), "{told:?}");
+            Ok(())
+        })
+        .await
+    }
+
+    async fn events(&self, name: &str) -> Result<Vec<String>> {
+        let events: Api<Event> = self.api();
+        let list = events.list(&ListParams::default()).await?;
+        let of = |event: &Event| {
+            event.regarding.as_ref().is_some_and(|regarding| {
+                regarding.kind.as_deref() == Some("Memcached") && regarding.name.as_deref() == Some(name)
+            })
+        };
+        Ok(list.items.into_iter().filter(of).filter_map(|event| event.reason).collect())
+    }
+
+    /// Deletes every Memcached, waits until all that they owned is gone, and takes the operator away.
+    async fn strike(self) -> Result<()> {
+        self.memcacheds.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
+        let (deployments, pods): (Api<Deployment>, Api<Pod>) = (self.api(), self.api());
+        wait_for("deletion removes all", TIMEOUT, async || {
+            let memcacheds = self.memcacheds.list(&ListParams::default()).await?.items.len();
+            let deployments = deployments.list(&ListParams::default()).await?.items.len();
+            let pods = pods.list(&ListParams::default()).await?.items.len();
+            ensure!(
+                memcacheds + deployments + pods == 0,
+                "{memcacheds} Memcacheds, {deployments} Deployments, {pods} pods"
+            );
+            Ok(())
+        })
+        .await?;
+        self.namespace.delete().await?;
+        self.operator.undeploy().await
+    }
+}
+
+/// A command that kills a program of the control plane and starts it again, where there is one: `CLUSTER_RESTART`, or
+/// the one beside this repository.
+fn restarter() -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/cluster/restart");
+    std::env::var_os("CLUSTER_RESTART").map(PathBuf::from).or(Some(beside)).filter(|path| path.is_file())
+}
+
+fn restart(command: &Path, program: &str, seconds: u64) -> Result<Child> {
+    eprintln!("$ {} {program} {seconds}", command.display());
+    Command::new(command).args([program, &seconds.to_string()]).spawn().context("failed to start it")
+}
+
+#[tokio::test]
+async fn scaled_by_kubectl_and_by_an_autoscaler() -> Result<()> {
+    let stage = Stage::set("scale", 1, &[]).await?;
+    stage.create("sample", json!({"size": 1})).await?;
+    stage.available("sample", 1).await?;
+
+    // What `kubectl scale` does.
+    let scale = Patch::Merge(json!({"spec": {"replicas": 3}}));
+    let answer = stage.memcacheds.patch_scale("sample", &PatchParams::default(), &scale).await?;
+    ensure!(answer.status.is_some_and(|status| status.selector.is_some()), "the scale has no selector");
+    stage.available("sample", 3).await?;
+    let budgets: Api<PodDisruptionBudget> = stage.api();
+    ensure!(budgets.get_opt("sample").await?.is_some(), "three servers have a disruption budget");
+
+    let autoscalers: Api<HorizontalPodAutoscaler> = stage.api();
+    let autoscaler = serde_json::from_value(json!({
+        "metadata": {"name": "sample"},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": VERSION, "kind": "Memcached", "name": "sample"},
+            "minReplicas": 4, "maxReplicas": 5,
+            "metrics": [{"type": "Resource", "resource": {
+                "name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}],
+        },
+    }))?;
+    autoscalers.create(&PostParams::default(), &autoscaler).await?;
+    stage.available("sample", 4).await?;
+    autoscalers.delete("sample", &DeleteParams::default()).await?;
+
+    stage.change("sample", json!({"size": 1})).await?;
+    stage.available("sample", 1).await?;
+    wait_for("the disruption budget is gone", TIMEOUT, async || {
+        ensure!(budgets.get_opt("sample").await?.is_none(), "it is still there");
+        Ok(())
+    })
+    .await?;
+    let events = stage.events("sample").await?;
+    ensure!(
+        events.contains(&"Created".to_owned()) && events.contains(&"Scaled".to_owned()),
+        "events: {events:?}"
+    );
+    stage.strike().await
+}
+
+#[tokio::test]
+async fn drift_is_put_right_and_what_others_add_stays() -> Result<()> {
+    let stage = Stage::set("drift", 1, &[]).await?;
+    stage.create("sample", json!({"size": 2})).await?;
+    stage.available("sample", 2).await?;
+    let (deployments, services): (Api<Deployment>, Api<Service>) = (stage.api(), stage.api());
+    let budgets: Api<PodDisruptionBudget> = stage.api();
+
+    let foreign =
+        Patch::Merge(json!({"metadata": {"annotations": {"team": "x"}}, "spec": {"minReadySeconds": 1}}));
+    deployments.patch("sample", &PatchParams::default(), &foreign).await?;
+    let drift = Patch::Strategic(json!({"spec": {"replicas": 5, "template": {"spec": {
+        "containers": [{"name": "memcached", "args": ["-v"]}]}}}}));
+    deployments.patch("sample", &PatchParams::default(), &drift).await?;
+    services.delete("sample", &DeleteParams::default()).await?;
+    budgets.delete("sample", &DeleteParams::default()).await?;
+    let unlabelled = Patch::Merge(json!({"metadata": {"labels": {"app.kubernetes.io/managed-by": null}}}));
+    deployments.patch("sample", &PatchParams::default(), &unlabelled).await?;
+
+    wait_for("drift is put right", TIMEOUT, async || {
+        let found = deployments.get("sample").await?;
+        let labels = found.labels().clone();
+        let annotations = found.annotations().clone();
+        let spec = found.spec.context("no spec")?;
+        ensure!(spec.replicas == Some(2), "replicas: {:?}", spec.replicas);
+        let containers = spec.template.spec.context("no pod spec")?.containers;
+        ensure!(
+            containers[0].args.as_ref().is_some_and(|args| args.len() == 4),
+            "arguments: {:?}",
+            containers[0].args
+        );
+        ensure!(labels.contains_key("app.kubernetes.io/managed-by"), "labels: {labels:?}");
+        ensure!(
+            annotations.contains_key("team") && spec.min_ready_seconds == Some(1),
+            "what is foreign was lost"
+        );
+        ensure!(services.get_opt("sample").await?.is_some(), "no Service");
+        ensure!(budgets.get_opt("sample").await?.is_some(), "no disruption budget");
+        Ok(())
+    })
+    .await?;
+    deployments.delete("sample", &DeleteParams::default()).await?;
+    wait_for("a deleted Deployment comes back", TIMEOUT, async || {
+        let found = deployments.get("sample").await?;
+        ensure!(found.metadata.deletion_timestamp.is_none(), "it is being deleted");
+        Ok(())
+    })
+    .await?;
+    stage.available("sample", 2).await?;
+    stage.strike().await
+}
+
+#[tokio::test]
+async fn what_the_cluster_refuses_shows_on_the_memcached_and_blocks_nobody() -> Result<()> {
+    let stage = Stage::set("refused", 1, &[]).await?;
+    stage.create("no-image", json!({"size": 1, "image": "nowhere.invalid/memcached:none"})).await?;
+    stage.create("no-node", json!({"size": 1, "nodeSelector": {"disk": "of-gold"}})).await?;
+    stage.create("fine", json!({"size": 1})).await?;
+    stage.available("fine", 1).await?;
+    stage.degraded("no-image", "ImagePullBackOff").await?;
+    stage.degraded("no-node", "Unschedulable").await?;
+    stage
+        .cluster
+        .apply(&json!({
+            "apiVersion": "v1", "kind": "ResourceQuota",
+            "metadata": {"name": "few", "namespace": stage.namespace.name},
+            "spec": {"hard": {"pods": "3"}},
+        }))
+        .await?;
+    stage.create("no-quota", json!({"size": 1})).await?;
+    stage.degraded("no-quota", "FailedCreate").await?;
+    let message = stage.memcacheds.get("no-quota").await?.data["status"]["conditions"].to_string();
+    ensure!(message.contains("exceeded quota"), "the API's own words: {message}");
+    let events = stage.events("no-quota").await?;
+    ensure!(events.contains(&"FailedCreate".to_owned()), "events: {events:?}");
+    stage.strike().await
+}
+
+#[tokio::test]
+async fn admission_refuses_what_the_schema_cannot() -> Result<()> {
+    let stage = Stage::set("admission", 1, &[]).await?;
+    stage.create("sample", json!({"size": 2})).await?;
+    for (spec, word) in [
+        (json!({"containerPort": 80}), "spec.containerPort"),
+        (json!({"image": "no image"}), "spec.image"),
+        (json!({"memoryLimit": "1Mi"}), "spec.memoryLimit"),
+    ] {
+        let error = stage.change("sample", spec).await.err().context("it was let through")?;
+        ensure!(format!("{error:#}").contains(word), "{error:#}");
+    }
+    stage.change("sample", json!({"size": 1})).await?;
+    stage.strike().await
+}
+
+#[tokio::test]
+async fn the_webhook_certificate_is_rotated_while_requests_come_in() -> Result<()> {
+    let stage = Stage::set("rotation", 2, &["--webhook-cert-lifetime=30"]).await?;
+    stage.create("sample", json!({"size": 1})).await?;
+    let secrets: Api<Secret> = Api::namespaced(stage.cluster.client.clone(), Operator::NAMESPACE);
+    let serial = async || -> Result<String> {
+        let secret = secrets.get("memcached-operator-webhook-server-cert").await?;
+        Ok(secret.annotations().get("cache.example.com/not-after").cloned().unwrap_or_default())
+    };
+    let mut seen = vec![serial().await?];
+    let (start, mut requests) = (Instant::now(), 0);
+    // Each request is judged by both webhooks; one that is not let through fails the test.
+    let dry = PatchParams { dry_run: true, ..PatchParams::default() };
+    while seen.len() < 4 {
+        ensure!(start.elapsed() < TIMEOUT, "the certificate was rotated {} times only", seen.len() - 1);
+        let size = 1 + requests % 5;
+        let patch = Patch::Merge(json!({"spec": {"size": size}}));
+        stage.memcacheds.patch("sample", &dry, &patch).await.context("a request was refused")?;
+        requests += 1;
+        let now = serial().await?;
+        if seen.last() != Some(&now) {
+            seen.push(now);
+        }
+    }
+    eprintln!("{requests} requests, {} rotations, no refusal", seen.len() - 1);
+    stage.strike().await
+}
+
+/// Replicas of each Deployment, and the names of all that is owned.
+async fn owned(stage: &Stage) -> Result<BTreeMap<String, String>> {
+    let (deployments, services): (Api<Deployment>, Api<Service>) = (stage.api(), stage.api());
+    let budgets: Api<PodDisruptionBudget> = stage.api();
+    let mut found = BTreeMap::new();
+    for deployment in deployments.list(&ListParams::default()).await?.items {
+        let replicas = deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or_default();
+        found.insert(format!("Deployment {}", deployment.name_any()), replicas.to_string());
+    }
+    for service in services.list(&ListParams::default()).await?.items {
+        found.insert(format!("Service {}", service.name_any()), String::new());
+    }
+    for budget in budgets.list(&ListParams::default()).await?.items {
+        found.insert(format!("PodDisruptionBudget {}", budget.name_any()), String::new());
+    }
+    Ok(found)
+}
+
+/// Rolls ten Memcacheds out, scales all of them, with `disturb` in the middle; returns what is there afterwards.
+async fn rolled_out(
+    stage: &Stage,
+    disturb: impl AsyncFnOnce(&Stage) -> Result<Option<Child>>,
+) -> Result<BTreeMap<String, String>> {
+    for index in 0..10 {
+        stage.create(&format!("cache-{index}"), json!({"size": 2})).await?;
+    }
+    let deployments: Api<Deployment> = stage.api();
+    wait_for("the roll-out is under way", TIMEOUT, async || {
+        ensure!(
+            deployments.list(&ListParams::default()).await?.items.len() >= 3,
+            "fewer than three Deployments"
+        );
+        Ok(())
+    })
+    .await?;
+    let child = disturb(stage).await?;
+    if let Some(mut child) = child {
+        ensure!(child.wait()?.success(), "the restart failed");
+    }
+    wait_for("the API server answers", TIMEOUT, async || {
+        stage.memcacheds.list(&ListParams::default()).await?;
+        Ok(())
+    })
+    .await?;
+    for index in 0..10 {
+        let scale = Patch::Merge(json!({"spec": {"replicas": 1 + index % 3}}));
+        let name = format!("cache-{index}");
+        // The webhook of a leader that is gone may be asked once more.
+        wait_for(&format!("{name} is scaled"), TIMEOUT, async || {
+            Ok(stage.memcacheds.patch_scale(&name, &PatchParams::default(), &scale).await?)
+        })
+        .await?;
+    }
+    for index in 0..10 {
+        stage.available(&format!("cache-{index}"), 1 + index % 3).await?;
+    }
+    owned(stage).await
+}
+
+fn expected() -> BTreeMap<String, String> {
+    let mut expected = BTreeMap::new();
+    for index in 0..10 {
+        let size = 1 + index % 3;
+        expected.insert(format!("Deployment cache-{index}"), size.to_string());
+        expected.insert(format!("Service cache-{index}"), String::new());
+        if size > 1 {
+            expected.insert(format!("PodDisruptionBudget cache-{index}"), String::new());
+        }
+    }
+    expected
+}
+
+#[tokio::test]
+async fn the_leader_of_two_killed_in_the_middle_of_a_roll_out() -> Result<()> {
+    let stage = Stage::set("leader", 2, &[]).await?;
+    let found = rolled_out(&stage, async |stage: &Stage| {
+        let leader = stage.operator.leader().await?.context("nobody leads")?;
+        let pods: Api<Pod> = Api::namespaced(stage.cluster.client.clone(), Operator::NAMESPACE);
+        pods.delete(&leader, &DeleteParams::default().grace_period(0)).await?;
+        wait_for("another manager leads", TIMEOUT, async || {
+            let now = stage.operator.leader().await?;
+            ensure!(now.as_ref().is_some_and(|now| *now != leader), "{now:?}");
+            Ok(())
+        })
+        .await?;
+        Ok(None)
+    })
+    .await?;
+    ensure!(found == expected(), "after the kill: {found:#?}\nundisturbed: {:#?}", expected());
+    stage.strike().await
+}
+
+#[tokio::test]
+async fn the_api_server_away_for_60_seconds() -> Result<()> {
+    let Some(command) = restarter() else {
+        eprintln!("skipped: there is no command to restart the API server (CLUSTER_RESTART)");
+        return Ok(());
+    };
+    let stage = Stage::set("away", 2, &[]).await?;
+    let found = rolled_out(&stage, async |_: &Stage| restart(&command, "apiserver", 60).map(Some)).await?;
+    ensure!(found == expected(), "afterwards: {found:#?}\nundisturbed: {:#?}", expected());
+    stage.operator.available(2).await?;
+    stage.strike().await
+}
