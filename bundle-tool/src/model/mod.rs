@@ -7,7 +7,9 @@ pub mod bundle;
 pub mod catalog;
 pub mod crd;
 pub mod csv;
+pub mod quantity;
 pub mod version;
 pub mod yaml;
 
 pub use bundle::{Annotations, Bundle, Content, File, First, Object};
+pub use quantity::Quantity;

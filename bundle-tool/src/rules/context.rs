@@ -5,6 +5,10 @@ use crate::model::csv::ClusterServiceVersion;
 use crate::model::yaml::{DecodeError, Unknown};
 use crate::model::{Bundle, Object};
 
+use super::metadata::Metadata;
+use super::objects::{self, Known};
+use super::workload::Prepared;
+
 /// One bundle, with its typed parts.
 #[derive(Debug)]
 pub struct Context<'b> {
@@ -18,6 +22,12 @@ pub struct Context<'b> {
     pub csvs: Vec<Csv<'b>>,
     /// The CSV, where OLM cannot decode it, and why.
     pub undecodable_csvs: Vec<(Object<'b>, DecodeError)>,
+    /// The objects of Kubernetes' own kinds that the API server could decode.
+    pub known: Vec<Known<'b>>,
+    /// The objects of Kubernetes' own kinds that the API server could not decode, and why.
+    pub undecodable: Vec<(Object<'b>, DecodeError)>,
+    /// The metadata of all objects that could be decoded, but for the CSV's and those that are undecodable.
+    pub metadata: Vec<Metadata<'b>>,
 }
 
 /// A `ClusterServiceVersion`, as written and as OLM reads it.
@@ -29,6 +39,8 @@ pub struct Csv<'b> {
     pub typed: ClusterServiceVersion,
     /// The fields that OLM drops.
     pub unknown: Vec<Unknown>,
+    /// The Deployments of its install strategy as the API server validates them.
+    pub deployments: Vec<Prepared>,
 }
 
 impl<'b> Context<'b> {
@@ -41,12 +53,21 @@ impl<'b> Context<'b> {
         for object in objects.iter().filter(|object| object.kind() == "ClusterServiceVersion").take(1) {
             match object.decode::<ClusterServiceVersion>() {
                 Ok(decoded) => {
-                    csvs.push(Csv { object: *object, typed: decoded.object, unknown: decoded.unknown });
+                    let strategy = &decoded.object.spec.install.spec;
+                    let deployments = strategy.deployments.iter().map(Prepared::new).collect();
+                    csvs.push(Csv {
+                        object: *object,
+                        typed: decoded.object,
+                        unknown: decoded.unknown,
+                        deployments,
+                    });
                 }
                 Err(error) => undecodable_csvs.push((*object, error)),
             }
         }
         let crds = objects.iter().filter_map(Crd::new).collect();
-        Self { bundle, objects, crds, csvs, undecodable_csvs }
+        let (known, undecodable) = objects::decode(&objects);
+        let metadata = objects.iter().filter_map(Metadata::new).collect();
+        Self { bundle, objects, crds, csvs, undecodable_csvs, known, undecodable, metadata }
     }
 }

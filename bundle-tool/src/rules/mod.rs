@@ -10,10 +10,15 @@ mod csv;
 mod dependencies;
 mod expressions;
 mod format;
-mod kubernetes;
+pub mod kubernetes;
+pub mod metadata;
+pub mod objects;
 mod olm;
 mod openapi;
+mod rbac;
 mod rule;
+pub mod webhook;
+pub mod workload;
 
 use rayon::prelude::*;
 
@@ -22,6 +27,7 @@ pub use crds::{Crd, Place, Role, SchemaNode, Version};
 pub use expressions::SoundSchema;
 pub use rule::{Check, Reporter, Rule};
 
+use self::kubernetes::Errors;
 use crate::model::Bundle;
 use crate::report::{Finding, Judged, Severity, Suite};
 
@@ -31,7 +37,12 @@ pub static FOLDERS: &[(&str, &[&Rule])] = &[
     ("csv", csv::RULES),
     ("dependencies", dependencies::RULES),
     ("format", format::RULES),
+    ("metadata", metadata::RULES),
+    ("objects", objects::RULES),
     ("olm", olm::RULES),
+    ("rbac", rbac::RULES),
+    ("webhook", webhook::RULES),
+    ("workload", workload::RULES),
 ];
 
 /// All rules.
@@ -80,6 +91,23 @@ pub fn judge(bundle: &Bundle, selection: &Selection) -> Judged {
             Check::Object(check) => context.objects.iter().for_each(|object| check(object, &mut reporter)),
             Check::Csv(check) => context.csvs.iter().for_each(|csv| check(csv, &mut reporter)),
             Check::Crd(_) | Check::Schema(..) | Check::SoundSchema(_) => {}
+            Check::Deployment(check) => context.csvs.iter().for_each(|csv| {
+                workload::each(csv, |item| check(item, &mut Errors::new(item.object, &mut reporter)));
+            }),
+            Check::PodTemplate(check) => context.csvs.iter().for_each(|csv| {
+                workload::each_template(csv, |item| {
+                    check(item, &mut Errors::new(item.object, &mut reporter));
+                });
+            }),
+            Check::Webhook(check) => context.csvs.iter().for_each(|csv| {
+                webhook::each(csv, |item| check(item, &mut Errors::new(item.object, &mut reporter)));
+            }),
+            Check::Known(check) => context.known.iter().for_each(|known| {
+                check(known, &mut Errors::new(known.object, &mut reporter));
+            }),
+            Check::Metadata(check) => context.metadata.iter().for_each(|metadata| {
+                check(metadata, &mut Errors::new(metadata.object, &mut reporter));
+            }),
         }
     }
     findings.extend(crds::judge(&context.crds, &rules));

@@ -8,6 +8,11 @@ use crate::report::{Finding, Severity, Suite};
 use super::context::{Context, Csv};
 use super::crds::{Crd, SchemaNode};
 use super::expressions::SoundSchema;
+use super::kubernetes::Errors;
+use super::metadata::Metadata;
+use super::objects::Known;
+use super::webhook::Webhook;
+use super::workload::{Deployment, PodTemplate};
 
 /// One defect that is looked for: its name, its documentation and its check.
 ///
@@ -47,6 +52,16 @@ pub enum Check {
     Schema(Keywords, fn(&SchemaNode<'_, '_>, &mut Reporter<'_>)),
     /// Every version's schema of a CRD, once no other rule has found an error in it.
     SoundSchema(fn(&SoundSchema<'_, '_>, &mut Reporter<'_>)),
+    /// Every Deployment of the install strategy.
+    Deployment(fn(&Deployment<'_>, &mut Errors<'_, '_>)),
+    /// The pods of every Deployment of the install strategy.
+    PodTemplate(fn(&PodTemplate<'_>, &mut Errors<'_, '_>)),
+    /// Every webhook of the CSV.
+    Webhook(fn(&Webhook<'_>, &mut Errors<'_, '_>)),
+    /// Every object of one of Kubernetes' own kinds that could be decoded.
+    Known(fn(&Known<'_>, &mut Errors<'_, '_>)),
+    /// The metadata of every object.
+    Metadata(fn(&Metadata<'_>, &mut Errors<'_, '_>)),
 }
 
 /// Takes the findings of one rule.

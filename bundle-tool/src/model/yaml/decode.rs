@@ -11,6 +11,7 @@ use serde::forward_to_deserialize_any;
 
 use super::path::Path;
 use super::tree::{Kind, Position, Value};
+use crate::model::quantity::Quantity;
 
 /// Why a value is no object of the wanted type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -209,9 +210,21 @@ impl<'de> de::Deserializer<'de> for Deserializer<'_, '_> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
-        // A quantity may be written as a number: Go's decoder takes its digits.
-        if name == "Quantity" && matches!(self.value.kind(), Kind::Integer | Kind::Number) {
-            let digits = self.value.to_json().to_string();
+        // A quantity may be written as a number: Go's decoder takes its digits, and null for zero.
+        if name == "Quantity" {
+            let digits = match self.value.kind() {
+                Kind::Null => "0".to_owned(),
+                Kind::String => self.value.text().to_owned(),
+                Kind::Integer | Kind::Number => self.value.to_json().to_string(),
+                Kind::Boolean | Kind::Array | Kind::Object => return Err(self.wrong("a quantity")),
+            };
+            if Quantity::parse(&digits).is_none() {
+                return Err(DecodeError {
+                    path: self.path.to_string(),
+                    message: format!("'{digits}' is no quantity such as 100m, 1.5 or 64Mi"),
+                    position: self.value.position(),
+                });
+            }
             return visitor.visit_newtype_struct(de::value::StringDeserializer::new(digits));
         }
         visitor

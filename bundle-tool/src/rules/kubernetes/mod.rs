@@ -1,4 +1,14 @@
-//! What Kubernetes checks in many places: names, and where webhooks are called.
+//! What Kubernetes' validation says of single values: names, labels, selectors, addresses, quantities, ports. Pure
+//! functions; rules call them and report what they return. Sources are in `k8s.io/apimachinery/pkg/util/validation`,
+//! `k8s.io/apimachinery/pkg/apis/meta/v1/validation` and `k8s.io/kubernetes/pkg/apis/*/validation`.
 
+pub(super) mod addresses;
+mod errors;
+pub(super) mod labels;
 pub(super) mod names;
+pub(super) mod numbers;
+pub(super) mod paths;
+pub(super) mod selectors;
 pub(super) mod webhook_client;
+
+pub use errors::Errors;

@@ -1,0 +1,158 @@
+//! IP addresses and networks as older fields of Kubernetes take them: zeros may lead the parts of an IPv4 address.
+//!
+//! Source: `k8s.io/apimachinery/pkg/util/validation/ip.go` (`IsValidIPForLegacyField`, `IsValidCIDRForLegacyField`,
+//! not strict in Kubernetes 1.34) over `k8s.io/utils/net` (`ParseIPSloppy`, `ParseCIDRSloppy`).
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Reads an address.
+#[must_use]
+pub(in crate::rules) fn parse_ip(text: &str) -> Option<IpAddr> {
+    match text.find([':', '.']) {
+        Some(at) if text.as_bytes()[at] == b'.' => parse_v4(text).map(IpAddr::V4),
+        Some(_) => parse_v6(text).map(IpAddr::V6),
+        None => None,
+    }
+}
+
+fn parse_v4(text: &str) -> Option<Ipv4Addr> {
+    let mut octets = [0; 4];
+    let mut parts = text.split('.');
+    for octet in &mut octets {
+        let part = parts.next()?;
+        if part.is_empty() || !part.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let digits = part.trim_start_matches('0');
+        *octet = if digits.is_empty() { 0 } else { digits.parse().ok()? };
+    }
+    parts.next().is_none().then(|| octets.into())
+}
+
+fn parse_v6(text: &str) -> Option<Ipv6Addr> {
+    if let Some((head, tail)) = text.rsplit_once(':')
+        && tail.contains('.')
+    {
+        let [a, b, c, d] = parse_v4(tail)?.octets();
+        let groups = format!("{head}:{:x}:{:x}", u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+        return groups.parse().ok();
+    }
+    text.parse().ok()
+}
+
+/// An IPv4 or IPv6 address.
+pub(in crate::rules) fn ip(text: &str) -> Result<(), String> {
+    if parse_ip(text).is_some() {
+        Ok(())
+    } else {
+        Err(format!("{} is no IP address", super::names::shown(text)))
+    }
+}
+
+/// Whether an address is IPv6; one that is an IPv4 address in IPv6's form is not.
+#[must_use]
+pub(in crate::rules) fn is_v6(address: IpAddr) -> bool {
+    matches!(address.to_canonical(), IpAddr::V6(_))
+}
+
+/// Whether an address can be reached from elsewhere: it is not unspecified, loopback or link-local.
+#[must_use]
+pub(in crate::rules) fn is_reachable(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => {
+            let [a, b, c, _] = address.octets();
+            !(address.is_unspecified()
+                || address.is_loopback()
+                || address.is_link_local()
+                || [a, b, c] == [224, 0, 0])
+        }
+        IpAddr::V6(address) => {
+            // Multicast of the scope of a link: ff02::/16.
+            let multicast = address.segments()[0] == 0xff02;
+            !(address.is_unspecified()
+                || address.is_loopback()
+                || address.is_unicast_link_local()
+                || multicast)
+        }
+    }
+}
+
+/// A network: an address and the number of bits that its members share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::rules) struct Network {
+    address: IpAddr,
+    bits: u8,
+}
+
+impl Network {
+    /// Reads a network in CIDR form: `10.0.0.0/8`.
+    #[must_use]
+    pub(in crate::rules) fn parse(text: &str) -> Option<Self> {
+        let (address, bits) = text.split_once('/')?;
+        let address = parse_ip(address)?;
+        if bits.is_empty() || !bits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let digits = bits.trim_start_matches('0');
+        let bits: u8 = if digits.is_empty() { 0 } else { digits.parse().ok()? };
+        let longest = if address.is_ipv4() { 32 } else { 128 };
+        (bits <= longest).then_some(Self { address, bits })
+    }
+
+    /// Whether `other` lies within this network and is smaller.
+    #[must_use]
+    pub(in crate::rules) fn strictly_contains(&self, other: &Self) -> bool {
+        let bits = |address: IpAddr| match address {
+            IpAddr::V4(address) => u128::from(address.to_bits()) << 96,
+            IpAddr::V6(address) => address.to_bits(),
+        };
+        let mask = |length: u8| u128::MAX.checked_shl(128 - u32::from(length)).unwrap_or(0);
+        let same_family = self.address.is_ipv4() == other.address.is_ipv4();
+        let masked = bits(other.address) & mask(other.bits);
+        same_family && self.bits < other.bits && (bits(self.address) ^ masked) & mask(self.bits) == 0
+    }
+}
+
+/// A network in CIDR form.
+pub(in crate::rules) fn cidr(text: &str) -> Result<Network, String> {
+    Network::parse(text)
+        .ok_or_else(|| format!("{} is no network in CIDR form such as 10.0.0.0/8", super::names::shown(text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_may_have_leading_zeros() {
+        for text in ["10.0.0.1", "010.000.0.1", "::1", "fe80::1", "::ffff:10.0.0.1", "1:2:3:4:5:6:7:8", "::"]
+        {
+            assert!(parse_ip(text).is_some(), "{text}");
+        }
+        for text in [
+            "",
+            "10.0.0",
+            "10.0.0.256",
+            "10.0.0.1.2",
+            "fe80::1%eth0",
+            "1::2::3",
+            "localhost",
+            "1.2.3.4/8",
+            "0x1.2.3.4",
+        ] {
+            assert!(parse_ip(text).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn networks_contain_smaller_ones() {
+        let network = |text| Network::parse(text).unwrap();
+        assert!(network("10.0.0.0/8").strictly_contains(&network("10.1.0.0/16")));
+        assert!(!network("10.0.0.0/8").strictly_contains(&network("10.0.0.0/8")));
+        assert!(!network("10.0.0.0/8").strictly_contains(&network("11.0.0.0/16")));
+        assert!(network("::/0").strictly_contains(&network("fe80::/64")));
+        for text in ["10.0.0.0", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/8/8", "/8", "::/129"] {
+            assert!(Network::parse(text).is_none(), "{text}");
+        }
+    }
+}

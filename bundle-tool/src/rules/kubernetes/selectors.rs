@@ -1,0 +1,105 @@
+//! Label selectors: whether they are sound, and what they match.
+//!
+//! Source: `k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go` (`ValidateLabelSelector`).
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
+
+use super::{Errors, labels, names};
+use crate::model::yaml::Path;
+
+/// Keys, operators and values of a selector; one that is not there is sound.
+pub(in crate::rules) fn validate(
+    selector: Option<&LabelSelector>,
+    path: &Path<'_>,
+    errors: &mut Errors<'_, '_>,
+) {
+    let Some(selector) = selector else { return };
+    labels::validate(selector.match_labels.as_ref(), &path.field("matchLabels"), errors);
+    let list = path.field("matchExpressions");
+    for (index, requirement) in selector.match_expressions.iter().flatten().enumerate() {
+        let path = list.index(index);
+        let values = requirement.values.as_deref().unwrap_or_default();
+        match requirement.operator.as_str() {
+            "In" | "NotIn" if values.is_empty() => {
+                errors.add(&path.field("values"), "the operators In and NotIn need a value");
+            }
+            "Exists" | "DoesNotExist" if !values.is_empty() => {
+                errors.add(&path.field("values"), "the operators Exists and DoesNotExist take no values");
+            }
+            operator => {
+                errors.one_of(&path.field("operator"), operator, &["In", "NotIn", "Exists", "DoesNotExist"]);
+            }
+        }
+        errors.check(&path.field("key"), names::qualified(&requirement.key));
+        let list = path.field("values");
+        for (index, value) in values.iter().enumerate() {
+            errors.check(&list.index(index), names::label_value(value));
+        }
+    }
+}
+
+/// Whether the selector has no condition at all.
+pub(in crate::rules) fn is_empty(selector: &LabelSelector) -> bool {
+    selector.match_labels.as_ref().is_none_or(BTreeMap::is_empty)
+        && selector.match_expressions.as_ref().is_none_or(Vec::is_empty)
+}
+
+/// Whether a sound selector matches the labels.
+pub(in crate::rules) fn matches(selector: &LabelSelector, labels: Option<&BTreeMap<String, String>>) -> bool {
+    let value = |key: &str| labels.and_then(|labels| labels.get(key));
+    selector.match_labels.iter().flatten().all(|(key, wanted)| value(key) == Some(wanted))
+        && selector
+            .match_expressions
+            .iter()
+            .flatten()
+            .all(|requirement| fulfils(requirement, value(&requirement.key)))
+}
+
+fn fulfils(requirement: &LabelSelectorRequirement, value: Option<&String>) -> bool {
+    let listed = || value.is_some_and(|value| requirement.values.iter().flatten().any(|item| item == value));
+    match requirement.operator.as_str() {
+        "In" => listed(),
+        "NotIn" => !listed(),
+        "Exists" => value.is_some(),
+        "DoesNotExist" => value.is_none(),
+        _ => false,
+    }
+}
+
+/// Keys whose values are taken from the pod itself, beside a selector.
+///
+/// Source: `k8s.io/kubernetes/pkg/apis/core/validation/validation.go` (`ValidateMatchLabelKeysAndMismatchLabelKeys`).
+pub(in crate::rules) fn label_keys(
+    selector: Option<&LabelSelector>,
+    matching: &[String],
+    differing: &[String],
+    path: &Path<'_>,
+    errors: &mut Errors<'_, '_>,
+) {
+    for (field, keys) in [("matchLabelKeys", matching), ("mismatchLabelKeys", differing)] {
+        let list = path.field(field);
+        if !keys.is_empty() && selector.is_none() {
+            errors.add(&list, format!("{field} needs a labelSelector"));
+            continue;
+        }
+        for (index, key) in keys.iter().enumerate() {
+            errors.check(&list.index(index), names::qualified(key));
+        }
+    }
+    let list = path.field("matchLabelKeys");
+    let mut selected: std::collections::BTreeSet<&String> =
+        selector.iter().flat_map(|selector| selector.match_labels.iter().flat_map(BTreeMap::keys)).collect();
+    for requirement in selector.iter().flat_map(|selector| selector.match_expressions.iter().flatten()) {
+        if let Some(index) = matching.iter().position(|key| *key == requirement.key)
+            && !selected.insert(&requirement.key)
+        {
+            errors.add(&list.index(index), format!("the labelSelector names '{}', too", requirement.key));
+        }
+        selected.insert(&requirement.key);
+    }
+    for (index, key) in matching.iter().enumerate().filter(|(_, key)| differing.contains(key)) {
+        errors.add(&list.index(index), format!("'{key}' is in mismatchLabelKeys, too"));
+    }
+}

@@ -1,0 +1,45 @@
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::{Errors, names};
+use crate::rules::metadata::Metadata;
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "metadata-name-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "An object has no name, or one that objects of its kind cannot have.",
+    why: "The API server refuses the object, and the InstallPlan fails.",
+    help: "use lower case letters, digits, `-` and `.`; a Service's name begins with a letter and has no dots",
+    source: "k8s.io/apimachinery, pkg/api/validation/objectmeta.go (ValidateObjectMetaAccessor), and the name functions in k8s.io/kubernetes, pkg/apis/*/validation",
+    check: Check::Metadata(check),
+};
+
+fn check(metadata: &Metadata<'_>, errors: &mut Errors<'_, '_>) {
+    let root = Path::ROOT;
+    let path = root.field("metadata");
+    // A CRD's name is made of its plural and group; a CSV's becomes a label, too. Both are judged there.
+    if matches!(metadata.object.kind(), "CustomResourceDefinition" | "ClusterServiceVersion") {
+        return;
+    }
+    let judge = name_of(metadata);
+    let name = metadata.typed.name.as_deref().unwrap_or_default();
+    let prefix = metadata.typed.generate_name.as_deref().unwrap_or_default();
+    if !prefix.is_empty() {
+        errors.check(&path.field("generateName"), judge(&names::prefix(prefix)));
+    }
+    let path = path.field("name");
+    if !name.is_empty() {
+        errors.check(&path, judge(name));
+    } else if prefix.is_empty() {
+        errors.add(&path, "the object has no name");
+    }
+}
+
+fn name_of(metadata: &Metadata<'_>) -> fn(&str) -> Result<(), String> {
+    match (metadata.object.group(), metadata.object.kind()) {
+        ("", "Service") => names::dns_1035_label,
+        ("rbac.authorization.k8s.io", _) | ("policy", "PodDisruptionBudget") => names::path_segment,
+        _ => names::dns_subdomain,
+    }
+}

@@ -1,0 +1,40 @@
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::Errors;
+use crate::rules::metadata::Metadata;
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "metadata-owner-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "An owner reference of an object lacks its API version, kind, name or uid, or two owners are its controller.",
+    why: "The API server refuses the object, and the InstallPlan fails.",
+    help: "take ownerReferences out: OLM sets them",
+    source: "k8s.io/apimachinery, pkg/api/validation/objectmeta.go (ValidateOwnerReferences)",
+    check: Check::Metadata(check),
+};
+
+fn check(metadata: &Metadata<'_>, errors: &mut Errors<'_, '_>) {
+    let root = Path::ROOT;
+    let path = root.field("metadata");
+    let list = path.field("ownerReferences");
+    let owners = metadata.typed.owner_references.as_deref().unwrap_or_default();
+    for (index, owner) in owners.iter().enumerate() {
+        let path = list.index(index);
+        let version = owner.api_version.rsplit('/').next().unwrap_or_default();
+        if version.is_empty() || owner.api_version.matches('/').count() > 1 {
+            errors.add(&path.field("apiVersion"), "apiVersion is missing, or has no version");
+        }
+        errors.required(&path.field("kind"), &owner.kind);
+        errors.required(&path.field("name"), &owner.name);
+        errors.required(&path.field("uid"), &owner.uid);
+        if owner.api_version == "v1" && owner.kind == "Event" {
+            errors.add(&path.field("kind"), "an Event owns nothing");
+        }
+    }
+    // One without kind and name counts, too.
+    if owners.iter().filter(|owner| owner.controller == Some(true)).count() > 1 {
+        errors.add(&list, "several owners are the controller");
+    }
+}

@@ -1,0 +1,77 @@
+use k8s_openapi::api::networking::v1::{IPBlock, NetworkPolicyPeer};
+
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::{Errors, addresses, selectors};
+use crate::rules::objects::{Known, Typed};
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "network-policy-peer-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A peer of a NetworkPolicy is empty, a block of addresses beside a selector, a network that is none, or a selector that cannot be.",
+    why: "The API server refuses the object, and the InstallPlan fails.",
+    help: "give each peer selectors, or an ipBlock with networks within it as exceptions",
+    source: "k8s.io/kubernetes, pkg/apis/networking/validation/validation.go (ValidateNetworkPolicyPeer, ValidateIPBlock)",
+    check: Check::Known(check),
+};
+
+fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
+    let Typed::NetworkPolicy(policy) = &known.typed else { return };
+    let root = Path::ROOT;
+    let Some(spec) = &policy.spec else { return };
+    let path = root.field("spec");
+    selectors::validate(spec.pod_selector.as_ref(), &path.field("podSelector"), errors);
+    let list = path.field("ingress");
+    for (index, rule) in spec.ingress.iter().flatten().enumerate() {
+        let path = list.index(index);
+        peers(rule.from.as_ref(), &path.field("from"), errors);
+    }
+    let list = path.field("egress");
+    for (index, rule) in spec.egress.iter().flatten().enumerate() {
+        let path = list.index(index);
+        peers(rule.to.as_ref(), &path.field("to"), errors);
+    }
+}
+
+fn peers(peers: Option<&Vec<NetworkPolicyPeer>>, list: &Path<'_>, errors: &mut Errors<'_, '_>) {
+    for (index, peer) in peers.into_iter().flatten().enumerate() {
+        let path = list.index(index);
+        selectors::validate(peer.pod_selector.as_ref(), &path.field("podSelector"), errors);
+        selectors::validate(peer.namespace_selector.as_ref(), &path.field("namespaceSelector"), errors);
+        let selected = peer.pod_selector.is_some() || peer.namespace_selector.is_some();
+        match &peer.ip_block {
+            None if !selected => errors.add(&path, "the peer is empty: it has no selector and no ipBlock"),
+            None => {}
+            Some(block) => {
+                if selected {
+                    errors.add(&path, "the peer has an ipBlock and a selector; make it two peers");
+                }
+                address_block(block, &path.field("ipBlock"), errors);
+            }
+        }
+    }
+}
+
+fn address_block(block: &IPBlock, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
+    let cidr = path.field("cidr");
+    if !errors.required(&cidr, &block.cidr) {
+        return;
+    }
+    let whole = match addresses::cidr(&block.cidr) {
+        Ok(whole) => whole,
+        Err(message) => return errors.add(&cidr, message),
+    };
+    let list = path.field("except");
+    for (index, text) in block.except.iter().flatten().enumerate() {
+        let path = list.index(index);
+        match addresses::cidr(text) {
+            Err(message) => errors.add(&path, message),
+            Ok(part) if !whole.strictly_contains(&part) => {
+                errors.add(&path, format!("'{text}' is not a smaller network within {}", block.cidr));
+            }
+            Ok(_) => {}
+        }
+    }
+}

@@ -1,0 +1,56 @@
+use k8s_openapi::api::networking::v1::NetworkPolicyPort;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::{Errors, numbers};
+use crate::rules::objects::{Known, Typed};
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "network-policy-port-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A port of a NetworkPolicy has a number, name, range or protocol that cannot be.",
+    why: "The API server refuses the object, and the InstallPlan fails.",
+    help: "use a port from 1 to 65535 or a name; endPort goes with a number and is not smaller",
+    source: "k8s.io/kubernetes, pkg/apis/networking/validation/validation.go (ValidateNetworkPolicyPort)",
+    check: Check::Known(check),
+};
+
+fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
+    let Typed::NetworkPolicy(policy) = &known.typed else { return };
+    let root = Path::ROOT;
+    let Some(spec) = &policy.spec else { return };
+    let list = root.field("spec.ingress");
+    for (index, rule) in spec.ingress.iter().flatten().enumerate() {
+        ports(rule.ports.as_ref(), &list.index(index), errors);
+    }
+    let list = root.field("spec.egress");
+    for (index, rule) in spec.egress.iter().flatten().enumerate() {
+        ports(rule.ports.as_ref(), &list.index(index), errors);
+    }
+}
+
+fn ports(ports: Option<&Vec<NetworkPolicyPort>>, rule: &Path<'_>, errors: &mut Errors<'_, '_>) {
+    let list = rule.field("ports");
+    for (index, port) in ports.into_iter().flatten().enumerate() {
+        let path = list.index(index);
+        if let Some(protocol) = &port.protocol {
+            errors.one_of(&path.field("protocol"), protocol, &["TCP", "UDP", "SCTP"]);
+        }
+        if let Some(number) = &port.port {
+            errors.check(&path.field("port"), numbers::port_or_name(number));
+        }
+        let end = path.field("endPort");
+        match (&port.port, port.end_port) {
+            (Some(IntOrString::Int(first)), Some(highest)) => {
+                if errors.check(&end, numbers::port(highest)) && highest < *first {
+                    errors.add(&end, format!("{highest} is smaller than the first port, {first}"));
+                }
+            }
+            (_, Some(_)) => errors.add(&end, "endPort needs a port with a number"),
+            (_, None) => {}
+        }
+    }
+}

@@ -1,0 +1,30 @@
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::Errors;
+use crate::rules::objects::{Known, Typed};
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "network-policy-type-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A NetworkPolicy has an unknown policy type, or more than two.",
+    why: "The API server refuses the object, and the InstallPlan fails.",
+    help: "use Ingress, Egress or both",
+    source: "k8s.io/kubernetes, pkg/apis/networking/validation/validation.go (ValidateNetworkPolicySpec)",
+    check: Check::Known(check),
+};
+
+fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
+    let Typed::NetworkPolicy(policy) = &known.typed else { return };
+    let root = Path::ROOT;
+    let types = policy.spec.as_ref().and_then(|spec| spec.policy_types.as_deref()).unwrap_or_default();
+    let list = root.field("spec.policyTypes");
+    if types.len() > 2 {
+        errors.add(&list, format!("{} types are more than two", types.len()));
+        return;
+    }
+    for (index, kind) in types.iter().enumerate() {
+        errors.one_of(&list.index(index), kind, &["Ingress", "Egress"]);
+    }
+}

@@ -1,0 +1,51 @@
+use crate::model::Object;
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::Reporter;
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "object-version-unserved",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "An object of one of Kubernetes' own kinds is of an API version that Kubernetes does not serve.",
+    why: "The API server knows no such kind in this version, and the InstallPlan fails.",
+    help: "use the version that Kubernetes 1.34 serves",
+    source: "kubernetes.io, Deprecated API Migration Guide",
+    check: Check::Object(check),
+};
+
+/// The kinds that a bundle may hold, with the API version that serves them.
+const SERVED: [(&str, &str); 11] = [
+    ("ClusterRole", "rbac.authorization.k8s.io/v1"),
+    ("ClusterRoleBinding", "rbac.authorization.k8s.io/v1"),
+    ("ConfigMap", "v1"),
+    ("NetworkPolicy", "networking.k8s.io/v1"),
+    ("PodDisruptionBudget", "policy/v1"),
+    ("PriorityClass", "scheduling.k8s.io/v1"),
+    ("Role", "rbac.authorization.k8s.io/v1"),
+    ("RoleBinding", "rbac.authorization.k8s.io/v1"),
+    ("Secret", "v1"),
+    ("Service", "v1"),
+    ("ServiceAccount", "v1"),
+];
+/// Kubernetes' own groups; a kind of the same name in another group is somebody else's.
+const GROUPS: [&str; 8] = [
+    "",
+    "apps",
+    "autoscaling",
+    "extensions",
+    "networking.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "scheduling.k8s.io",
+];
+
+fn check(object: &Object<'_>, reporter: &mut Reporter<'_>) {
+    let Some((kind, version)) = SERVED.iter().find(|(kind, _)| *kind == object.kind()) else { return };
+    if object.api_version() != *version && GROUPS.contains(&object.group()) {
+        let root = Path::ROOT;
+        let message = format!("a {kind} is of version {version}, not '{}'", object.api_version());
+        reporter.field(object, &root.field("apiVersion"), message);
+    }
+}

@@ -1,0 +1,30 @@
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::{Errors, names};
+use crate::rules::objects::{Known, Typed};
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "secret-key-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A key of a Secret cannot be one.",
+    why: "The API server refuses the object, and the InstallPlan fails.",
+    help: "use letters, digits, `-`, `_` and `.`",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidateSecret)",
+    check: Check::Known(check),
+};
+
+fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
+    let Typed::Secret(secret) = &known.typed else { return };
+    let root = Path::ROOT;
+    for (field, keys) in [
+        ("data", secret.data.keys().collect::<Vec<_>>()),
+        ("stringData", secret.string_data.keys().collect()),
+    ] {
+        let data = root.field(field);
+        for key in keys {
+            errors.check(&data.key(key), names::config_key(key));
+        }
+    }
+}

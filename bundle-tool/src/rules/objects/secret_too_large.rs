@@ -1,0 +1,27 @@
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::Errors;
+use crate::rules::objects::{Known, Typed};
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "secret-too-large",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "The values of a Secret have more than 1 MiB together.",
+    why: "The API server refuses the object, and the InstallPlan fails.",
+    help: "split it into several Secrets",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidateSecret)",
+    check: Check::Known(check),
+};
+
+fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
+    let Typed::Secret(secret) = &known.typed else { return };
+    let root = Path::ROOT;
+    let data = secret.data.iter().filter(|(key, _)| !secret.string_data.contains_key(*key));
+    let size: usize = data.map(|(_, value)| value.0.len()).sum::<usize>()
+        + secret.string_data.values().map(String::len).sum::<usize>();
+    if size > 1 << 20 {
+        errors.add(&root.field("data"), format!("the values have {size} bytes; 1048576 are the most"));
+    }
+}

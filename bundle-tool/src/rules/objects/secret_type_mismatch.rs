@@ -1,0 +1,70 @@
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::Errors;
+use crate::rules::objects::{Known, Typed};
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "secret-type-mismatch",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A Secret lacks what its type promises, such as the keys of a TLS Secret.",
+    why: "The API server refuses the object, and the InstallPlan fails.",
+    help: "add the keys, or use the type Opaque",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidateSecret)",
+    check: Check::Known(check),
+};
+
+fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
+    let Typed::Secret(secret) = &known.typed else { return };
+    let root = Path::ROOT;
+    let value = |key: &str| {
+        let text = secret.string_data.get(key).map(String::as_bytes);
+        text.or_else(|| secret.data.get(key).map(|bytes| bytes.0.as_slice()))
+    };
+    let data = root.field("data");
+    let need = |key: &str, errors: &mut Errors<'_, '_>| {
+        if value(key).is_none() {
+            errors.add(&data.key(key), format!("a Secret of type {} needs the key '{key}'", secret.r#type));
+        }
+    };
+    match secret.r#type.as_str() {
+        "kubernetes.io/tls" => {
+            need("tls.crt", errors);
+            need("tls.key", errors);
+        }
+        "kubernetes.io/basic-auth" if value("password").is_none() => need("username", errors),
+        "kubernetes.io/ssh-auth" if value("ssh-privatekey").is_none_or(<[u8]>::is_empty) => {
+            errors.add(
+                &data.key("ssh-privatekey"),
+                "a Secret of type kubernetes.io/ssh-auth needs the key 'ssh-privatekey'",
+            );
+        }
+        "kubernetes.io/service-account-token" => {
+            const KEY: &str = "kubernetes.io/service-account.name";
+            let annotations = secret.metadata.annotations.as_ref();
+            if annotations.and_then(|annotations| annotations.get(KEY)).is_none_or(String::is_empty) {
+                let path = root.field("metadata.annotations");
+                errors.add(&path.key(KEY), format!("a Secret of this type needs the annotation {KEY}"));
+            }
+        }
+        "kubernetes.io/dockercfg" => {
+            need(".dockercfg", errors);
+            json_map(value(".dockercfg"), &data.key(".dockercfg"), errors);
+        }
+        "kubernetes.io/dockerconfigjson" => {
+            need(".dockerconfigjson", errors);
+            json_map(value(".dockerconfigjson"), &data.key(".dockerconfigjson"), errors);
+        }
+        _ => {}
+    }
+}
+
+/// The value must be a map in JSON; it is not shown.
+fn json_map(value: Option<&[u8]>, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
+    let is_map =
+        |bytes| serde_json::from_slice::<Option<serde_json::Map<String, serde_json::Value>>>(bytes).is_ok();
+    if value.is_some_and(|bytes| !is_map(bytes)) {
+        errors.add(path, "the value is no map in JSON");
+    }
+}

@@ -1,0 +1,60 @@
+use super::services;
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::{Errors, addresses, names};
+use crate::rules::objects::{Known, Typed};
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "service-load-balancer-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A field for load balancers has a value that cannot be, or stands on a Service of another type.",
+    why: "The API server refuses the object, and the InstallPlan fails.",
+    help: "take the field out, or use the type LoadBalancer",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateService, validateLoadBalancerClassField)",
+    check: Check::Known(check),
+};
+
+fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
+    let Typed::Service(service) = &known.typed else { return };
+    let root = Path::ROOT;
+    let Some(spec) = &service.spec else { return };
+    let balanced = services::kind(spec) == "LoadBalancer";
+    let path = root.field("spec");
+    let misplaced = "only a Service of type LoadBalancer has this";
+    let ranges = spec.load_balancer_source_ranges.as_deref().unwrap_or_default();
+    let list = path.field("loadBalancerSourceRanges");
+    if ranges.is_empty() {
+        const KEY: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
+        let annotations = service.metadata.annotations.as_ref();
+        if let Some(text) = annotations.and_then(|annotations| annotations.get(KEY)) {
+            let annotations = root.field("metadata.annotations");
+            let path = annotations.key(KEY);
+            if !balanced {
+                errors.add(&path, misplaced);
+            }
+            for range in text.trim().split(',').filter(|_| !text.trim().is_empty()) {
+                errors.check(&path, addresses::cidr(range.trim()).map(|_| ()));
+            }
+        }
+    } else {
+        if !balanced {
+            errors.add(&list, misplaced);
+        }
+        for (index, range) in ranges.iter().enumerate() {
+            errors.check(&list.index(index), addresses::cidr(range.trim()).map(|_| ()));
+        }
+    }
+    if let Some(class) = &spec.load_balancer_class {
+        let path = path.field("loadBalancerClass");
+        if balanced {
+            errors.check(&path, names::qualified(class));
+        } else {
+            errors.add(&path, misplaced);
+        }
+    }
+    if spec.allocate_load_balancer_node_ports.is_some() && !balanced {
+        errors.add(&path.field("allocateLoadBalancerNodePorts"), misplaced);
+    }
+}

@@ -1,0 +1,46 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::Errors;
+use crate::rules::objects::{Known, Typed};
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "service-port-duplicate",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "Two ports of a Service have the same name, or the same number and protocol, or ask for the same node port.",
+    why: "The API server refuses the object, and the InstallPlan fails.",
+    help: "make each port of a Service differ in name, in number or protocol, and in node port",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateService)",
+    check: Check::Known(check),
+};
+
+fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
+    let Typed::Service(service) = &known.typed else { return };
+    let root = Path::ROOT;
+    let ports = service.spec.iter().flat_map(|spec| spec.ports.iter().flatten());
+    let list = root.field("spec.ports");
+    let (mut named, mut numbered, mut node_ports) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
+    for (index, port) in ports.enumerate() {
+        let path = list.index(index);
+        let protocol = port.protocol.as_deref().filter(|protocol| !protocol.is_empty()).unwrap_or("TCP");
+        if let Some(name) = port.name.as_deref().filter(|name| !name.is_empty())
+            && !named.insert(name)
+        {
+            errors.add(&path.field("name"), format!("another port is named '{name}'"));
+        }
+        if !numbered.insert((protocol, port.port)) {
+            errors.add(&path.field("port"), format!("there is another port {} for {protocol}", port.port));
+        }
+        // Ports of one number share their node port among protocols.
+        if let Some(node_port) = port.node_port.filter(|number| *number != 0)
+            && let Some((other_port, other_protocol)) = node_ports.insert(node_port, (port.port, protocol))
+            && (other_protocol == protocol || other_port != port.port)
+        {
+            errors
+                .add(&path.field("nodePort"), format!("the node port {node_port} is taken by another port"));
+        }
+    }
+}

@@ -1,0 +1,56 @@
+use super::services;
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::Errors;
+use crate::rules::objects::{Known, Typed};
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "service-traffic-policy-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A traffic policy of a Service is unknown, or set on a Service that has no such traffic.",
+    why: "The API server refuses the object, and the InstallPlan fails.",
+    help: "externalTrafficPolicy and healthCheckNodePort are for Services that are reached from outside",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateServiceExternalTrafficPolicy, validateServiceInternalTrafficFieldsValue, validateServiceTrafficDistribution)",
+    check: Check::Known(check),
+};
+
+fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
+    let Typed::Service(service) = &known.typed else { return };
+    let root = Path::ROOT;
+    let Some(spec) = &service.spec else { return };
+    let path = root.field("spec");
+    let external = spec.external_traffic_policy.as_deref().unwrap_or_default();
+    let external_path = path.field("externalTrafficPolicy");
+    if services::is_external(spec) {
+        if !external.is_empty() {
+            errors.one_of(&external_path, external, &["Cluster", "Local"]);
+        }
+    } else if !external.is_empty() {
+        errors
+            .add(&external_path, "the Service is not reached from outside: it has no externalTrafficPolicy");
+    }
+    let port = spec.health_check_node_port.unwrap_or_default();
+    let port_path = path.field("healthCheckNodePort");
+    if services::kind(spec) != "LoadBalancer" || external != "Local" {
+        if port != 0 {
+            errors.add(
+                &port_path,
+                "healthCheckNodePort needs the type LoadBalancer and externalTrafficPolicy: Local",
+            );
+        }
+    } else if port != 0 && !(30000..=32767).contains(&port) {
+        errors.add(
+            &port_path,
+            format!("{port} is not from 30000 to 32767, where clusters have their node ports"),
+        );
+    }
+    if let Some(policy) = &spec.internal_traffic_policy {
+        errors.one_of(&path.field("internalTrafficPolicy"), policy, &["Cluster", "Local"]);
+    }
+    if let Some(distribution) = &spec.traffic_distribution {
+        let known = ["PreferClose", "PreferSameZone", "PreferSameNode"];
+        errors.one_of(&path.field("trafficDistribution"), distribution, &known);
+    }
+}

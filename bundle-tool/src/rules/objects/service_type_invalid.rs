@@ -1,0 +1,34 @@
+use super::services;
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::{Errors, names};
+use crate::rules::objects::{Known, Typed};
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "service-type-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "The type of a Service is unknown, or a Service for an external name has no such name.",
+    why: "The API server refuses the object, and the InstallPlan fails.",
+    help: "use ClusterIP, NodePort, LoadBalancer, or ExternalName with externalName",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateService)",
+    check: Check::Known(check),
+};
+
+fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
+    let Typed::Service(service) = &known.typed else { return };
+    let root = Path::ROOT;
+    let Some(spec) = &service.spec else { return };
+    let kind = services::kind(spec);
+    let known = ["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"];
+    errors.one_of(&root.field("spec.type"), kind, &known);
+    if kind == "ExternalName" {
+        let name = spec.external_name.as_deref().unwrap_or_default();
+        let name = name.strip_suffix('.').unwrap_or(name);
+        let path = root.field("spec.externalName");
+        if errors.required(&path, name) {
+            errors.check(&path, names::dns_subdomain(name));
+        }
+    }
+}

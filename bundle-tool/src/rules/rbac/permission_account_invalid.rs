@@ -1,0 +1,36 @@
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::{Errors, names};
+use crate::rules::{Check, Rule};
+use crate::rules::{Csv, Reporter};
+
+pub(super) static RULE: Rule = Rule {
+    id: "permission-account-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "The service account of the CSV's permissions has a name that accounts cannot have.",
+    why: "The API server refuses the object, and the InstallPlan fails.",
+    help: "use lower case letters, digits, `-` and `.`",
+    source: "operator-lifecycle-manager, pkg/controller/registry/resolver/rbac.go; k8s.io/kubernetes, pkg/apis/rbac/validation/validation.go",
+    check: Check::Csv(check),
+};
+
+fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
+    let mut errors = Errors::new(csv.object, reporter);
+    let root = Path::ROOT;
+    let path = root.field("spec.install.spec");
+    let strategy = &csv.typed.spec.install.spec;
+    for (field, permissions) in
+        [("permissions", &strategy.permissions), ("clusterPermissions", &strategy.cluster_permissions)]
+    {
+        let list = path.field(field);
+        for (index, permission) in permissions.iter().enumerate() {
+            let path = list.index(index);
+            let path = path.field("serviceAccountName");
+            // One that is missing is OLM's matter.
+            if !permission.service_account_name.is_empty() {
+                errors.check(&path, names::dns_subdomain(&permission.service_account_name));
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+use super::policy;
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::Errors;
+use crate::rules::{Check, Rule};
+use crate::rules::{Csv, Reporter};
+
+pub(super) static RULE: Rule = Rule {
+    id: "permission-rule-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A rule of the CSV's permissions has no verbs, API groups or resources, or mixes resources with URLs.",
+    why: "The API server refuses the object, and the InstallPlan fails.",
+    help: "give each rule verbs, apiGroups and resources, or, in clusterPermissions, verbs and nonResourceURLs",
+    source: "operator-lifecycle-manager, pkg/controller/registry/resolver/rbac.go; k8s.io/kubernetes, pkg/apis/rbac/validation/validation.go",
+    check: Check::Csv(check),
+};
+
+fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
+    let mut errors = Errors::new(csv.object, reporter);
+    let root = Path::ROOT;
+    let path = root.field("spec.install.spec");
+    let strategy = &csv.typed.spec.install.spec;
+    for (field, permissions, namespaced) in [
+        ("permissions", &strategy.permissions, true),
+        ("clusterPermissions", &strategy.cluster_permissions, false),
+    ] {
+        let list = path.field(field);
+        for (index, permission) in permissions.iter().enumerate() {
+            let path = list.index(index);
+            let list = path.field("rules");
+            for (index, rule) in permission.rules.iter().enumerate() {
+                policy::rule(rule, namespaced, &list.index(index), &mut errors);
+            }
+        }
+    }
+}

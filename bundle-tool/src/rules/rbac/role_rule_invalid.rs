@@ -1,0 +1,30 @@
+use super::policy;
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::Errors;
+use crate::rules::objects::{Known, Typed};
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "role-rule-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A rule of a Role or ClusterRole has no verbs, API groups or resources, or mixes resources with URLs.",
+    why: "The API server refuses the object, and the InstallPlan fails.",
+    help: "give each rule verbs, apiGroups and resources, or, in a ClusterRole, verbs and nonResourceURLs",
+    source: "k8s.io/kubernetes, pkg/apis/rbac/validation/validation.go (ValidatePolicyRule)",
+    check: Check::Known(check),
+};
+
+fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
+    let (rules, namespaced) = match &known.typed {
+        Typed::Role(role) => (&role.rules, true),
+        Typed::ClusterRole(role) => (&role.rules, false),
+        _ => return,
+    };
+    let root = Path::ROOT;
+    let list = root.field("rules");
+    for (index, rule) in rules.iter().flatten().enumerate() {
+        policy::rule(rule, namespaced, &list.index(index), errors);
+    }
+}

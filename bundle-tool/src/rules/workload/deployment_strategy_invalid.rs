@@ -1,0 +1,39 @@
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::{Errors, numbers};
+use crate::rules::workload::Deployment;
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "deployment-strategy-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "The update strategy of a Deployment is unknown or contradicts itself.",
+    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
+    help: "use RollingUpdate with maxSurge or maxUnavailable above 0, or Recreate without rollingUpdate",
+    source: "k8s.io/kubernetes, pkg/apis/apps/validation/validation.go (ValidateDeploymentStrategy)",
+    check: Check::Deployment(check),
+};
+
+fn check(deployment: &Deployment<'_>, errors: &mut Errors<'_, '_>) {
+    let Some(strategy) = &deployment.prepared.spec.strategy else { return };
+    let path = deployment.spec_path.field("strategy");
+    let kind = strategy.type_.as_deref().unwrap_or_default();
+    errors.one_of(&path.field("type"), kind, &["RollingUpdate", "Recreate"]);
+    let Some(update) = &strategy.rolling_update else { return };
+    let path = path.field("rollingUpdate");
+    if kind == "Recreate" {
+        errors.add(&path, "rollingUpdate contradicts the type Recreate");
+    }
+    let (Some(unavailable), Some(surge), "RollingUpdate") =
+        (&update.max_unavailable, &update.max_surge, kind)
+    else {
+        return;
+    };
+    let unavailable_path = path.field("maxUnavailable");
+    numbers::count_or_percentage(unavailable, &unavailable_path, errors);
+    numbers::count_or_percentage(surge, &path.field("maxSurge"), errors);
+    numbers::at_most_everything(unavailable, &unavailable_path, errors);
+    if numbers::is_nothing(unavailable) && numbers::is_nothing(surge) {
+        errors.add(&unavailable_path, "maxUnavailable and maxSurge cannot both be 0");
+    }
+}

@@ -1,0 +1,99 @@
+//! What a probe or a lifecycle hook does: a command, an HTTP request, a connection, a sleep.
+//!
+//! Source: `k8s.io/kubernetes/pkg/apis/core/validation/validation.go` (`validateHandler`).
+
+use k8s_openapi::api::core::v1::{ExecAction, HTTPGetAction, LifecycleHandler, Probe};
+
+use crate::model::yaml::Path;
+use crate::rules::kubernetes::{Errors, names, numbers};
+
+/// The handler of a probe.
+pub(super) fn probe(probe: &Probe, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
+    let mut set = Vec::new();
+    if let Some(exec) = &probe.exec {
+        set.push("exec");
+        command(exec, path, errors);
+    }
+    if let Some(http) = &probe.http_get {
+        set.push("httpGet");
+        if set.len() == 1 {
+            request(http, path, errors);
+        }
+    }
+    if let Some(tcp) = &probe.tcp_socket {
+        set.push("tcpSocket");
+        if set.len() == 1 {
+            errors.check(&path.field("tcpSocket.port"), numbers::port_or_name(&tcp.port));
+        }
+    }
+    if let Some(grpc) = &probe.grpc {
+        set.push("grpc");
+        if set.len() == 1 {
+            errors.check(&path.field("grpc.port"), numbers::port(grpc.port));
+        }
+    }
+    count(&set, path, errors);
+}
+
+/// The handler of a lifecycle hook; `grace` is how many seconds a pod has to end.
+pub(super) fn lifecycle(
+    handler: &LifecycleHandler,
+    grace: i64,
+    path: &Path<'_>,
+    errors: &mut Errors<'_, '_>,
+) {
+    let mut set = Vec::new();
+    if let Some(exec) = &handler.exec {
+        set.push("exec");
+        command(exec, path, errors);
+    }
+    if let Some(http) = &handler.http_get {
+        set.push("httpGet");
+        if set.len() == 1 {
+            request(http, path, errors);
+        }
+    }
+    if let Some(tcp) = &handler.tcp_socket {
+        set.push("tcpSocket");
+        if set.len() == 1 {
+            errors.check(&path.field("tcpSocket.port"), numbers::port_or_name(&tcp.port));
+        }
+    }
+    if let Some(sleep) = &handler.sleep {
+        set.push("sleep");
+        if set.len() == 1 && !(0..=grace).contains(&sleep.seconds) {
+            let message = format!("{} s is not from 0 to the grace period of {grace} s", sleep.seconds);
+            errors.add(&path.field("sleep.seconds"), message);
+        }
+    }
+    count(&set, path, errors);
+}
+
+fn count(set: &[&str], path: &Path<'_>, errors: &mut Errors<'_, '_>) {
+    match set {
+        [] => errors.add(path, "there is no handler: nothing says what to do"),
+        [_] => {}
+        [first, others @ ..] => {
+            errors.add(
+                &path.field(others[0]),
+                format!("there are several handlers: {first} and {}", others.join(" and ")),
+            );
+        }
+    }
+}
+
+fn command(exec: &ExecAction, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
+    if exec.command.as_ref().is_none_or(Vec::is_empty) {
+        errors.add(&path.field("exec.command"), "command is missing");
+    }
+}
+
+fn request(http: &HTTPGetAction, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
+    let path = path.field("httpGet");
+    errors.check(&path.field("port"), numbers::port_or_name(&http.port));
+    errors.one_of(&path.field("scheme"), http.scheme.as_deref().unwrap_or_default(), &["HTTP", "HTTPS"]);
+    let list = path.field("httpHeaders");
+    for (index, header) in http.http_headers.iter().flatten().enumerate() {
+        errors.check(&list.index(index).field("name"), names::http_header(&header.name));
+    }
+}

@@ -1,0 +1,70 @@
+use k8s_openapi::api::core::v1::SeccompProfile;
+
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::Errors;
+use crate::rules::workload::PodTemplate;
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "pod-annotation-field-mismatch",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A seccomp or AppArmor annotation says something else than the field of the security context.",
+    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
+    help: "take the annotation out; the field is what counts",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateSeccompAnnotationsAndFields, validateAppArmorAnnotationsAndFieldsMatchOnCreate)",
+    check: Check::PodTemplate(check),
+};
+
+fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
+    let path = template.spec_path.field("securityContext");
+    let pod = template.security();
+    if let Some(profile) = pod.and_then(|security| security.seccomp_profile.as_ref())
+        && let Some(annotation) = template.annotations.get("seccomp.security.alpha.kubernetes.io/pod")
+    {
+        seccomp(annotation, profile, &path.field("seccompProfile"), errors);
+    }
+    let windows = template.os() == Some("windows");
+    let inherited = pod.and_then(|security| security.app_armor_profile.as_ref());
+    template.each_container(|container, path, _| {
+        let path = path.field("securityContext");
+        let own = container.security_context.as_ref();
+        let key = format!("container.seccomp.security.alpha.kubernetes.io/{}", container.name);
+        if let Some(profile) = own.and_then(|security| security.seccomp_profile.as_ref())
+            && let Some(annotation) = template.annotations.get(key.as_str())
+        {
+            seccomp(annotation, profile, &path.field("seccompProfile"), errors);
+        }
+        let key = format!("container.apparmor.security.beta.kubernetes.io/{}", container.name);
+        if let Some(profile) = own.and_then(|security| security.app_armor_profile.as_ref()).or(inherited)
+            && let Some(annotation) = template.annotations.get(key.as_str())
+            && !windows
+        {
+            let sound = match profile.type_.as_str() {
+                "Unconfined" => *annotation == "unconfined",
+                "RuntimeDefault" => *annotation == "runtime/default",
+                "Localhost" => annotation.strip_prefix("localhost/") == profile.localhost_profile.as_deref(),
+                _ => true,
+            };
+            if !sound {
+                let message = format!("the annotation {key} says '{annotation}', the profile another");
+                errors.add(&path.field("appArmorProfile"), message);
+            }
+        }
+    });
+}
+
+fn seccomp(annotation: &str, profile: &SeccompProfile, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
+    let sound = match profile.type_.as_str() {
+        "Unconfined" => annotation == "unconfined",
+        "RuntimeDefault" => matches!(annotation, "runtime/default" | "docker/default"),
+        "Localhost" => annotation
+            .strip_prefix("localhost/")
+            .is_some_and(|name| Some(name) == profile.localhost_profile.as_deref()),
+        _ => true,
+    };
+    if !sound {
+        errors.add(path, format!("the seccomp annotation says '{annotation}', the profile another"));
+    }
+}

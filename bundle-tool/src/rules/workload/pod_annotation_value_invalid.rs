@@ -1,0 +1,82 @@
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::{Errors, paths};
+use crate::rules::workload::PodTemplate;
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "pod-annotation-value-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "An annotation of a pod that Kubernetes itself reads has a value that it does not take: seccomp and AppArmor profiles, tolerations, mirror pods, the deletion cost.",
+    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
+    help: "use the fields of the security context and of the pod instead of these old annotations",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidatePodSpecificAnnotations)",
+    check: Check::PodTemplate(check),
+};
+
+fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
+    let path = template.path.field("metadata.annotations");
+    for (key, value) in &template.annotations {
+        let path = path.key(key);
+        match *key {
+            "kubernetes.io/config.mirror"
+                if template.spec.node_name.as_ref().is_none_or(String::is_empty) =>
+            {
+                errors.add(&path, "a mirror pod needs a nodeName");
+            }
+            "controller.kubernetes.io/pod-deletion-cost" if !is_cost(value) => {
+                errors.add(&path, format!("'{value}' is no whole number of 32 bits"));
+            }
+            "scheduler.alpha.kubernetes.io/tolerations" if !value.is_empty() && !is_list(value) => {
+                errors.add(&path, "the annotation is no JSON list of tolerations");
+            }
+            "seccomp.security.alpha.kubernetes.io/pod" => {
+                errors.check(&path, seccomp(value));
+            }
+            _ if key.starts_with("container.seccomp.security.alpha.kubernetes.io/") => {
+                errors.check(&path, seccomp(value));
+            }
+            _ => {
+                if let Some(container) = key.strip_prefix("container.apparmor.security.beta.kubernetes.io/") {
+                    if !has_container(template, container) {
+                        errors.add(&path, format!("there is no container '{container}'"));
+                    } else if !is_apparmor(value) {
+                        errors.add(&path, format!("'{value}' is no AppArmor profile"));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn has_container(template: &PodTemplate<'_>, name: &str) -> bool {
+    let mut found = false;
+    template.each_container(|container, _, _| found |= container.name == name);
+    found
+}
+
+fn is_cost(value: &str) -> bool {
+    let digits = value.strip_prefix('-').unwrap_or(value);
+    // Neither a plus sign nor leading zeros are taken.
+    let begins = value == "0" || digits.bytes().next().is_some_and(|byte| (b'1'..=b'9').contains(&byte));
+    begins && value.parse::<i32>().is_ok()
+}
+
+fn is_list(value: &str) -> bool {
+    serde_json::from_str::<Vec<serde_json::Map<String, serde_json::Value>>>(value).is_ok()
+        || value.trim() == "null"
+}
+
+fn is_apparmor(value: &str) -> bool {
+    matches!(value, "" | "runtime/default" | "unconfined") || value.starts_with("localhost/")
+}
+
+fn seccomp(value: &str) -> Result<(), String> {
+    match value {
+        "runtime/default" | "docker/default" | "unconfined" => Ok(()),
+        _ => match value.strip_prefix("localhost/") {
+            Some(profile) => paths::descending(profile),
+            None => Err(format!("'{value}' is no seccomp profile")),
+        },
+    }
+}

@@ -1,0 +1,52 @@
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::{Errors, addresses, names};
+use crate::rules::workload::PodTemplate;
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "pod-dns-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "The DNS policy is unknown, or the DNS configuration has too many or unusable servers, search domains or options.",
+    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
+    help: "dnsPolicy None needs dnsConfig.nameservers; at most 3 servers and 32 search domains",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateDNSPolicy, validatePodDNSConfig)",
+    check: Check::PodTemplate(check),
+};
+
+fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
+    let policy = template.spec.dns_policy.as_deref().unwrap_or_default();
+    let known = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
+    errors.one_of(&template.spec_path.field("dnsPolicy"), policy, &known);
+    let path = template.spec_path.field("dnsConfig");
+    let config = template.spec.dns_config.as_ref();
+    let servers = config.and_then(|config| config.nameservers.as_deref()).unwrap_or_default();
+    let list = path.field("nameservers");
+    if policy == "None" && servers.is_empty() {
+        errors.add(&list, "dnsPolicy None needs a nameserver");
+        return;
+    }
+    let Some(config) = config else { return };
+    if servers.len() > 3 {
+        errors.add(&list, format!("{} servers are more than 3", servers.len()));
+    }
+    for (index, server) in servers.iter().enumerate() {
+        errors.check(&list.index(index), addresses::ip(server));
+    }
+    let list = path.field("searches");
+    let searches = config.searches.as_deref().unwrap_or_default();
+    if searches.len() > 32 {
+        errors.add(&list, format!("{} search domains are more than 32", searches.len()));
+    }
+    if searches.join(" ").len() > 2048 {
+        errors.add(&list, "the search domains have more than 2048 characters together");
+    }
+    for (index, search) in searches.iter().enumerate().filter(|(_, search)| *search != ".") {
+        let name = search.strip_suffix('.').unwrap_or(search);
+        errors.check(&list.index(index), names::dns_subdomain_with_underscores(name));
+    }
+    let list = path.field("options");
+    for (index, option) in config.options.iter().flatten().enumerate() {
+        errors.required(&list.index(index).field("name"), option.name.as_deref().unwrap_or_default());
+    }
+}

@@ -1,0 +1,38 @@
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::{Errors, names};
+use crate::rules::workload::PodTemplate;
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "pod-env-from-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "An item of envFrom names no ConfigMap or Secret, both, or one by a name that is none.",
+    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
+    help: "set configMapRef or secretRef with a name",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidateEnvFrom)",
+    check: Check::PodTemplate(check),
+};
+
+fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
+    template.each_container(|container, path, _| {
+        let list = path.field("envFrom");
+        for (index, source) in container.env_from.iter().flatten().enumerate() {
+            let path = list.index(index);
+            let config_map = source.config_map_ref.as_ref().map(|source| ("configMapRef", &source.name));
+            let secret = source.secret_ref.as_ref().map(|source| ("secretRef", &source.name));
+            for (field, name) in [config_map, secret].into_iter().flatten() {
+                let path = path.field(field);
+                let path = path.field("name");
+                if errors.required(&path, name) {
+                    errors.check(&path, names::dns_subdomain(&names::prefix(name)));
+                }
+            }
+            match (config_map, secret) {
+                (None, None) => errors.add(&path, "neither configMapRef nor secretRef is set"),
+                (Some(_), Some(_)) => errors.add(&path, "configMapRef and secretRef are both set"),
+                _ => {}
+            }
+        }
+    });
+}

@@ -1,0 +1,34 @@
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::{Errors, names};
+use crate::rules::workload::PodTemplate;
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "pod-env-name-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "An environment variable or the prefix of several has no name, or one with characters that are no printable ASCII, or with `=`.",
+    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
+    help: "name the variable with letters, digits and `_`",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidateEnv, ValidateEnvFrom)",
+    check: Check::PodTemplate(check),
+};
+
+fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
+    template.each_container(|container, path, _| {
+        let list = path.field("env");
+        for (index, variable) in container.env.iter().flatten().enumerate() {
+            let path = list.index(index);
+            let path = path.field("name");
+            if errors.required(&path, &variable.name) {
+                errors.check(&path, names::environment_variable(&variable.name));
+            }
+        }
+        let list = path.field("envFrom");
+        for (index, source) in container.env_from.iter().flatten().enumerate() {
+            if let Some(prefix) = source.prefix.as_deref().filter(|prefix| !prefix.is_empty()) {
+                errors.check(&list.index(index).field("prefix"), names::environment_variable(prefix));
+            }
+        }
+    });
+}

@@ -1,0 +1,55 @@
+use super::sources;
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::Errors;
+use crate::rules::workload::PodTemplate;
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "pod-env-source-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "An environment variable takes its value from no source, from several, or from one that does not exist: a field that pods do not offer, a resource, a key.",
+    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
+    help: "set exactly one of fieldRef, resourceFieldRef, configMapKeyRef and secretKeyRef, and no value beside it",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateEnvVarValueFrom)",
+    check: Check::PodTemplate(check),
+};
+
+fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
+    template.each_container(|container, path, _| {
+        let list = path.field("env");
+        for (index, variable) in container.env.iter().flatten().enumerate() {
+            let Some(source) = &variable.value_from else { continue };
+            let path = list.index(index);
+            let path = path.field("valueFrom");
+            if let Some(field) = &source.field_ref {
+                sources::field(field, sources::VARIABLES, &path.field("fieldRef"), errors);
+            }
+            if let Some(resource) = &source.resource_field_ref {
+                sources::resource(resource, false, &path.field("resourceFieldRef"), errors);
+            }
+            if let Some(key) = &source.config_map_key_ref {
+                sources::key(&key.name, &key.key, &path.field("configMapKeyRef"), errors);
+            }
+            if let Some(key) = &source.secret_key_ref {
+                sources::key(&key.name, &key.key, &path.field("secretKeyRef"), errors);
+            }
+            let count = [
+                source.field_ref.is_some(),
+                source.resource_field_ref.is_some(),
+                source.config_map_key_ref.is_some(),
+                source.secret_key_ref.is_some(),
+            ]
+            .into_iter()
+            .filter(|set| *set)
+            .count();
+            if count == 0 {
+                errors.add(&path, "valueFrom names no source");
+            } else if variable.value.as_ref().is_some_and(|value| !value.is_empty()) {
+                errors.add(&path, "the variable has a value and a source");
+            } else if count > 1 {
+                errors.add(&path, "valueFrom names several sources");
+            }
+        }
+    });
+}

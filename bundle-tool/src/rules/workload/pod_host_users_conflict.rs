@@ -1,0 +1,35 @@
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::Errors;
+use crate::rules::workload::PodTemplate;
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "pod-host-users-conflict",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A pod with users of its own (hostUsers: false) asks for namespaces of the host, or for block devices.",
+    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
+    help: "take hostUsers: false out, or hostNetwork, hostPID, hostIPC and volumeDevices",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateHostUsers)",
+    check: Check::PodTemplate(check),
+};
+
+fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
+    if template.host_users() {
+        return;
+    }
+    for (field, set) in [
+        ("hostNetwork", template.spec.host_network),
+        ("hostPID", template.spec.host_pid),
+        ("hostIPC", template.spec.host_ipc),
+    ] {
+        if set == Some(true) {
+            errors.add(&template.spec_path.field(field), format!("{field} contradicts hostUsers: false"));
+        }
+    }
+    template.each_container(|container, path, _| {
+        if container.volume_devices.as_ref().is_some_and(|devices| !devices.is_empty()) {
+            errors.add(&path.field("volumeDevices"), "block devices contradict hostUsers: false");
+        }
+    });
+}

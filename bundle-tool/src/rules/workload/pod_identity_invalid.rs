@@ -1,0 +1,43 @@
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::{Errors, numbers};
+use crate::rules::workload::PodTemplate;
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "pod-identity-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A user or group id is not from 0 to 2147483647.",
+    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
+    help: "use an id from 0 to 2147483647, or leave it to the platform",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validatePodSpecSecurityContext, ValidateSecurityContext)",
+    check: Check::PodTemplate(check),
+};
+
+fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
+    if let Some(security) = template.security() {
+        let path = template.spec_path.field("securityContext");
+        for (field, value) in [
+            ("runAsUser", security.run_as_user),
+            ("runAsGroup", security.run_as_group),
+            ("fsGroup", security.fs_group),
+        ] {
+            if let Some(value) = value {
+                errors.check(&path.field(field), numbers::identity(value));
+            }
+        }
+        let list = path.field("supplementalGroups");
+        for (index, group) in security.supplemental_groups.iter().flatten().enumerate() {
+            errors.check(&list.index(index), numbers::identity(*group));
+        }
+    }
+    template.each_container(|container, path, _| {
+        let Some(security) = &container.security_context else { return };
+        let path = path.field("securityContext");
+        for (field, value) in [("runAsUser", security.run_as_user), ("runAsGroup", security.run_as_group)] {
+            if let Some(value) = value {
+                errors.check(&path.field(field), numbers::identity(value));
+            }
+        }
+    });
+}

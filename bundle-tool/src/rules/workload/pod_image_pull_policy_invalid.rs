@@ -1,0 +1,22 @@
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::Errors;
+use crate::rules::workload::PodTemplate;
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "pod-image-pull-policy-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "imagePullPolicy is none of Always, IfNotPresent and Never.",
+    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
+    help: "use Always, IfNotPresent or Never, or take the field out",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validatePullPolicy)",
+    check: Check::PodTemplate(check),
+};
+
+fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
+    template.each_container(|container, path, _| {
+        let policy = container.image_pull_policy.as_deref().unwrap_or_default();
+        errors.one_of(&path.field("imagePullPolicy"), policy, &["Always", "IfNotPresent", "Never"]);
+    });
+}

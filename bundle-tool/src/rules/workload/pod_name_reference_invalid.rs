@@ -1,0 +1,43 @@
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::{Errors, names};
+use crate::rules::workload::PodTemplate;
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "pod-name-reference-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A name that the pod refers to cannot be one: of its host, service account, node, priority class or runtime class.",
+    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
+    help: "use lower case letters, digits, `-` and, but for hostname and subdomain, `.`",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidatePodSpec)",
+    check: Check::PodTemplate(check),
+};
+
+fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
+    let spec = template.spec;
+    let labels = [("hostname", &spec.hostname), ("subdomain", &spec.subdomain)];
+    let subdomains = [
+        ("serviceAccountName", &spec.service_account_name),
+        ("nodeName", &spec.node_name),
+        ("priorityClassName", &spec.priority_class_name),
+    ];
+    for (field, name) in labels {
+        if let Some(name) = name.as_deref().filter(|name| !name.is_empty()) {
+            errors.check(&template.spec_path.field(field), names::dns_label(name));
+        }
+    }
+    // The old name of the field counts where the new one is not set.
+    let old = spec.service_account.as_deref().filter(|name| !name.is_empty());
+    if let Some(name) = old.filter(|_| spec.service_account_name.as_ref().is_none_or(String::is_empty)) {
+        errors.check(&template.spec_path.field("serviceAccount"), names::dns_subdomain(name));
+    }
+    for (field, name) in subdomains {
+        if let Some(name) = name.as_deref().filter(|name| !name.is_empty()) {
+            errors.check(&template.spec_path.field(field), names::dns_subdomain(name));
+        }
+    }
+    if let Some(name) = &spec.runtime_class_name {
+        errors.check(&template.spec_path.field("runtimeClassName"), names::dns_subdomain(name));
+    }
+}

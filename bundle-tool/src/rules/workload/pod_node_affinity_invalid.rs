@@ -1,0 +1,89 @@
+use k8s_openapi::api::core::v1::NodeSelectorTerm;
+
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::{Errors, names};
+use crate::rules::workload::PodTemplate;
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "pod-node-affinity-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "The node affinity of a pod has no terms, an expression that cannot be, or a weight that is not from 1 to 100.",
+    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
+    help: "give each term a label's key, an operator, and the values that the operator takes",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateNodeAffinity)",
+    check: Check::PodTemplate(check),
+};
+
+fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
+    let affinity = template.spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
+    let Some(affinity) = affinity else { return };
+    let path = template.spec_path.field("affinity.nodeAffinity");
+    if let Some(required) = &affinity.required_during_scheduling_ignored_during_execution {
+        let list = path.field("requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms");
+        if required.node_selector_terms.is_empty() {
+            errors.add(&list, "there are no terms");
+        }
+        for (index, one) in required.node_selector_terms.iter().enumerate() {
+            term(one, true, &list.index(index), errors);
+        }
+    }
+    let list = path.field("preferredDuringSchedulingIgnoredDuringExecution");
+    let preferred = affinity.preferred_during_scheduling_ignored_during_execution.as_ref();
+    for (index, preferred) in preferred.into_iter().flatten().enumerate() {
+        let path = list.index(index);
+        if !(1..=100).contains(&preferred.weight) {
+            errors.add(&path.field("weight"), format!("{} is not from 1 to 100", preferred.weight));
+        }
+        // Values of wishes are not looked at: they need not match.
+        term(&preferred.preference, false, &path.field("preference"), errors);
+    }
+}
+
+fn term(term: &NodeSelectorTerm, values_count: bool, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
+    let list = path.field("matchExpressions");
+    for (index, requirement) in term.match_expressions.iter().flatten().enumerate() {
+        let path = list.index(index);
+        let values = requirement.values.as_deref().unwrap_or_default();
+        let list = path.field("values");
+        match requirement.operator.as_str() {
+            "In" | "NotIn" if values.is_empty() => {
+                errors.add(&list, "the operators In and NotIn need a value");
+            }
+            "Exists" | "DoesNotExist" if !values.is_empty() => {
+                errors.add(&list, "the operators Exists and DoesNotExist take no values");
+            }
+            "Gt" | "Lt" if values.len() != 1 => errors.add(&list, "the operators Gt and Lt need one value"),
+            operator => {
+                let known = ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
+                errors.one_of(&path.field("operator"), operator, &known);
+            }
+        }
+        errors.check(&path.field("key"), names::qualified(&requirement.key));
+        for (index, value) in values.iter().enumerate().filter(|_| values_count) {
+            errors.check(&list.index(index), names::label_value(value));
+        }
+    }
+    let list = path.field("matchFields");
+    for (index, requirement) in term.match_fields.iter().flatten().enumerate() {
+        let path = list.index(index);
+        let values = requirement.values.as_deref().unwrap_or_default();
+        let list = path.field("values");
+        errors.one_of(&path.field("operator"), &requirement.operator, &["In", "NotIn"]);
+        if matches!(requirement.operator.as_str(), "In" | "NotIn") && values.len() != 1 {
+            errors.add(&list, "a field takes one value");
+        }
+        if requirement.key == "metadata.name" {
+            for (index, value) in values.iter().enumerate() {
+                errors.check(&list.index(index), names::dns_subdomain(value));
+            }
+        } else {
+            errors.add(
+                &path.field("key"),
+                format!("'{}' is no field of nodes: use metadata.name", requirement.key),
+            );
+        }
+    }
+}

@@ -1,0 +1,78 @@
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::Errors;
+use crate::rules::workload::PodTemplate;
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "pod-os-field-forbidden",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A pod that says it is for one system sets a field that only the other one has.",
+    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
+    help: "take the field out, or os",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateLinux, validateWindows)",
+    check: Check::PodTemplate(check),
+};
+
+fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
+    match template.os() {
+        Some("linux") => linux(template, errors),
+        Some("windows") => windows(template, errors),
+        _ => {}
+    }
+}
+
+fn linux(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
+    if template.security().is_some_and(|security| security.windows_options.is_some()) {
+        let path = template.spec_path.field("securityContext.windowsOptions");
+        errors.add(&path, "a pod for linux has no windowsOptions");
+    }
+    template.each_container(|container, path, _| {
+        if container.security_context.as_ref().is_some_and(|security| security.windows_options.is_some()) {
+            errors
+                .add(&path.field("securityContext.windowsOptions"), "a pod for linux has no windowsOptions");
+        }
+    });
+}
+
+fn windows(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
+    let spec = template.spec;
+    let mut forbid = |path: &Path<'_>, field: &str, set: bool| {
+        if set {
+            errors.add(&path.field(field), format!("a pod for windows has no {field}"));
+        }
+    };
+    forbid(template.spec_path, "hostUsers", spec.host_users.is_some());
+    forbid(template.spec_path, "hostPID", spec.host_pid == Some(true));
+    forbid(template.spec_path, "hostIPC", spec.host_ipc == Some(true));
+    forbid(template.spec_path, "shareProcessNamespace", spec.share_process_namespace.is_some());
+    let path = template.spec_path.field("securityContext");
+    if let Some(security) = template.security() {
+        forbid(&path, "appArmorProfile", security.app_armor_profile.is_some());
+        forbid(&path, "seLinuxOptions", security.se_linux_options.is_some());
+        forbid(&path, "seccompProfile", security.seccomp_profile.is_some());
+        forbid(&path, "fsGroup", security.fs_group.is_some());
+        forbid(&path, "fsGroupChangePolicy", security.fs_group_change_policy.is_some());
+        forbid(&path, "sysctls", security.sysctls.as_ref().is_some_and(|list| !list.is_empty()));
+        forbid(&path, "runAsUser", security.run_as_user.is_some());
+        forbid(&path, "runAsGroup", security.run_as_group.is_some());
+        forbid(&path, "supplementalGroups", security.supplemental_groups.is_some());
+        forbid(&path, "supplementalGroupsPolicy", security.supplemental_groups_policy.is_some());
+        forbid(&path, "seLinuxChangePolicy", security.se_linux_change_policy.is_some());
+    }
+    template.each_container(|container, path, _| {
+        let Some(security) = &container.security_context else { return };
+        let path = path.field("securityContext");
+        forbid(&path, "appArmorProfile", security.app_armor_profile.is_some());
+        forbid(&path, "seLinuxOptions", security.se_linux_options.is_some());
+        forbid(&path, "seccompProfile", security.seccomp_profile.is_some());
+        forbid(&path, "capabilities", security.capabilities.is_some());
+        forbid(&path, "readOnlyRootFilesystem", security.read_only_root_filesystem.is_some());
+        forbid(&path, "privileged", security.privileged.is_some());
+        forbid(&path, "allowPrivilegeEscalation", security.allow_privilege_escalation.is_some());
+        forbid(&path, "procMount", security.proc_mount.is_some());
+        forbid(&path, "runAsUser", security.run_as_user.is_some());
+        forbid(&path, "runAsGroup", security.run_as_group.is_some());
+    });
+}

@@ -1,0 +1,49 @@
+use std::collections::BTreeSet;
+
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::{Errors, names};
+use crate::rules::workload::{PodTemplate, Role};
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "pod-port-duplicate",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "Two ports of a container have the same name, or two containers ask for the same port of the host.",
+    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
+    help: "name each port once; use each port of the host once",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateContainerPorts, checkHostPortConflicts)",
+    check: Check::PodTemplate(check),
+};
+
+fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
+    let mut taken = BTreeSet::new();
+    template.each_container(|container, path, role| {
+        let list = path.field("ports");
+        let mut named = BTreeSet::new();
+        // Containers that run before the others share no port with them.
+        let mut alone = BTreeSet::new();
+        let taken = if role == Role::Regular { &mut taken } else { &mut alone };
+        for (index, port) in container.ports.iter().flatten().enumerate() {
+            let path = list.index(index);
+            if let Some(name) = port.name.as_deref()
+                && names::port_name(name).is_ok()
+                && !named.insert(name)
+            {
+                errors.add(&path.field("name"), format!("another port is named '{name}'"));
+            }
+            if let Some(number) = port.host_port.filter(|port| *port != 0)
+                && !taken.insert((
+                    port.protocol.as_deref(),
+                    port.host_ip.as_deref().unwrap_or_default(),
+                    number,
+                ))
+            {
+                errors.add(
+                    &path.field("hostPort"),
+                    format!("the host's port {number} is taken by another port"),
+                );
+            }
+        }
+    });
+}

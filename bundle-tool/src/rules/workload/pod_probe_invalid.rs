@@ -1,0 +1,56 @@
+use super::handlers;
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::Errors;
+use crate::rules::workload::{PodTemplate, Role};
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "pod-probe-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A probe has no handler, several, one that cannot work, or numbers that are not possible.",
+    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
+    help: "set one of exec, httpGet, tcpSocket and grpc; successThreshold of liveness and startup probes is 1",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateProbe)",
+    check: Check::PodTemplate(check),
+};
+
+fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
+    template.each_container(|container, path, role| {
+        if role == Role::Init {
+            return;
+        }
+        for (field, probe) in [
+            ("livenessProbe", &container.liveness_probe),
+            ("readinessProbe", &container.readiness_probe),
+            ("startupProbe", &container.startup_probe),
+        ] {
+            let Some(probe) = probe else { continue };
+            let path = path.field(field);
+            handlers::probe(probe, &path, errors);
+            let success = path.field("successThreshold");
+            for (name, value) in [
+                ("initialDelaySeconds", probe.initial_delay_seconds),
+                ("timeoutSeconds", probe.timeout_seconds),
+                ("periodSeconds", probe.period_seconds),
+                ("failureThreshold", probe.failure_threshold),
+            ] {
+                errors.not_negative(&path.field(name), value.unwrap_or_default());
+            }
+            let threshold = probe.success_threshold.unwrap_or_default();
+            if field == "readinessProbe" {
+                errors.not_negative(&success, threshold);
+            } else if threshold != 1 {
+                errors.add(&success, format!("{threshold} is not 1, as it must be for a {field}"));
+            }
+            if let Some(seconds) = probe.termination_grace_period_seconds {
+                let path = path.field("terminationGracePeriodSeconds");
+                if field == "readinessProbe" {
+                    errors.add(&path, "a readinessProbe ends no container: it has no grace period");
+                } else if seconds <= 0 {
+                    errors.add(&path, format!("{seconds} is not above 0"));
+                }
+            }
+        }
+    });
+}

@@ -1,0 +1,43 @@
+use k8s_openapi::api::core::v1::SeccompProfile;
+
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::{Errors, paths};
+use crate::rules::workload::PodTemplate;
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "pod-seccomp-profile-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A seccomp profile has no type or an unknown one, or a file without the type Localhost, or the other way round.",
+    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
+    help: "use RuntimeDefault, or Localhost with localhostProfile",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateSeccompProfileField)",
+    check: Check::PodTemplate(check),
+};
+
+fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
+    if let Some(profile) = template.security().and_then(|security| security.seccomp_profile.as_ref()) {
+        validate(profile, &template.spec_path.field("securityContext.seccompProfile"), errors);
+    }
+    template.each_container(|container, path, _| {
+        let security = container.security_context.as_ref();
+        if let Some(profile) = security.and_then(|security| security.seccomp_profile.as_ref()) {
+            validate(profile, &path.field("securityContext.seccompProfile"), errors);
+        }
+    });
+}
+
+fn validate(profile: &SeccompProfile, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
+    errors.one_of(&path.field("type"), &profile.type_, &["Localhost", "RuntimeDefault", "Unconfined"]);
+    let file = path.field("localhostProfile");
+    match (&profile.localhost_profile, profile.type_.as_str()) {
+        (None, "Localhost") => errors.add(&file, "the type Localhost needs a localhostProfile"),
+        (Some(name), "Localhost") => {
+            errors.check(&file, paths::descending(name));
+        }
+        (Some(_), _) => errors.add(&file, "localhostProfile goes with the type Localhost only"),
+        (None, _) => {}
+    }
+}

@@ -1,0 +1,41 @@
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::Errors;
+use crate::rules::workload::PodTemplate;
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "pod-security-policy-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A policy of the pod's security context is none that Kubernetes knows: fsGroupChangePolicy, supplementalGroupsPolicy, seLinuxChangePolicy, or the procMount of a container.",
+    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
+    help: "use one of the known words, or take the field out",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validatePodSpecSecurityContext, ValidateProcMountType)",
+    check: Check::PodTemplate(check),
+};
+
+fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
+    if let Some(security) = template.security() {
+        let path = template.spec_path.field("securityContext");
+        if let Some(policy) = &security.fs_group_change_policy {
+            errors.one_of(&path.field("fsGroupChangePolicy"), policy, &["OnRootMismatch", "Always"]);
+        }
+        if let Some(policy) = &security.supplemental_groups_policy {
+            errors.one_of(&path.field("supplementalGroupsPolicy"), policy, &["Merge", "Strict"]);
+        }
+        if let Some(policy) = &security.se_linux_change_policy {
+            // MountOption belongs to the feature SELinuxMount, which is off.
+            errors.one_of(&path.field("seLinuxChangePolicy"), policy, &["Recursive"]);
+        }
+    }
+    template.each_container(|container, path, _| {
+        let security = container.security_context.as_ref();
+        if let Some(kind) = security.and_then(|security| security.proc_mount.as_ref()) {
+            let path = path.field("securityContext.procMount");
+            errors.one_of(&path, kind, &["Default", "Unmasked"]);
+            if kind == "Unmasked" && template.host_users() {
+                errors.add(&path, "Unmasked needs hostUsers: false");
+            }
+        }
+    });
+}

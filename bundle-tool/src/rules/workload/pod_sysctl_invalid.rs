@@ -1,0 +1,87 @@
+use std::collections::BTreeSet;
+
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::Errors;
+use crate::rules::workload::PodTemplate;
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "pod-sysctl-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A kernel parameter of the pod has no name, one that is none, one that is there twice, or one of the host's own network or IPC.",
+    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
+    help: "name each parameter once, like net.core.somaxconn, and not those of namespaces that are the host's",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateSysctls)",
+    check: Check::PodTemplate(check),
+};
+
+fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
+    let Some(security) = template.security() else { return };
+    let list = template.spec_path.field("securityContext.sysctls");
+    let mut seen = BTreeSet::new();
+    for (index, sysctl) in security.sysctls.iter().flatten().enumerate() {
+        let path = list.index(index);
+        let path = path.field("name");
+        if !errors.required(&path, &sysctl.name) {
+            continue;
+        }
+        // Parts may be separated by slashes, in which case dots are part of a name.
+        let name = normalized(&sysctl.name);
+        if !is_name(&sysctl.name) {
+            errors.add(&path, format!("'{}' is no kernel parameter", sysctl.name));
+        } else if !seen.insert(&sysctl.name) {
+            errors.add(&path, format!("'{}' is set already", sysctl.name));
+        } else if template.host_network() && name.starts_with("net.") {
+            errors.add(&path, format!("'{}' belongs to the network, which is the host's", sysctl.name));
+        } else if template.spec.host_ipc == Some(true) && is_ipc(&name) {
+            errors.add(&path, format!("'{}' belongs to IPC, which is the host's", sysctl.name));
+        }
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let alphanumeric = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    name.len() <= 253
+        && name.split(['.', '/']).all(|part| {
+            let bytes = part.as_bytes();
+            bytes.first().is_some_and(|byte| alphanumeric(*byte))
+                && bytes.last().is_some_and(|byte| alphanumeric(*byte))
+                && bytes.iter().all(|byte| alphanumeric(*byte) || b"-_".contains(byte))
+        })
+}
+
+fn normalized(name: &str) -> String {
+    match name.find(['.', '/']) {
+        Some(at) if name.as_bytes()[at] == b'/' => name
+            .chars()
+            .map(|c| {
+                if c == '/' {
+                    '.'
+                } else if c == '.' {
+                    '/'
+                } else {
+                    c
+                }
+            })
+            .collect(),
+        _ => name.to_owned(),
+    }
+}
+
+fn is_ipc(name: &str) -> bool {
+    name.starts_with("fs.mqueue.")
+        || [
+            "kernel.sem",
+            "kernel.shmall",
+            "kernel.shmmax",
+            "kernel.shmmni",
+            "kernel.shm_rmid_forced",
+            "kernel.shm",
+            "kernel.msgmax",
+            "kernel.msgmnb",
+            "kernel.msgmni",
+            "kernel.msg",
+        ]
+        .contains(&name)
+}

@@ -1,0 +1,65 @@
+use std::collections::BTreeSet;
+
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::{Errors, paths};
+use crate::rules::workload::PodTemplate;
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "pod-volume-mount-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "A mount has no path, the path of another mount, a sub-path that leaves the volume, or options that contradict each other.",
+    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
+    help: "give each mount a mountPath of its own; subPath is relative and without `..`",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidateVolumeMounts)",
+    check: Check::PodTemplate(check),
+};
+
+fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
+    template.each_container(|container, path, _| {
+        let privileged =
+            container.security_context.as_ref().is_some_and(|security| security.privileged == Some(true));
+        let list = path.field("volumeMounts");
+        let mut taken = BTreeSet::new();
+        for (index, mount) in container.volume_mounts.iter().flatten().enumerate() {
+            if template.is_dropped(&mount.name) {
+                continue;
+            }
+            let path = list.index(index);
+            let place = path.field("mountPath");
+            let mut devices = container.volume_devices.iter().flatten();
+            if !errors.required(&place, &mount.mount_path) {
+            } else if !taken.insert(&mount.mount_path) {
+                errors.add(&place, format!("another volume is mounted at '{}'", mount.mount_path));
+            } else if devices.any(|device| device.device_path == mount.mount_path) {
+                errors.add(&place, format!("'{}' is the path of a device", mount.mount_path));
+            }
+            let sub_path = mount.sub_path.as_deref().unwrap_or_default();
+            errors.check(&path.field("subPath"), paths::descending(sub_path));
+            let expression = mount.sub_path_expr.as_deref().unwrap_or_default();
+            if !sub_path.is_empty() && !expression.is_empty() {
+                errors.add(&path.field("subPathExpr"), "subPath and subPathExpr are both set");
+            }
+            errors.check(&path.field("subPathExpr"), paths::descending(expression));
+            if let Some(propagation) = &mount.mount_propagation {
+                let path = path.field("mountPropagation");
+                errors.one_of(&path, propagation, &["None", "HostToContainer", "Bidirectional"]);
+                if propagation == "Bidirectional" && !privileged {
+                    errors.add(&path, "Bidirectional is only for privileged containers");
+                }
+            }
+            if let Some(recursive) = &mount.recursive_read_only {
+                let path = path.field("recursiveReadOnly");
+                errors.one_of(&path, recursive, &["Disabled", "IfPossible", "Enabled"]);
+                if matches!(recursive.as_str(), "IfPossible" | "Enabled") {
+                    if mount.read_only != Some(true) {
+                        errors.add(&path, "recursiveReadOnly needs readOnly: true");
+                    } else if mount.mount_propagation.as_ref().is_some_and(|value| value != "None") {
+                        errors.add(&path, "recursiveReadOnly and mountPropagation contradict each other");
+                    }
+                }
+            }
+        }
+    });
+}

@@ -1,0 +1,120 @@
+use k8s_openapi::api::core::v1::WindowsSecurityContextOptions;
+
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::kubernetes::{Errors, names};
+use crate::rules::workload::PodTemplate;
+use crate::rules::{Check, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "pod-windows-options-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "The Windows options of a security context have a name that Windows or Kubernetes does not take, or host processes that do not fit the pod.",
+    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
+    help: "mend the name; a pod of host processes has only such containers, and hostNetwork",
+    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateWindowsSecurityContextOptions, validateWindowsHostProcessPod)",
+    check: Check::PodTemplate(check),
+};
+
+fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
+    let own = template.security().and_then(|security| security.windows_options.as_ref());
+    if let Some(options) = own {
+        validate(options, &template.spec_path.field("securityContext.windowsOptions"), errors);
+    }
+    let inherited = own.and_then(|options| options.host_process);
+    let (mut containers, mut host_processes) = (0, 0);
+    template.each_container(|container, path, _| {
+        containers += 1;
+        let security = container.security_context.as_ref();
+        let options = security.and_then(|security| security.windows_options.as_ref());
+        let path = path.field("securityContext.windowsOptions");
+        if let Some(options) = options {
+            validate(options, &path, errors);
+        }
+        let explicit = options.and_then(|options| options.host_process);
+        if let (Some(pod), Some(container)) = (inherited, explicit)
+            && pod != container
+        {
+            errors.add(
+                &path.field("hostProcess"),
+                format!("hostProcess of the pod is {pod}, that of the container {container}"),
+            );
+        }
+        if explicit.or(inherited) == Some(true) {
+            host_processes += 1;
+        }
+    });
+    if host_processes > 0 {
+        if host_processes != containers {
+            errors.add(
+                &template.spec_path.field("containers"),
+                "some containers are host processes, and some are not",
+            );
+        }
+        if !template.host_network() {
+            errors.add(&template.spec_path.field("hostNetwork"), "host processes need hostNetwork: true");
+        }
+    }
+}
+
+fn validate(options: &WindowsSecurityContextOptions, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
+    if let Some(name) = &options.gmsa_credential_spec_name {
+        errors.check(&path.field("gmsaCredentialSpecName"), names::dns_subdomain(name));
+    }
+    if let Some(content) = &options.gmsa_credential_spec {
+        let path = path.field("gmsaCredentialSpec");
+        if content.is_empty() {
+            errors.add(&path, "gmsaCredentialSpec is empty");
+        } else if content.len() > 64 << 10 {
+            errors.add(&path, "gmsaCredentialSpec is larger than 64 KiB");
+        }
+    }
+    if let Some(name) = &options.run_as_user_name {
+        errors.check(&path.field("runAsUserName"), user_name(name));
+    }
+}
+
+/// `DOMAIN\\USER` or `USER`.
+fn user_name(text: &str) -> Result<(), String> {
+    let wrong = |why: &str| Err(format!("{} {why}", names::shown(text)));
+    if text.is_empty() || text.chars().any(|c| c.is_ascii_control()) {
+        return wrong("is empty or has control characters");
+    }
+    let (domain, user) = match text.split_once('\\') {
+        Some((domain, user)) => (Some(domain), user),
+        None => (None, text),
+    };
+    if user.contains('\\') {
+        return wrong("has several backslashes");
+    }
+    if let Some(domain) = domain
+        && (domain.len() >= 256 || !(is_netbios(domain) || is_dns(domain)))
+    {
+        return wrong("has a domain that is neither a NetBIOS nor a DNS name");
+    }
+    if user.is_empty() || user.len() > 104 {
+        return wrong("has a user of no or more than 104 characters");
+    }
+    if user.chars().all(|c| c == '.' || c == ' ')
+        || user.contains(['"', '/', '\\', ':', ';', '|', '=', ',', '+', '*', '?', '<', '>', '@', '[', ']'])
+    {
+        return wrong("has a user of dots and spaces only, or with one of \"/:;|=,+*?<>@[]");
+    }
+    Ok(())
+}
+
+fn is_netbios(domain: &str) -> bool {
+    let forbidden = ['\\', '/', ':', '*', '?', '"', '<', '>', '|'];
+    (1..=15).contains(&domain.chars().count()) && !domain.starts_with('.') && !domain.contains(forbidden)
+}
+
+fn is_dns(domain: &str) -> bool {
+    domain.split('.').all(|label| {
+        let alphanumeric = |end: Option<u8>| end.is_some_and(|byte| byte.is_ascii_alphanumeric());
+        label.len() <= 63
+            && alphanumeric(label.bytes().next())
+            && alphanumeric(label.bytes().last())
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    })
+}

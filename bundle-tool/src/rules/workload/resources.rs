@@ -1,0 +1,317 @@
+//! Limits and requests of containers and pods.
+//!
+//! Source: `k8s.io/kubernetes/pkg/apis/core/validation/validation.go` (`validateResourceRequirements`,
+//! `validatePodResourceConsistency`) and `pkg/apis/core/helper/helpers.go`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::api::core::v1::{Container, PodSpec, ResourceRequirements};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Text;
+
+use crate::model::Quantity;
+use crate::model::yaml::Path;
+use crate::rules::kubernetes::{Errors, names};
+
+type List = BTreeMap<String, Text>;
+
+const HUGE_PAGES: &str = "hugepages-";
+const STANDARD: [&str; 20] = [
+    "cpu",
+    "memory",
+    "ephemeral-storage",
+    "requests.cpu",
+    "requests.memory",
+    "requests.ephemeral-storage",
+    "limits.cpu",
+    "limits.memory",
+    "limits.ephemeral-storage",
+    "pods",
+    "resourcequotas",
+    "services",
+    "replicationcontrollers",
+    "secrets",
+    "configmaps",
+    "persistentvolumeclaims",
+    "storage",
+    "requests.storage",
+    "services.nodeports",
+    "services.loadbalancers",
+];
+/// The standard resources that are counted.
+const COUNTED: [&str; 9] = [
+    "pods",
+    "resourcequotas",
+    "services",
+    "replicationcontrollers",
+    "secrets",
+    "configmaps",
+    "persistentvolumeclaims",
+    "services.nodeports",
+    "services.loadbalancers",
+];
+
+/// An amount as it is compared: parsed, in thousandths. Decoding has refused what is no quantity.
+fn amount(text: &Text) -> Quantity {
+    Quantity::parse(&text.0).unwrap_or(Quantity::ZERO).in_thousandths()
+}
+
+fn is_native(name: &str) -> bool {
+    !name.contains('/') || name.contains("kubernetes.io/")
+}
+
+fn is_extended(name: &str) -> bool {
+    !is_native(name)
+        && !name.starts_with("requests.")
+        && names::qualified(&format!("requests.{name}")).is_ok()
+}
+
+fn can_be_shared(name: &str) -> bool {
+    is_native(name) && !name.starts_with(HUGE_PAGES)
+}
+
+fn resource_name(name: &str) -> Result<(), String> {
+    names::qualified(name)?;
+    let huge = name.starts_with(HUGE_PAGES) || name.starts_with("requests.hugepages-");
+    if !name.contains('/') && !STANDARD.contains(&name) && !huge {
+        return Err(format!("'{name}' is no resource; devices are named like example.com/device"));
+    }
+    Ok(())
+}
+
+/// Whether containers have a resource of this name.
+pub(super) fn container_name(name: &str) -> Result<(), String> {
+    resource_name(name)?;
+    if !name.contains('/') {
+        let known = matches!(name, "cpu" | "memory" | "ephemeral-storage") || name.starts_with(HUGE_PAGES);
+        if !known {
+            return Err(format!(
+                "'{name}' is no resource of containers: they have cpu, memory, ephemeral-storage and hugepages-SIZE"
+            ));
+        }
+    } else if !is_native(name) && !is_extended(name) {
+        return Err(format!("'{name}' is no name of an extended resource such as example.com/device"));
+    }
+    Ok(())
+}
+
+/// Whether pods as a whole have a resource of this name.
+pub(super) fn pod_name(name: &str) -> Result<(), String> {
+    resource_name(name)?;
+    if matches!(name, "cpu" | "memory") || name.starts_with(HUGE_PAGES) {
+        Ok(())
+    } else {
+        Err(format!("'{name}' is no resource of whole pods: they have cpu, memory and hugepages-SIZE"))
+    }
+}
+
+/// Names and amounts of limits and requests.
+pub(super) fn validate(
+    requirements: &ResourceRequirements,
+    name: fn(&str) -> Result<(), String>,
+    path: &Path<'_>,
+    errors: &mut Errors<'_, '_>,
+) {
+    validate_list(requirements.limits.as_ref(), name, &path.field("limits"), errors);
+    validate_list(requirements.requests.as_ref(), name, &path.field("requests"), errors);
+}
+
+/// Names and amounts of one list.
+pub(super) fn validate_list(
+    list: Option<&List>,
+    name: fn(&str) -> Result<(), String>,
+    path: &Path<'_>,
+    errors: &mut Errors<'_, '_>,
+) {
+    for (resource, text) in list.into_iter().flatten() {
+        let path = path.key(resource);
+        if !errors.check(&path, name(resource)) {
+            continue;
+        }
+        let value = amount(text);
+        let counted = COUNTED.contains(&resource.as_str()) || is_extended(resource);
+        if value.is_negative() {
+            errors.add(&path, format!("'{}' is below 0", text.0));
+        } else if counted && !value.is_whole() {
+            errors.add(&path, format!("'{}' is no whole number", text.0));
+        } else if let Some(page) = resource.strip_prefix(HUGE_PAGES)
+            && !is_of_pages(&value, page)
+        {
+            errors.add(&path, format!("'{}' is no multiple of the page size {page}", text.0));
+        }
+    }
+}
+
+fn is_of_pages(value: &Quantity, page: &str) -> bool {
+    Quantity::parse(page).is_some_and(|page| {
+        !page.is_zero()
+            && !page.is_negative()
+            && page.clone().in_thousandths().is_whole()
+            && value.is_multiple_of(&page)
+    })
+}
+
+/// Requests beside limits.
+pub(super) fn compare(requirements: &ResourceRequirements, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
+    let requests = path.field("requests");
+    for (resource, text) in requirements.requests.iter().flatten() {
+        let path = requests.key(resource);
+        let limit = requirements.limits.as_ref().and_then(|limits| limits.get(resource));
+        let order = limit.map(|limit| amount(text).compare(&amount(limit)));
+        let shown = limit.map(|limit| limit.0.as_str()).unwrap_or_default();
+        match order {
+            None if !can_be_shared(resource) => {
+                errors.add(&path, format!("'{resource}' cannot be shared: it needs an equal limit"));
+            }
+            Some(order) if order.is_ne() && !can_be_shared(resource) => {
+                let message =
+                    format!("'{}' is not equal to the limit of '{shown}', but it cannot be shared", text.0);
+                errors.add(&path, message);
+            }
+            Some(order) if order.is_gt() => {
+                errors.add(&path, format!("'{}' is more than the limit of '{shown}'", text.0));
+            }
+            _ => {}
+        }
+    }
+    huge_pages_alone(requirements, path, errors);
+}
+
+/// Huge pages without cpu or memory.
+pub(super) fn huge_pages_alone(
+    requirements: &ResourceRequirements,
+    path: &Path<'_>,
+    errors: &mut Errors<'_, '_>,
+) {
+    let lists =
+        || [&requirements.limits, &requirements.requests].into_iter().flatten().flat_map(BTreeMap::keys);
+    if lists().any(|name| name.starts_with(HUGE_PAGES))
+        && !lists().any(|name| name == "cpu" || name == "memory")
+    {
+        errors.add(path, "huge pages need a limit or request of cpu or memory beside them");
+    }
+}
+
+/// The claims that a container uses; `known` are those of the pod.
+pub(super) fn claims(
+    requirements: &ResourceRequirements,
+    known: &BTreeSet<&str>,
+    path: &Path<'_>,
+    errors: &mut Errors<'_, '_>,
+) {
+    let list = path.field("claims");
+    let mut used: BTreeSet<(&str, &str)> = BTreeSet::new();
+    for (index, claim) in requirements.claims.iter().flatten().enumerate() {
+        let path = list.index(index);
+        let name = claim.name.as_str();
+        if !errors.required(&path.field("name"), name) {
+            continue;
+        }
+        let request = claim.request.as_deref().unwrap_or_default();
+        if !request.is_empty() {
+            errors.check(&path.field("request"), names::dns_label(request));
+        }
+        // All requests of a claim overlap with each of them.
+        let overlaps = used.iter().any(|(other, part)| {
+            *other == name && (part.is_empty() || request.is_empty() || *part == request)
+        });
+        if overlaps {
+            errors.add(&path, format!("the claim '{name}' is used by the container already"));
+        }
+        used.insert((name, request));
+        if !known.contains(name) {
+            errors.add(&path.field("name"), format!("the pod has no claim '{name}' in resourceClaims"));
+        }
+    }
+}
+
+type Totals = BTreeMap<String, Quantity>;
+
+/// What the containers of a pod need together: sidecars beside the others, init containers one after the other.
+fn total(pod: &PodSpec, list: fn(&ResourceRequirements) -> Option<&List>) -> Totals {
+    let of = |container: &'_ Container| -> Totals {
+        let list = container.resources.as_ref().and_then(list);
+        list.into_iter().flatten().map(|(name, text)| (name.clone(), amount(text))).collect()
+    };
+    let mut together = Totals::new();
+    for container in &pod.containers {
+        add(&mut together, &of(container));
+    }
+    let mut sidecars = Totals::new();
+    let mut peak = Totals::new();
+    for container in pod.init_containers.iter().flatten() {
+        let mut need = of(container);
+        if container.restart_policy.is_some() {
+            add(&mut together, &need);
+            add(&mut sidecars, &need);
+            need.clone_from(&sidecars);
+        } else {
+            add(&mut need, &sidecars);
+        }
+        raise(&mut peak, &need);
+    }
+    raise(&mut together, &peak);
+    together
+}
+
+fn add(totals: &mut Totals, more: &Totals) {
+    for (name, value) in more {
+        let total = totals.entry(name.clone()).or_insert(Quantity::ZERO);
+        *total = total.plus(value);
+    }
+}
+
+fn raise(totals: &mut Totals, least: &Totals) {
+    for (name, value) in least {
+        let total = totals.entry(name.clone()).or_insert(Quantity::ZERO);
+        if value.compare(total).is_gt() {
+            *total = value.clone();
+        }
+    }
+}
+
+/// A pod's own limits and requests beside those of its containers.
+pub(super) fn totals(
+    pod: &PodSpec,
+    requirements: &ResourceRequirements,
+    path: &Path<'_>,
+    errors: &mut Errors<'_, '_>,
+) {
+    let requests = path.field("requests");
+    for (name, total) in total(pod, |requirements| requirements.requests.as_ref()) {
+        if let Some(text) = requirements.requests.as_ref().and_then(|list| list.get(&name))
+            && total.compare(&amount(text)).is_gt()
+        {
+            let message = format!(
+                "'{}' is less than the {} that the containers request together",
+                text.0,
+                total.canonical()
+            );
+            errors.add(&requests.key(&name), message);
+        }
+    }
+    let limits = path.field("limits");
+    let limit = |name: &str| requirements.limits.as_ref().and_then(|list| list.get(name));
+    for (name, total) in total(pod, |requirements| requirements.limits.as_ref()) {
+        if let Some(text) = limit(&name).filter(|_| name.starts_with(HUGE_PAGES))
+            && total.compare(&amount(text)).is_gt()
+        {
+            let message =
+                format!("'{}' is less than the {} of the containers together", text.0, total.canonical());
+            errors.add(&limits.key(&name), message);
+        }
+    }
+    for container in &pod.containers {
+        let list = container.resources.as_ref().and_then(|resources| resources.limits.as_ref());
+        for (name, text) in list.into_iter().flatten() {
+            if let Some(whole) = limit(name)
+                && amount(text).compare(&amount(whole)).is_gt()
+            {
+                let message = format!(
+                    "'{}' is less than the limit '{}' of the container '{}'",
+                    whole.0, text.0, container.name
+                );
+                errors.add(&limits.key(name), message);
+            }
+        }
+    }
+}
