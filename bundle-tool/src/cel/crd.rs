@@ -102,7 +102,7 @@ impl<'a> Walk<'a> {
         for (name, property) in &schema.properties {
             let info = self.property_info(place.info, name, property);
             self.path.push(Step::Property((*name).to_owned()));
-            self.node(property, &child(info, schema.map_type != Some("atomic")));
+            self.node(property, &child(info, true));
             self.path.pop();
         }
         if let Some(items) = &schema.items {
@@ -291,8 +291,8 @@ impl<'a> Walk<'a> {
                     index,
                     Field::Rule,
                     format!(
-                        "oldSelf cannot be used here: {within} is a list that is not x-kubernetes-list-type: map, or an \
-                         atomic map, so old and new elements cannot be matched"
+                        "oldSelf cannot be used here: {within} is a list that is not x-kubernetes-list-type: map, so old and \
+                         new elements cannot be matched"
                     ),
                 );
             }

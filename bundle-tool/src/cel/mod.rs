@@ -30,6 +30,8 @@ mod plan;
 pub mod regex;
 mod report;
 mod schema;
+#[cfg(test)]
+mod tests;
 mod time;
 mod types;
 mod validate;

@@ -56,11 +56,20 @@ impl Planner<'_, '_> {
             }
             Expr::Map(entries) => {
                 let mut constant = true;
+                let mut bytes = None;
                 for entry in entries {
-                    constant &= self.visit(entry.key)?.is_some();
+                    let key = self.visit(entry.key)?;
+                    if matches!(key, Some(Constant::Literal(Literal::Bytes(_)))) {
+                        bytes = Some(entry.key);
+                    }
+                    constant &= key.is_some();
                     constant &= self.visit(entry.value)?.is_some();
                 }
-                Ok(constant.then_some(Constant::Container))
+                match bytes {
+                    // cel-go panics, and the API server answers with an internal error.
+                    Some(key) if constant => self.fault(key, "bytes cannot be the key of a constant map"),
+                    _ => Ok(constant.then_some(Constant::Container)),
+                }
             }
             Expr::Message { fields, .. } => {
                 for field in fields {
@@ -203,6 +212,10 @@ fn number(function: &str, literal: &Literal) -> Option<Literal> {
         ("string", Literal::Bool(value)) => Literal::String(value.to_string()),
         ("string", Literal::Int(value)) => Literal::String(value.to_string()),
         ("string", Literal::Uint(value)) => Literal::String(value.to_string()),
+        // Go's %g, as far as a further conversion can tell.
+        ("string", Literal::Double(value)) if *value != 0.0 && !(1e-4..1e6).contains(&value.abs()) => {
+            Literal::String(format!("{value:e}"))
+        }
         ("string", Literal::Double(value)) => Literal::String(value.to_string()),
         ("string", Literal::Bytes(bytes)) => Literal::String(String::from_utf8(bytes.clone()).ok()?),
         _ => return None,
@@ -213,8 +226,7 @@ fn convert_duration(function: &str, nanoseconds: i64) -> Option<Constant> {
     match function {
         "dyn" | "duration" => Some(Constant::Duration(nanoseconds)),
         "int" => Some(Constant::Literal(Literal::Int(nanoseconds))),
-        // Only that it is text matters: no further conversion of it can succeed.
-        "string" => Some(Constant::Literal(Literal::String(format!("{nanoseconds}ns")))),
+        "string" => Some(Constant::Literal(Literal::String(time::format_duration(nanoseconds)))),
         "type" => Some(Constant::Type),
         _ => None,
     }
@@ -224,7 +236,7 @@ fn convert_timestamp(function: &str, seconds: i64) -> Option<Constant> {
     match function {
         "dyn" | "timestamp" => Some(Constant::Timestamp(seconds)),
         "int" => Some(Constant::Literal(Literal::Int(seconds))),
-        "string" => Some(Constant::Literal(Literal::String(format!("@{seconds}")))),
+        "string" => Some(Constant::Literal(Literal::String(time::format_timestamp(seconds)))),
         "type" => Some(Constant::Type),
         _ => None,
     }
@@ -242,7 +254,21 @@ fn parse_bool(text: &str) -> Option<bool> {
 /// Go's `strconv.ParseFloat`: also hexadecimal, and no value beyond the range.
 fn parse_double(text: &str) -> Option<f64> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let lower = unsigned.to_ascii_lowercase();
+    let mut lower = unsigned.to_ascii_lowercase();
+    if lower.contains('_') {
+        let digits =
+            lower.strip_prefix("0x").map_or(lower.as_str(), |rest| rest.strip_prefix('_').unwrap_or(rest));
+        // Underscores separate digits.
+        let digit = |part: Option<char>| part.is_some_and(|c| c.is_ascii_hexdigit());
+        if digits
+            .split('_')
+            .zip(digits.split('_').skip(1))
+            .any(|(left, right)| !digit(left.chars().last()) || !digit(right.chars().next()))
+        {
+            return None;
+        }
+        lower.retain(|c| c != '_');
+    }
     match lower.as_str() {
         "inf" | "infinity" => return Some(f64::INFINITY),
         "nan" => return (unsigned.len() == text.len()).then_some(f64::NAN),
@@ -256,7 +282,7 @@ fn parse_double(text: &str) -> Option<f64> {
             && exponent.parse::<i32>().is_ok();
         return valid.then_some(1.0);
     }
-    let value: f64 = unsigned.parse().ok()?;
+    let value: f64 = lower.parse().ok()?;
     value.is_finite().then_some(value)
 }
 

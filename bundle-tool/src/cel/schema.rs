@@ -14,8 +14,6 @@ pub struct Schema<'a> {
     pub embedded_resource: bool,
     /// `x-kubernetes-list-type`.
     pub list_type: Option<&'a str>,
-    /// `x-kubernetes-map-type`.
-    pub map_type: Option<&'a str>,
     /// `items`.
     pub items: Option<Box<Schema<'a>>>,
     /// `properties`, in any order.

@@ -107,6 +107,36 @@ pub(super) fn timestamp(text: &str) -> Option<i64> {
     in_range(seconds).then_some(seconds)
 }
 
+/// A duration as CEL's `string()` writes it: seconds.
+pub(super) fn format_duration(nanoseconds: i64) -> String {
+    let (seconds, rest) =
+        (nanoseconds.unsigned_abs() / 1_000_000_000, nanoseconds.unsigned_abs() % 1_000_000_000);
+    let sign = if nanoseconds < 0 { "-" } else { "" };
+    let fraction = format!("{rest:09}");
+    match fraction.trim_end_matches('0') {
+        "" => format!("{sign}{seconds}s"),
+        fraction => format!("{sign}{seconds}.{fraction}s"),
+    }
+}
+
+/// A time as CEL's `string()` writes it, in UTC and without fractions.
+pub(super) fn format_timestamp(seconds: i64) -> String {
+    let (mut days, time) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    // Not later than the year sought.
+    let mut year = 1970 + if days < 0 { days.div_euclid(365) } else { days / 366 };
+    while days_since_1970(year + 1, 1, 1) <= days {
+        year += 1;
+    }
+    days -= days_since_1970(year, 1, 1);
+    let mut month = 1;
+    while days >= days_in(year, month) {
+        days -= days_in(year, month);
+        month += 1;
+    }
+    let (hour, minute, second) = (time / 3_600, time / 60 % 60, time % 60);
+    format!("{year:04}-{month:02}-{:02}T{hour:02}:{minute:02}:{second:02}Z", days + 1)
+}
+
 struct Scan<'t> {
     rest: &'t str,
 }
@@ -183,6 +213,16 @@ mod tests {
         assert_eq!(duration("0"), Some(0));
         for text in ["", "-", "1", "1d", "s", "1s ", ".s", "9999999999h"] {
             assert_eq!(duration(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn written_as_they_are_read() {
+        for seconds in [FIRST, LAST, 0, -1, 1_709_204_400, 951_782_400] {
+            assert_eq!(timestamp(&format_timestamp(seconds)), Some(seconds));
+        }
+        for nanoseconds in [0, -1_500_000_000, 3_600_000_000_000, 1] {
+            assert_eq!(duration(&format_duration(nanoseconds)), Some(nanoseconds));
         }
     }
 

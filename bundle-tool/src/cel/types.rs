@@ -80,13 +80,20 @@ pub(super) struct Types {
     open: Vec<bool>,
     /// Whether a wrapper occurs in it.
     wrapped: Vec<bool>,
+    /// How many types it is made of, when written out.
+    sizes: Vec<usize>,
     index: HashMap<Data, Ty>,
 }
 
 impl Default for Types {
     fn default() -> Self {
-        let mut types =
-            Self { data: Vec::new(), open: Vec::new(), wrapped: Vec::new(), index: HashMap::new() };
+        let mut types = Self {
+            data: Vec::new(),
+            open: Vec::new(),
+            wrapped: Vec::new(),
+            sizes: Vec::new(),
+            index: HashMap::new(),
+        };
         for data in CONSTANTS {
             types.make(*data);
         }
@@ -108,6 +115,8 @@ impl Types {
         };
         self.open.push(matches!(data, Data::Param(_)) || any(&self.open, parts));
         self.wrapped.push(matches!(data, Data::Wrapper(_)) || any(&self.wrapped, parts));
+        let size = parts.iter().fold(1usize, |sum, part| sum.saturating_add(self.sizes[part.0 as usize]));
+        self.sizes.push(size);
         let ty = Ty(u32::try_from(self.data.len()).unwrap_or(u32::MAX));
         self.data.push(data);
         self.index.insert(data, ty);
@@ -234,6 +243,8 @@ pub(super) struct Mapping {
     trail: Vec<(u32, Option<Ty>)>,
     /// How many steps all attempts together have taken.
     pub(super) steps: usize,
+    /// How many bindings cel-go copies for all attempts together.
+    pub(super) copies: usize,
 }
 
 impl Mapping {
@@ -249,6 +260,7 @@ impl Mapping {
     /// Runs an attempt to make types fit; what it learned is kept only if it succeeds.
     fn attempt(&mut self, run: impl FnOnce(&mut Self) -> bool) -> bool {
         self.trail.clear();
+        self.copies += self.bound.len();
         let fits = run(self);
         if !fits {
             while let Some((param, old)) = self.trail.pop() {
@@ -362,6 +374,8 @@ impl Mapping {
     /// The type with its parameters replaced by what they stand for; those that stand for nothing
     /// by `dyn` if `close`.
     pub(super) fn substitute(&mut self, types: &mut Types, ty: Ty, close: bool) -> Ty {
+        // cel-go writes the type out to look it up.
+        self.copies = self.copies.saturating_add(types.sizes[ty.0 as usize] / 8);
         if !types.is_open(ty) {
             return ty;
         }

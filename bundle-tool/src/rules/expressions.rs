@@ -79,7 +79,6 @@ fn read(value: Value<'_>, below_rule: bool) -> (cel::Schema<'_>, bool) {
         int_or_string: schema.flag(Keyword::XIntOrString),
         embedded_resource: schema.flag(Keyword::XEmbeddedResource),
         list_type: schema.get(Keyword::XListType).and_then(Value::as_str),
-        map_type: schema.get(Keyword::XMapType).and_then(Value::as_str),
         required: schema.list(Keyword::Required).map(Value::text).collect(),
         values: schema.list(Keyword::Enum).map(Value::as_str).collect(),
         has_default: schema.has(Keyword::Default),
