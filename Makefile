@@ -45,8 +45,12 @@ musl:
 manifests: build ## CRDs, RBAC, the manager's Deployment, samples: config/, from the operator's code
 	$(OPERATOR) manifests --output-dir config --image $(IMG) --operand-image $(MEMCACHED_IMAGE)
 
+.PHONY: base
+base: manifests ## The base CSV, from operator/Cargo.toml, the CRDs and config/manifests/overrides.yaml
+	$(BUNDLE_TOOL) generate manifests --manifest-path operator/Cargo.toml
+
 .PHONY: bundle
-bundle: build ## The bundle, from the operator's manifests: bundle/
+bundle: base ## The bundle, from the operator's manifests: bundle/
 	$(OPERATOR) manifests --stdout --image $(IMG) --operand-image $(MEMCACHED_IMAGE) | \
 	  $(BUNDLE_TOOL) generate bundle --package memcached-operator --version $(VERSION) \
 	    --channels $(CHANNELS) --default-channel $(DEFAULT_CHANNEL) --output-dir bundle

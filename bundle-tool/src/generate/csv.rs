@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::error::Error;
 use super::input::{Collected, Item};
-use super::json::{dig, map_mut, set, text};
+use super::json::{dig, items, map_mut, set, text};
 use super::ledger::{Fate, Ledger};
 use super::rbac::Rbac;
 use super::{Options, base, crds, examples, related_images, webhooks};
@@ -16,6 +16,9 @@ use crate::model::yaml;
 pub(super) const BUILDER: &str = concat!("bundle-tool-v", env!("CARGO_PKG_VERSION"));
 /// What is said of a project that says nothing of itself.
 pub(super) const UNKNOWN_LAYOUT: &str = "unknown";
+
+/// What `containerImage` says where it is to be the operator's own image, whatever that is called.
+pub(super) const OPERATOR_IMAGE: &str = "placeholder";
 
 /// A finished CSV, but for the time of its making.
 #[derive(Debug)]
@@ -53,6 +56,9 @@ pub(super) fn build(
     }
     if let Some(annotations) = base::annotations(&mut csv) {
         annotations.insert("alm-examples".to_owned(), examples.into());
+        if annotations.get("containerImage").is_some_and(|image| image == OPERATOR_IMAGE) {
+            set(annotations, "containerImage", operator_image(collected).into());
+        }
         annotations.insert("operators.operatorframework.io/builder".to_owned(), BUILDER.into());
         let layout = options.layout.as_deref().unwrap_or(UNKNOWN_LAYOUT);
         annotations.insert("operators.operatorframework.io/project_layout".to_owned(), layout.into());
@@ -73,6 +79,13 @@ pub(super) fn build(
     }
     options.upgrade.apply(package, &mut csv, ledger)?;
     Ok(Csv { version, json: csv, created })
+}
+
+/// The image of the first container.
+fn operator_image(collected: &Collected) -> &str {
+    let deployment = collected.deployments.first().map_or(&Json::Null, |deployment| &deployment.json);
+    let container = items(deployment, &["spec", "template", "spec", "containers"]).first();
+    container.map_or("", |container| text(container, &["image"]))
 }
 
 fn version(csv: &Json, options: &Options, source: usize, ledger: &Ledger) -> Result<semver::Version, Error> {

@@ -1,6 +1,7 @@
 //! `bundle-tool generate`: bundles and what goes into them, from plain manifests.
 
 mod bundle;
+mod manifests;
 mod output;
 mod pins;
 mod project;
@@ -20,12 +21,14 @@ pub(super) struct Generate {
 #[derive(Debug, Subcommand)]
 enum What {
     Bundle(bundle::Bundle),
+    Manifests(manifests::Manifests),
 }
 
 impl Generate {
     pub(super) fn run(self) -> Result<Exit> {
         match self.what {
             What::Bundle(bundle) => bundle.run(),
+            What::Manifests(manifests) => manifests.run(),
         }
     }
 }

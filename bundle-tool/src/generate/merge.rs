@@ -1,0 +1,177 @@
+//! Two ways to put one CSV over another: an override's words over what was generated, and what is generated now over
+//! a base in which a person may have written.
+
+use serde_json::{Map, Value as Json};
+
+use super::json::text;
+
+/// The fields by which items of a list are told apart; lists of other items are one value.
+const IDENTITIES: [&[&str]; 4] = [&["path"], &["name", "version", "kind"], &["type"], &["name"]];
+
+/// Puts `patch` over `json`: maps are merged, lists whose items have a name or a path too, null removes.
+pub fn overlay(json: &mut Json, patch: &Json) {
+    match (json, patch) {
+        (Json::Object(map), Json::Object(patch)) => {
+            for (key, value) in patch {
+                match map.get_mut(key) {
+                    _ if value.is_null() => {
+                        map.shift_remove(key);
+                    }
+                    Some(old) => overlay(old, value),
+                    None => {
+                        map.insert(key.clone(), value.clone());
+                    }
+                }
+            }
+        }
+        (Json::Array(list), Json::Array(patch)) if has_identity(list) && patch.iter().all(is_named) => {
+            for item in patch {
+                // An override need not name everything that an item is known by.
+                let matching: Vec<usize> =
+                    (0..list.len()).filter(|&index| fits(&list[index], item)).collect();
+                if matching.is_empty() {
+                    list.push(item.clone());
+                }
+                for index in matching {
+                    overlay(&mut list[index], item);
+                }
+            }
+        }
+        (json, patch) => *json = patch.clone(),
+    }
+}
+
+/// What an item may be known by.
+const NAMES: [&str; 5] = ["path", "name", "kind", "version", "type"];
+
+/// Whether an item is the one that a patch speaks of: all identifying fields that the patch has are the same.
+fn fits(item: &Json, patch: &Json) -> bool {
+    NAMES.iter().all(|key| patch.get(key).is_none_or(|value| item.get(key) == Some(value)))
+}
+
+fn is_named(item: &Json) -> bool {
+    NAMES.iter().any(|key| item.get(key).is_some())
+}
+
+/// What a base becomes: a person's words stay, what was generated `last` time and not touched since becomes what is
+/// generated `now`.
+pub(super) fn update(base: &Json, last: Option<&Json>, now: &Json) -> Json {
+    if Some(base) == last {
+        return now.clone();
+    }
+    match (base, now) {
+        (Json::Object(base), Json::Object(now)) => {
+            let last = last.and_then(Json::as_object);
+            let mut merged = Map::new();
+            for (key, value) in base {
+                let old = last.and_then(|last| last.get(key));
+                match now.get(key) {
+                    Some(now) => {
+                        merged.insert(key.clone(), update(value, old, now));
+                    }
+                    // It is no longer generated: it goes, unless a person wrote it.
+                    None if old == Some(value) => {}
+                    None => {
+                        merged.insert(key.clone(), value.clone());
+                    }
+                }
+            }
+            for (key, value) in now {
+                // What a person took away stays away.
+                if !base.contains_key(key) && last.is_none_or(|last| !last.contains_key(key)) {
+                    merged.insert(key.clone(), value.clone());
+                }
+            }
+            Json::Object(merged)
+        }
+        (Json::Array(base), Json::Array(now)) if has_identity(base) && has_identity(now) => {
+            let last = last.and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
+            let find = |list: &[Json], item: &Json| list.iter().find(|other| same(other, item)).cloned();
+            let mut merged: Vec<Json> = base
+                .iter()
+                .filter_map(|item| match (find(now, item), find(last, item)) {
+                    (Some(now), old) => Some(update(item, old.as_ref(), &now)),
+                    (None, Some(old)) if old == *item => None,
+                    (None, _) => Some(item.clone()),
+                })
+                .collect();
+            merged.extend(
+                now.iter().filter(|item| find(base, item).is_none() && find(last, item).is_none()).cloned(),
+            );
+            Json::Array(merged)
+        }
+        (base, _) => base.clone(),
+    }
+}
+
+fn identity(item: &Json) -> Option<Vec<&str>> {
+    IDENTITIES
+        .iter()
+        .find(|keys| keys.iter().all(|key| item.get(key).is_some_and(Json::is_string)))
+        .map(|keys| keys.iter().map(|key| text(item, &[key])).collect())
+}
+
+fn same(a: &Json, b: &Json) -> bool {
+    identity(a).is_some_and(|identity_of_a| Some(identity_of_a) == identity(b))
+}
+
+fn has_identity(list: &[Json]) -> bool {
+    list.iter().all(|item| identity(item).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_persons_words_stay_and_generated_ones_follow() {
+        let last = json!({"title": "Lake", "text": "old", "gone": 1, "list": [{"path": "a", "displayName": "A"}, {"path": "c"}]});
+        let base = json!({
+            "title": "My lake", "text": "old", "gone": 1, "mine": true,
+            "list": [{"path": "a", "displayName": "Mine"}, {"path": "b"}, {"path": "c"}],
+        });
+        let now = json!({"title": "Lakes", "text": "new", "list": [{"path": "a", "displayName": "AA", "x": 1}, {"path": "d"}]});
+        assert_eq!(
+            update(&base, Some(&last), &now),
+            json!({
+                "title": "My lake", "text": "new", "mine": true,
+                "list": [{"path": "a", "displayName": "Mine", "x": 1}, {"path": "b"}, {"path": "d"}],
+            })
+        );
+    }
+
+    #[test]
+    fn without_a_memory_everything_in_the_base_is_a_persons() {
+        assert_eq!(update(&json!({"a": 1}), None, &json!({"a": 2, "b": 3})), json!({"a": 1, "b": 3}));
+    }
+
+    #[test]
+    fn what_a_person_took_away_stays_away() {
+        let last = json!({"a": 1, "list": [{"path": "x"}]});
+        assert_eq!(update(&json!({"list": []}), Some(&last), &last), json!({"list": []}));
+    }
+
+    #[test]
+    fn overrides_find_their_items() {
+        let mut csv = json!({"owned": [
+            {"kind": "Lake", "name": "lakes.x", "version": "v1", "specDescriptors": [{"path": "depth"}]},
+            {"kind": "Lake", "name": "lakes.x", "version": "v2"},
+        ]});
+        overlay(
+            &mut csv,
+            &json!({"owned": [
+                {"kind": "Lake", "name": "lakes.x", "version": "v1", "specDescriptors": [{"path": "depth", "displayName": "Depth (m)"}]},
+            ]}),
+        );
+        assert_eq!(csv["owned"][0]["specDescriptors"][0]["displayName"], "Depth (m)");
+        overlay(&mut csv, &json!({"owned": [{"kind": "Lake", "displayName": "A lake"}]}));
+        assert_eq!(
+            csv["owned"][1],
+            json!({"kind": "Lake", "name": "lakes.x", "version": "v2", "displayName": "A lake"})
+        );
+        overlay(&mut csv, &json!({"owned": null}));
+        assert_eq!(csv, json!({}));
+    }
+}

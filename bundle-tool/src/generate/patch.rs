@@ -1,0 +1,219 @@
+//! Changes to a YAML file in place: lines that say what they shall say are not touched, and comments stay.
+//!
+//! Works on block style, a key a line, as people and tools write manifests. What cannot be changed so is written anew
+//! as a whole entry; whoever calls reads the result back and compares.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value as Json};
+
+use crate::model::yaml::{Kind, Value, compare_keys, emit};
+
+/// The `text`, whose only document is `root`, changed so that it says `wanted`.
+#[must_use]
+pub fn patch(text: &str, root: Value<'_>, wanted: &Json) -> String {
+    let mut patch = Patch { lines: text.lines().collect(), edits: BTreeMap::new() };
+    let done = match wanted {
+        Json::Object(map) if patch.is_block(root) => patch.mapping(root, map, false),
+        _ => false,
+    };
+    if done { patch.apply() } else { emit(wanted) }
+}
+
+struct Patch<'t> {
+    lines: Vec<&'t str>,
+    /// First line to the line behind the last and what stands there instead.
+    edits: BTreeMap<(usize, usize), Vec<String>>,
+}
+
+impl Patch<'_> {
+    /// Changes the entries of a map; says whether it could. `in_item` where the first key stands behind a dash.
+    fn mapping(&mut self, old: Value<'_>, wanted: &Map<String, Json>, in_item: bool) -> bool {
+        let entries: Vec<(Value<'_>, Value<'_>)> = old.entries().collect();
+        let Some((first, _)) = entries.first() else { return false };
+        let (line, column) = place(*first);
+        let mut seen = Vec::new();
+        for (index, (key, value)) in entries.iter().enumerate() {
+            let (start, at) = place(*key);
+            if at != column || (index > 0 && !self.begins(start, column)) {
+                return false;
+            }
+            let end = self.entry_end(start, column, value.kind() == Kind::Array);
+            seen.push((key.text(), start, end));
+            let Some(new) = wanted.get(key.text()) else {
+                if in_item && index == 0 {
+                    return false;
+                }
+                self.edits.insert((start, end), Vec::new());
+                continue;
+            };
+            if value.to_json() == *new {
+                continue;
+            }
+            let changed = match new {
+                Json::Object(map) if self.is_block(*value) => self.mapping(*value, map, false),
+                Json::Array(items) if self.is_block(*value) => self.sequence(*value, items),
+                _ => false,
+            };
+            if !changed {
+                self.edits.retain(|(from, _), _| *from < start || *from >= end);
+                let mut lines = entry(key.text(), new, column);
+                if let Some(first_line) = lines.first_mut() {
+                    let kept: String = self.lines[start].chars().take(column).collect();
+                    *first_line = format!("{kept}{}", first_line.trim_start());
+                }
+                self.edits.insert((start, end), lines);
+            }
+        }
+        for (key, value) in wanted {
+            if seen.iter().any(|(name, ..)| name == key) {
+                continue;
+            }
+            let before =
+                seen.iter().filter(|(name, ..)| compare_keys(name, key).is_lt()).map(|(.., end)| *end).max();
+            let at = match before {
+                Some(end) => end,
+                None if in_item => seen.first().map_or(line + 1, |(.., end)| *end),
+                None => line,
+            };
+            self.edits.entry((at, at)).or_default().extend(entry(key, value, column));
+        }
+        true
+    }
+
+    /// Changes the items of a list; says whether it could.
+    fn sequence(&mut self, old: Value<'_>, wanted: &[Json]) -> bool {
+        let (_, dash) = place(old);
+        let items: Vec<Value<'_>> = old.items().collect();
+        let starts: Vec<usize> = items.iter().map(|item| place(*item).0).collect();
+        let mut next = 0;
+        let mut end = starts.first().copied().unwrap_or_default();
+        for (item, &start) in items.iter().zip(&starts) {
+            if !self.lines[start].get(dash..).is_some_and(|rest| rest.starts_with('-')) {
+                return false;
+            }
+            let json = item.to_json();
+            let Some(found) = (next..wanted.len()).find(|&index| is_same(&json, &wanted[index])) else {
+                self.edits.insert((start, self.item_end(start, dash)), Vec::new());
+                continue;
+            };
+            for new in &wanted[next..found] {
+                self.edits
+                    .entry((start, start))
+                    .or_default()
+                    .extend(indented(&Json::Array(vec![new.clone()]), dash));
+            }
+            next = found + 1;
+            end = self.item_end(start, dash);
+            if json == wanted[found] {
+                continue;
+            }
+            let changed = match &wanted[found] {
+                Json::Object(map) if self.is_block(*item) => self.mapping(*item, map, true),
+                _ => false,
+            };
+            if !changed {
+                self.edits.retain(|(from, _), _| *from < start || *from >= end);
+                self.edits.insert((start, end), indented(&Json::Array(vec![wanted[found].clone()]), dash));
+            }
+        }
+        for new in &wanted[next..] {
+            self.edits.entry((end, end)).or_default().extend(indented(&Json::Array(vec![new.clone()]), dash));
+        }
+        // A list without items is written otherwise.
+        !wanted.is_empty()
+    }
+
+    /// Whether a value is a map or a list in block style with something in it.
+    fn is_block(&self, value: Value<'_>) -> bool {
+        let (line, column) = place(value);
+        let first = self.lines.get(line).and_then(|line| line.chars().nth(column));
+        match value.kind() {
+            Kind::Object => !value.is_empty() && !matches!(first, Some('{' | '&' | '*' | '!') | None),
+            Kind::Array => !value.is_empty() && first == Some('-'),
+            _ => false,
+        }
+    }
+
+    /// Whether nothing but spaces stands before a column.
+    fn begins(&self, line: usize, column: usize) -> bool {
+        self.lines[line].chars().take(column).all(|c| c == ' ')
+    }
+
+    /// The line behind the entry whose key stands at `column`.
+    fn entry_end(&self, start: usize, column: usize, list: bool) -> usize {
+        self.end(start, |indent, rest| indent > column || (list && indent == column && is_dash(rest)), column)
+    }
+
+    /// The line behind the item whose dash stands at `dash`.
+    fn item_end(&self, start: usize, dash: usize) -> usize {
+        self.end(start, |indent, _| indent > dash, dash)
+    }
+
+    /// The line behind what begins at `start` and goes on as long as lines belong to it; comments and empty lines at
+    /// the end belong to what comes after.
+    fn end(&self, start: usize, belongs: impl Fn(usize, &str) -> bool, column: usize) -> usize {
+        let mut end = start + 1;
+        for (number, line) in self.lines.iter().enumerate().skip(start + 1) {
+            let rest = line.trim_start();
+            let indent = line.len() - rest.len();
+            if rest.is_empty() || (rest.starts_with('#') && indent <= column) {
+                continue;
+            }
+            if !belongs(indent, rest) {
+                break;
+            }
+            end = number + 1;
+        }
+        end
+    }
+
+    fn apply(self) -> String {
+        let mut out: Vec<String> = Vec::with_capacity(self.lines.len());
+        let mut at = 0;
+        for ((start, end), lines) in self.edits {
+            out.extend(self.lines[at.min(start)..start].iter().map(|&line| line.to_owned()));
+            out.extend(lines);
+            at = at.max(end);
+        }
+        out.extend(self.lines[at..].iter().map(|&line| line.to_owned()));
+        out.push(String::new());
+        out.join("\n")
+    }
+}
+
+fn place(value: Value<'_>) -> (usize, usize) {
+    let position = value.position();
+    (position.line.saturating_sub(1) as usize, position.column.saturating_sub(1) as usize)
+}
+
+fn is_dash(rest: &str) -> bool {
+    rest == "-" || rest.starts_with("- ")
+}
+
+fn entry(key: &str, value: &Json, column: usize) -> Vec<String> {
+    let mut map = Map::new();
+    map.insert(key.to_owned(), value.clone());
+    indented(&Json::Object(map), column)
+}
+
+fn indented(json: &Json, column: usize) -> Vec<String> {
+    let spaces = " ".repeat(column);
+    emit(json)
+        .lines()
+        .map(|line| if line.is_empty() { String::new() } else { format!("{spaces}{line}") })
+        .collect()
+}
+
+/// Whether two items of a list are the same thing, however it is described.
+fn is_same(a: &Json, b: &Json) -> bool {
+    if a == b {
+        return true;
+    }
+    let keys: &[&str] =
+        if a.get("path").is_some() { &["path"] } else { &["name", "kind", "version", "type", "url"] };
+    a.is_object()
+        && b.is_object()
+        && keys.iter().any(|key| a.get(key).is_some())
+        && keys.iter().all(|key| a.get(key) == b.get(key))
+}

@@ -1,0 +1,340 @@
+//! What a Rust project says about its operator: `Cargo.toml`, with what only OLM asks for in
+//! `[package.metadata.olm]`.
+
+use serde::Deserialize;
+use serde_json::{Map, Value as Json, json};
+
+use super::base::display_name;
+
+/// Why a manifest cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ProjectError {
+    /// It is no TOML, or a field holds what it should not.
+    #[error("{file}: {source}")]
+    Toml {
+        /// The file.
+        file: String,
+        /// What is wrong, with line and column.
+        source: toml::de::Error,
+    },
+    /// It has no package.
+    #[error("{0} has no [package]; give the operator's own Cargo.toml with --manifest-path")]
+    NoPackage(String),
+}
+
+/// `[package.metadata.olm]`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Olm {
+    /// The package's name in catalogues; the crate's where nothing is said.
+    pub package: Option<String>,
+    /// The name that people see.
+    pub display_name: Option<String>,
+    /// What people read, in Markdown.
+    pub description: Option<String>,
+    /// A file with the description.
+    pub description_file: Option<String>,
+    /// A file with the picture: SVG, PNG, JPEG or GIF.
+    pub icon: Option<String>,
+    /// Words to find it by; the crate's where nothing is said.
+    pub keywords: Vec<String>,
+    /// `OperatorHub`'s categories.
+    pub categories: Vec<String>,
+    /// How much the operator does: `Basic Install`, `Seamless Upgrades`…
+    pub capabilities: Option<String>,
+    /// `alpha`, `beta`, `stable`…
+    pub maturity: Option<String>,
+    /// Who publishes it.
+    pub provider: Option<Link>,
+    /// Whom to write to; the crate's authors where nothing is said.
+    pub maintainers: Vec<Maintainer>,
+    /// Where to read more, beside the crate's homepage, repository and documentation.
+    pub links: Vec<Link>,
+    /// The least Kubernetes version.
+    pub min_kube_version: Option<String>,
+    /// The sets of namespaces that the operator can watch.
+    pub install_modes: Vec<String>,
+    /// Who helps.
+    pub support: Option<String>,
+    /// Further annotations of the CSV.
+    pub annotations: std::collections::BTreeMap<String, String>,
+    /// Whether the bundle has a configuration for the scorecard.
+    pub scorecard: bool,
+    /// What must be installed too: entries of `metadata/dependencies.yaml`.
+    pub dependencies: Vec<Json>,
+    /// Further facts: entries of `metadata/properties.yaml`.
+    pub properties: Vec<Json>,
+}
+
+/// A name and an address.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// What people see.
+    pub name: String,
+    /// Where it leads.
+    #[serde(default)]
+    pub url: String,
+}
+
+/// A person or a group.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Maintainer {
+    /// Who.
+    pub name: String,
+    /// How to reach them.
+    pub email: String,
+}
+
+/// A project: the crate's own words and OLM's.
+#[derive(Debug, Clone, Default)]
+pub struct Project {
+    /// The crate's name.
+    pub name: String,
+    /// The crate's version, where it is a plain one.
+    pub version: Option<String>,
+    /// One line about it.
+    pub summary: Option<String>,
+    /// `Name <address>`
+    pub authors: Vec<String>,
+    /// Its pages: homepage, repository, documentation.
+    pub pages: Vec<Link>,
+    /// Where its code is.
+    pub repository: Option<String>,
+    /// Words to find it by.
+    pub keywords: Vec<String>,
+    /// What only OLM asks for; nothing where the crate has no `[package.metadata.olm]`.
+    pub olm: Option<Olm>,
+}
+
+/// A picture's bytes in base64 and its media type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Icon {
+    /// In base64.
+    pub data: String,
+    /// `image/svg+xml`
+    pub media_type: &'static str,
+}
+
+impl Icon {
+    /// The media type that a file's name stands for; nothing where consoles cannot show it.
+    #[must_use]
+    pub fn media_type(file: &str) -> Option<&'static str> {
+        match file.rsplit_once('.')?.1.to_ascii_lowercase().as_str() {
+            "svg" => Some("image/svg+xml"),
+            "png" => Some("image/png"),
+            "jpg" | "jpeg" => Some("image/jpeg"),
+            "gif" => Some("image/gif"),
+            _ => None,
+        }
+    }
+}
+
+impl Project {
+    /// Reads a `Cargo.toml`; what it takes from its workspace is looked up in `workspace`, that one's `Cargo.toml`.
+    ///
+    /// # Errors
+    /// It is no TOML, has no package, or a field holds what it should not.
+    pub fn parse(file: &str, text: &str, workspace: Option<&str>) -> Result<Self, ProjectError> {
+        let failed = |source| ProjectError::Toml { file: file.to_owned(), source };
+        let root: Json = toml::from_str(text).map_err(failed)?;
+        let package = &root["package"];
+        if !package.is_object() {
+            return Err(ProjectError::NoPackage(file.to_owned()));
+        }
+        // The typed part is read from the text itself, so that an error names the line.
+        let typed: Manifest = toml::from_str(text).map_err(failed)?;
+        let shared: Json = match workspace {
+            Some(text) => toml::from_str(text).map_err(failed)?,
+            None => Json::Null,
+        };
+        let field = |name: &str| match &package[name] {
+            Json::Object(map) if map.get("workspace") == Some(&Json::Bool(true)) => {
+                shared["workspace"]["package"][name].clone()
+            }
+            value => value.clone(),
+        };
+        let string = |name: &str| field(name).as_str().map(str::to_owned);
+        let strings = |name: &str| -> Vec<String> {
+            field(name)
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|item| item.as_str().map(str::to_owned))
+                .collect()
+        };
+        let pages =
+            [("Homepage", "homepage"), ("Source code", "repository"), ("Documentation", "documentation")];
+        Ok(Self {
+            name: string("name").unwrap_or_default(),
+            version: string("version"),
+            summary: string("description"),
+            authors: strings("authors"),
+            pages: pages
+                .into_iter()
+                .filter_map(|(name, key)| Some(Link { name: name.to_owned(), url: string(key)? }))
+                .collect(),
+            repository: string("repository"),
+            keywords: strings("keywords"),
+            olm: typed.package.metadata.olm,
+        })
+    }
+
+    /// The package's name in catalogues.
+    #[must_use]
+    pub fn package(&self) -> &str {
+        self.olm.as_ref().and_then(|olm| olm.package.as_deref()).unwrap_or(&self.name)
+    }
+
+    /// What the project says of its CSV; `description` and `icon` are the contents of the files that it names.
+    #[must_use]
+    pub fn csv(&self, description: Option<&str>, icon: Option<&Icon>) -> Json {
+        let olm = self.olm.clone().unwrap_or_default();
+        let package = self.package();
+        let mut annotations = Map::new();
+        let mut annotate = |key: &str, value: Option<String>| {
+            if let Some(value) = value.filter(|value| !value.is_empty()) {
+                annotations.insert(key.to_owned(), value.into());
+            }
+        };
+        annotate("capabilities", Some(olm.capabilities.unwrap_or_else(|| "Basic Install".to_owned())));
+        annotate("categories", Some(olm.categories.join(", ")));
+        annotate("containerImage", Some(super::csv::OPERATOR_IMAGE.to_owned()));
+        annotate("description", self.summary.clone());
+        annotate("repository", self.repository.clone());
+        annotate(
+            "support",
+            olm.support.or_else(|| olm.provider.as_ref().map(|provider| provider.name.clone())),
+        );
+        for (key, value) in olm.annotations {
+            annotate(&key, Some(value));
+        }
+        let mut spec = Map::new();
+        let display = olm.display_name.unwrap_or_else(|| display_name(package));
+        spec.insert("displayName".to_owned(), display.into());
+        if let Some(description) = description.or(olm.description.as_deref()).or(self.summary.as_deref()) {
+            spec.insert("description".to_owned(), description.trim_end().into());
+        }
+        if let Some(icon) = icon {
+            spec.insert("icon".to_owned(), json!([{"base64data": icon.data, "mediatype": icon.media_type}]));
+        }
+        let supported = |mode: &str| match olm.install_modes.as_slice() {
+            [] => mode == "AllNamespaces",
+            modes => modes.iter().any(|name| name == mode),
+        };
+        let modes = ["OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces"];
+        let modes: Vec<Json> =
+            modes.iter().map(|mode| json!({"type": mode, "supported": supported(mode)})).collect();
+        spec.insert("installModes".to_owned(), modes.into());
+        let mut list = |key: &str, items: Vec<Json>| {
+            if !items.is_empty() {
+                spec.insert(key.to_owned(), items.into());
+            }
+        };
+        let keywords = if olm.keywords.is_empty() { &self.keywords } else { &olm.keywords };
+        list("keywords", keywords.iter().map(|word| word.as_str().into()).collect());
+        list(
+            "links",
+            self.pages
+                .iter()
+                .chain(&olm.links)
+                .map(|link| json!({"name": link.name, "url": link.url}))
+                .collect(),
+        );
+        let authors = self.authors.iter().filter_map(|author| {
+            let (name, email) = author.split_once('<')?;
+            Some(json!({"name": name.trim(), "email": email.trim_end_matches('>').trim()}))
+        });
+        let maintainers =
+            olm.maintainers.iter().map(|person| json!({"name": person.name, "email": person.email}));
+        list(
+            "maintainers",
+            if olm.maintainers.is_empty() { authors.collect() } else { maintainers.collect() },
+        );
+        spec.insert("maturity".to_owned(), olm.maturity.unwrap_or_else(|| "alpha".to_owned()).into());
+        if let Some(version) = olm.min_kube_version {
+            spec.insert("minKubeVersion".to_owned(), version.into());
+        }
+        if let Some(provider) = olm.provider {
+            let mut link = json!({"name": provider.name});
+            if !provider.url.is_empty() {
+                link["url"] = provider.url.into();
+            }
+            spec.insert("provider".to_owned(), link);
+        }
+        spec.insert("version".to_owned(), "0.0.0".into());
+        spec.insert("install".to_owned(), json!({"strategy": "deployment"}));
+        json!({
+            "apiVersion": "operators.coreos.com/v1alpha1",
+            "kind": "ClusterServiceVersion",
+            "metadata": {
+                "annotations": annotations,
+                "name": format!("{package}.v0.0.0"),
+                "namespace": "placeholder",
+            },
+            "spec": spec,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct Manifest {
+    package: Package,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    #[serde(default)]
+    metadata: Metadata,
+}
+
+#[derive(Default, Deserialize)]
+struct Metadata {
+    olm: Option<Olm>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CARGO: &str = r#"
+[package]
+name = "lake-operator"
+version.workspace = true
+description = "Digs lakes"
+authors = ["Ada <ada@example.com>"]
+repository.workspace = true
+keywords = ["water"]
+
+[package.metadata.olm]
+display-name = "Lakes"
+categories = ["Storage", "Networking"]
+install-modes = ["OwnNamespace", "AllNamespaces"]
+provider = { name = "Example" }
+"#;
+
+    #[test]
+    fn the_crate_and_its_workspace_describe_the_operator() {
+        let workspace =
+            "[workspace.package]\nversion = \"1.2.3\"\nrepository = \"https://example.com/lake\"\n";
+        let project = Project::parse("Cargo.toml", CARGO, Some(workspace)).unwrap();
+        assert_eq!(project.version.as_deref(), Some("1.2.3"));
+        let csv = project.csv(None, None);
+        assert_eq!(csv["metadata"]["annotations"]["categories"], "Storage, Networking");
+        assert_eq!(csv["metadata"]["annotations"]["repository"], "https://example.com/lake");
+        assert_eq!(csv["metadata"]["annotations"]["support"], "Example");
+        assert_eq!(csv["spec"]["maintainers"], json!([{"name": "Ada", "email": "ada@example.com"}]));
+        assert_eq!(csv["spec"]["links"], json!([{"name": "Source code", "url": "https://example.com/lake"}]));
+        assert_eq!(csv["spec"]["installModes"][3], json!({"type": "AllNamespaces", "supported": true}));
+        assert_eq!(csv["spec"]["installModes"][1], json!({"type": "SingleNamespace", "supported": false}));
+    }
+
+    #[test]
+    fn a_misspelt_field_is_named_with_its_line() {
+        let text = CARGO.replace("display-name", "displayname");
+        let error = Project::parse("Cargo.toml", &text, None).unwrap_err().to_string();
+        assert!(error.starts_with("Cargo.toml: ") && error.contains("displayname"), "{error}");
+        assert!(Project::parse("Cargo.toml", "[workspace]\n", None).is_err());
+    }
+}
