@@ -20,7 +20,7 @@ pub(super) struct Generate {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    Bundle(bundle::Bundle),
+    Bundle(Box<bundle::Bundle>),
     Manifests(manifests::Manifests),
 }
 
