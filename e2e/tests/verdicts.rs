@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use bundle_tool::model::Bundle;
@@ -27,6 +27,9 @@ const FULL: usize = 10_000;
 const BATCH: usize = 1_000;
 /// How many requests are under way at a time.
 const IN_FLIGHT: usize = 64;
+/// How often a question is asked again whose connection broke, and how long is waited before.
+const ATTEMPTS: usize = 120;
+const PAUSE: Duration = Duration::from_secs(1);
 /// How many differences are made small, if `VERDICTS_SHRUNK` does not say otherwise.
 const SHRUNK: usize = 40;
 
@@ -66,6 +69,24 @@ async fn ask(client: &Client, requests: Vec<Request>) -> Result<Option<String>> 
     Ok(None)
 }
 
+/// As [`ask`], asking again where the connection broke. A server that answers others and breaks off at this object
+/// again and again refuses it too: its validation panics (selectable fields of a schema that is not structural do that
+/// to apiextensions 1.34).
+async fn ask_again(client: &Client, requests: Vec<Request>) -> Result<Option<String>> {
+    let mut broken = 0;
+    for _ in 0..ATTEMPTS {
+        match ask(client, requests.clone()).await {
+            Ok(answer) => return Ok(answer),
+            Err(_) if client.apiserver_version().await.is_ok() => broken += 1,
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+        if broken == 3 {
+            return Ok(Some("the API server breaks off".to_owned()));
+        }
+    }
+    ask(client, requests).await
+}
+
 struct Judges {
     client: Client,
     sound: Sound,
@@ -81,7 +102,7 @@ impl Judges {
         let asked = futures::stream::iter(requests)
             .map(|requests| {
                 let client = self.client.clone();
-                async move { tokio::spawn(async move { ask(&client, requests).await }).await? }
+                async move { tokio::spawn(async move { ask_again(&client, requests).await }).await? }
             })
             .buffered(IN_FLIGHT)
             .collect::<Vec<Result<_>>>()
@@ -99,7 +120,7 @@ impl Judges {
 
     async fn outcome(&self, case: Case) -> Result<Outcome> {
         let theirs =
-            ask(&self.client, self.sound.requests(case.subject, &case.changed(), &self.namespace)).await?;
+            ask_again(&self.client, self.sound.requests(case.subject, &case.changed(), &self.namespace)).await?;
         let ours = judge(&self.sound, &case, &Selection::default());
         Ok(Outcome { case, theirs, ours })
     }
