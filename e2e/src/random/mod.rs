@@ -132,10 +132,33 @@ pub struct Count {
     pub refused: usize,
 }
 
-/// How often a field is to be refused in a full run.
-pub const REFUSED: usize = 20;
-/// How often a map or a list, whose own defects are few, is to be refused.
-const REFUSED_WHOLE: usize = 6;
+/// What [`Generator::counts`] holds for the metadata of all kinds together.
+const ANY: &str = "any kind";
+
+/// Where a change is counted: metadata is the same for all kinds, but for its name.
+fn counted(kind: &'static str, pattern: &str) -> (&'static str, String) {
+    let common = pattern.starts_with("metadata.") && pattern != "metadata.name";
+    (if common { ANY } else { kind }, pattern.to_owned())
+}
+
+/// How often a change of a field is to be refused in a full run: a single value of a kind whose every field is
+/// validated twenty times, maps and lists, whose own defects are few, and the other kinds less often.
+#[must_use]
+pub fn wanted(kind: &str, leaf: bool) -> usize {
+    match (kind, leaf) {
+        (
+            "ClusterServiceVersion"
+            | "ConfigMap"
+            | "Secret"
+            | "PodDisruptionBudget"
+            | "PriorityClass"
+            | "NetworkPolicy",
+            true,
+        ) => 8,
+        (_, true) => 20,
+        (_, false) => 4,
+    }
+}
 
 impl Generator {
     /// A generator that has made nothing yet.
@@ -145,7 +168,7 @@ impl Generator {
         let mut counts = BTreeMap::new();
         for kind in &kinds {
             for field in &kind.template.fields {
-                let count: &mut Count = counts.entry((kind.name, field.pattern.clone())).or_default();
+                let count: &mut Count = counts.entry(counted(kind.name, &field.pattern)).or_default();
                 count.leaf |= field.leaf;
             }
         }
@@ -184,7 +207,7 @@ impl Generator {
             .counts
             .iter()
             .map(|(field, count)| {
-                let wanted = if count.leaf { REFUSED } else { REFUSED_WHOLE };
+                let wanted = wanted(field.0, count.leaf);
                 // What is tried in vain again and again is tried less often.
                 let lacks = wanted.saturating_sub(count.refused) * 100
                     / (wanted + count.set.saturating_sub(2 * wanted));
@@ -219,9 +242,13 @@ impl Generator {
     #[expect(clippy::expect_used, reason = "the pattern comes from this generator's own kinds")]
     fn changed(&self, seed: u64, kind: &str, pattern: &str) -> Case {
         let mut rng = Rng::with_seed(seed);
-        let kind = self.kinds.iter().find(|known| known.name == kind).expect("a kind of its own");
-        let fields: Vec<_> = kind.template.fields.iter().filter(|field| field.pattern == pattern).collect();
-        let field = fields[rng.usize(..fields.len())];
+        let fields: Vec<_> = self
+            .kinds
+            .iter()
+            .flat_map(|known| known.template.fields.iter().map(move |field| (known, field)))
+            .filter(|(known, field)| field.pattern == pattern && (known.name == kind || kind == ANY))
+            .collect();
+        let (kind, field) = rng.choice(fields).expect("the pattern is one of its own kinds'");
         let instance = kind.template.instantiate(&mut rng, Some(field));
         let object = self.sound.object(kind.subject, instance.object);
         let change = instance
@@ -233,7 +260,7 @@ impl Generator {
     /// Takes down what the API server said of an object.
     pub fn count(&mut self, case: &Case, refused: bool) {
         if let Some((pattern, _)) = &case.change
-            && let Some(count) = self.counts.get_mut(&(case.kind, pattern.clone()))
+            && let Some(count) = self.counts.get_mut(&counted(case.kind, pattern))
         {
             count.set += 1;
             count.refused += usize::from(refused);

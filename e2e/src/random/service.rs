@@ -30,7 +30,7 @@ spec:
     "loadBalancerIP?": '$v[["10.0.0.1"],[7]]'
     "healthCheckNodePort?": '$v[[],[30999,-1,65536,"a"]]'
   - type: '$v[["ExternalName"],["externalname"]]'
-    externalName: '$v[["example.com","a.b.","a_b.c"],["","A b","-a","a..b","10.0.0.1:80"]]'
+    externalName: '$v[["example.com","a.b."],["","a_b.c","A b","-a","a..b","10.0.0.1:80"]]'
   selector: $labels
   ports:
   - name: '$v[["web"],["","A","a.b","a_b","metrics"]]'

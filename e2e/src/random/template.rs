@@ -134,7 +134,8 @@ impl Node {
     }
 
     fn list(&self, pattern: &str, route: &mut Vec<usize>, fields: &mut Vec<Field>) {
-        if !pattern.is_empty() {
+        // What stands as it is is there for the sake of other fields.
+        if !pattern.is_empty() && !matches!(self, Self::Leaf(class) if class.is_fixed()) {
             let leaf = matches!(self, Self::Leaf(_));
             fields.push(Field { pattern: pattern.to_owned(), leaf, route: route.clone() });
         }
@@ -299,7 +300,7 @@ impl<'t> Maker<'_, '_, 't> {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "a: $label\nb?: {c: '$int(1,3)', $one: [{d: x}, {e?: [{f: y}]}]}\n";
+    const TEXT: &str = "a: $label\nb?: {c: '$int(1,3)', $one: [{d: $bool}, {e?: [{f: $text, g: h}]}]}\n";
 
     #[test]
     fn every_field_is_listed_and_can_be_asked_for() {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 /// What may stand in a field.
 #[derive(Debug)]
 pub struct Class {
+    fixed: bool,
     valid: Vec<Value>,
     invalid: Vec<Value>,
 }
@@ -21,18 +22,24 @@ impl Class {
     #[expect(clippy::panic, reason = "a template that names no class is a defect of this crate")]
     pub(super) fn parse(scalar: &Value) -> Self {
         let Some(text) = scalar.as_str().and_then(|text| text.strip_prefix('$')) else {
-            return Self { valid: vec![scalar.clone()], invalid: Vec::new() };
+            return Self { fixed: true, valid: vec![scalar.clone()], invalid: Vec::new() };
         };
         if let Some(sets) = text.strip_prefix('v').filter(|sets| sets.starts_with('[')) {
             let Ok((valid, invalid)) = serde_json::from_str(sets) else {
                 panic!("no two sets of values: {text}")
             };
-            return Self { valid, invalid };
+            return Self { fixed: false, valid, invalid };
         }
         let (name, arguments) = text.split_once('(').unwrap_or((text, ""));
         let arguments = arguments.strip_suffix(')').unwrap_or(arguments);
         let Some((valid, invalid)) = class(name, arguments) else { panic!("there is no class {text}") };
-        Self { valid, invalid }
+        Self { fixed: false, valid, invalid }
+    }
+
+    /// Whether a template gives the value itself.
+    #[must_use]
+    pub fn is_fixed(&self) -> bool {
+        self.fixed
     }
 
     /// Whether nothing is taken.
