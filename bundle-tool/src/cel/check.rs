@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::ast::{Ast, Expr, Fault, Id, Literal};
 use super::decl::Declarations;
-use super::library::{Known, Library, NAMED_PARAMS};
+use super::library::{Known, Library, NAMED_PARAMS, Overload};
 use super::types::{self, Data, Mapping, Ty, Types, most_general};
 
 /// How many steps of type inference one expression may take; only types that double with each
@@ -70,6 +70,7 @@ pub(super) fn check(ast: &mut Ast<'_>, scope: &Scope<'_>, types: &mut Types) -> 
         types,
         mapping: Mapping::default(),
         fresh: NAMED_PARAMS,
+        mixed_numbers: scope.library.dialect.kubernetes,
         locals: Vec::new(),
         out: Checked { types: vec![None; count], references: vec![None; count] },
         faults: Vec::new(),
@@ -99,6 +100,9 @@ struct Checker<'a, 's, 'e> {
     mapping: Mapping,
     /// The number of the next type parameter.
     fresh: u32,
+    /// Whether numbers of different kinds can be compared. cel-go forgets that they cannot once it
+    /// has entered a fold.
+    mixed_numbers: bool,
     /// Variables of the folds that are open, innermost last.
     locals: Vec<(Cow<'s, str>, Ty)>,
     out: Checked,
@@ -210,6 +214,7 @@ impl Checker<'_, '_, '_> {
                 let range = self.substitute(range);
                 let accumulator = self.get(fold.init);
                 let (first, second) = self.loop_types(fold.range, range, fold.var2.is_some());
+                self.mixed_numbers = true;
                 self.locals.push((fold.accumulator, accumulator));
                 let outer = self.locals.len();
                 self.locals.push((fold.var, first));
@@ -344,10 +349,9 @@ impl Checker<'_, '_, '_> {
     fn select(&mut self, id: Id, operand: Id, field: &str, test: bool) {
         // A chain of names may be one name: google.protobuf.Duration.
         if !test
-            && self
-                .ast
-                .chain_root(operand)
-                .is_some_and(|root| matches!(root.strip_prefix('.').unwrap_or(root), "google" | "net"))
+            && self.ast.chain_root(operand).is_some_and(|root| {
+                matches!(root.strip_prefix('.').unwrap_or(root), "google" | "net" | "authorizer")
+            })
             && let Some(name) = self.ast.qualified_name(id)
             && self.declared(id, &name)
         {
@@ -490,7 +494,7 @@ impl Checker<'_, '_, '_> {
         let mut fitting = Vec::new();
         let mut result = None;
         for overload in overloads {
-            if overload.member != target.is_some() {
+            if overload.member != target.is_some() || (!self.mixed_numbers && compares_mixed(overload)) {
                 continue;
             }
             let instance;
@@ -572,6 +576,13 @@ impl Checker<'_, '_, '_> {
             ),
         }
     }
+}
+
+/// Whether an overload compares two kinds of numbers.
+fn compares_mixed(overload: &Overload) -> bool {
+    let number = |ty: Ty| matches!(ty, types::INT | types::UINT | types::DOUBLE);
+    overload.result == types::BOOL
+        && matches!(overload.args[..], [left, right] if left != right && number(left) && number(right))
 }
 
 /// A function's name without the dot that makes a name absolute.

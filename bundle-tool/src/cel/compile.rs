@@ -66,15 +66,18 @@ fn compile_here(
     environment: &Environment<'_>,
     types: &mut Types,
 ) -> Result<Compiled, Vec<Fault>> {
-    let mut ast = parse::parse(source, environment.library.lists).map_err(|fault| vec![fault])?;
+    let mut ast = parse::parse(source, environment.library.dialect).map_err(|fault| vec![fault])?;
     let scope = Scope {
         library: environment.library,
         variables: environment.variables,
         declarations: environment.declarations,
     };
     let checked = check::check(&mut ast, &scope, types)?;
-    validate::validate(&ast, &checked, types)?;
-    plan::plan(&ast, &checked, types).map_err(|fault| vec![fault])?;
+    let dialect = environment.library.dialect;
+    if dialect.kubernetes {
+        validate::validate(&ast, &checked, types)?;
+    }
+    plan::plan(&ast, &checked, types, dialect.kubernetes).map_err(|fault| vec![fault])?;
     let cost = cost::cost(&ast, &checked, types, environment.declarations, environment.root);
     Ok(Compiled { ty: checked.ty(ast.root), cost, uses_old_self: uses(&ast, &checked, "oldSelf") })
 }

@@ -273,7 +273,10 @@ impl<'a> Walk<'a> {
                 self.compile(index, Field::MessageExpression, rule.message_expression, root, &variables)
         {
             if compiled.ty == types::STRING {
-                self.observe(index, Field::MessageExpression, compiled.cost.max, 1);
+                // The API server does not come to the message of a rule that it refuses.
+                if uses_old_self.is_some() {
+                    self.observe(index, Field::MessageExpression, compiled.cost.max, 1);
+                }
             } else {
                 let found = self.types.name(compiled.ty);
                 self.problem(

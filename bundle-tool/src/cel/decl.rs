@@ -11,7 +11,7 @@ use super::types::{self, Data, Ty, Types};
 pub(super) const MAX_REQUEST: i64 = 3 * 1024 * 1024;
 
 /// A declaration's number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct DeclId(u32);
 
 /// What a value of a schema is to an expression.
@@ -127,6 +127,19 @@ impl<'a> Declarations<'a> {
         let id = DeclId(u32::try_from(self.all.len()).unwrap_or(u32::MAX));
         self.all.push(decl);
         id
+    }
+
+    /// Declares a value of which nothing but its type is known.
+    pub(super) fn value(&mut self, ty: Ty) -> DeclId {
+        self.scalar(ty, 0, 0)
+    }
+
+    /// Declares an object with the fields given.
+    pub(super) fn declare_object(&mut self, types: &mut Types, fields: Vec<(&'a str, DeclId)>) -> DeclId {
+        let mut fields: Vec<_> =
+            fields.into_iter().map(|(name, field)| (Cow::Borrowed(name), field)).collect();
+        fields.sort_unstable();
+        self.push_object(types, fields, 2)
     }
 
     fn scalar(&mut self, ty: Ty, max_elements: u64, min_size: i64) -> DeclId {

@@ -7,6 +7,7 @@ use super::ast::Fault;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Ident,
+    EscapedIdent,
     Int,
     Uint,
     Double,
@@ -51,12 +52,13 @@ pub(super) struct Token {
     pub(super) end: u32,
 }
 
-/// All tokens of `source`, ending with [`Kind::End`].
+/// All tokens of `source`, ending with [`Kind::End`]. `escapes` says whether names may stand between
+/// backticks.
 ///
 /// # Errors
 /// The first character that starts no token, or the first string that does not end or holds an
 /// escape sequence that CEL does not have.
-pub(super) fn tokens(source: &str) -> Result<Vec<Token>, Fault> {
+pub(super) fn tokens(source: &str, escapes: bool) -> Result<Vec<Token>, Fault> {
     let bytes = source.as_bytes();
     let mut out = Vec::with_capacity(bytes.len() / 3 + 1);
     let mut at = 0;
@@ -91,6 +93,17 @@ pub(super) fn tokens(source: &str) -> Result<Vec<Token>, Fault> {
                 let (kind, end) = word(source, at)?;
                 at = end;
                 kind
+            }
+            b'`' if escapes => {
+                let inside = bytes[at + 1..].iter().take_while(|byte| {
+                    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'/' | b' ')
+                });
+                let end = at + 1 + inside.count();
+                if end == at + 1 || bytes.get(end) != Some(&b'`') {
+                    return Err(Fault::new(offset(at), "a backtick opens no name that ends with a backtick"));
+                }
+                at = end + 1;
+                Kind::EscapedIdent
             }
             other => {
                 let (kind, length) = operator(other, next).ok_or_else(|| unknown(source, start))?;

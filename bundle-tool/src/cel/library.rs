@@ -35,8 +35,21 @@ pub(super) struct Library {
     functions: HashMap<&'static str, Vec<Overload>>,
     names: HashMap<&'static str, Known>,
     messages: HashMap<&'static str, Vec<(&'static str, Ty)>>,
-    /// Whether the list library is part of it.
+    pub(super) dialect: Dialect,
+}
+
+/// How an environment differs from cel-go's plainest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+// Each is a switch of cel-go's of its own.
+#[allow(clippy::struct_excessive_bools)]
+pub(super) struct Dialect {
+    /// What Kubernetes switches on: optional syntax, macros with two variables, comparisons of
+    /// different kinds of numbers, the checks of literals, and folding of constants.
+    pub(super) kubernetes: bool,
+    /// The list library's macro.
     pub(super) lists: bool,
+    /// Field names between backticks, as cel-go reads them from 0.27 on.
+    pub(super) escapes: bool,
 }
 
 /// How many type parameters overloads may name (`A`, `B`, `K`, `V`, `T`); those made while
@@ -44,7 +57,10 @@ pub(super) struct Library {
 pub(super) const NAMED_PARAMS: u32 = 5;
 
 const FUNCTIONS: &str = include_str!("functions.txt");
+const KUBERNETES: &str = include_str!("functions_kubernetes.txt");
 const LISTS: &str = include_str!("functions_lists.txt");
+/// OLM's own function.
+const OLM: &str = "semver_compare\n  semver_compare(any; any) int\n";
 
 const WRAPPERS: &[(&str, Scalar)] = &[
     ("google.protobuf.BoolValue", Scalar::Bool),
@@ -62,88 +78,33 @@ const WRAPPERS: &[(&str, Scalar)] = &[
 /// version, 1.33, so without the list library.
 pub(super) fn kubernetes() -> &'static Library {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
-    LIBRARY.get_or_init(|| Library::new(&[FUNCTIONS], false))
+    let dialect = Dialect { kubernetes: true, lists: false, escapes: false };
+    LIBRARY.get_or_init(|| Library::new(&[FUNCTIONS, KUBERNETES], dialect))
 }
 
 /// [`kubernetes`] and the list library, as a server has it whose minimum compatibility version is 1.34.
 pub(super) fn kubernetes_with_lists() -> &'static Library {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
-    LIBRARY.get_or_init(|| Library::new(&[FUNCTIONS, LISTS], true))
+    let dialect = Dialect { kubernetes: true, lists: true, escapes: false };
+    LIBRARY.get_or_init(|| Library::new(&[FUNCTIONS, KUBERNETES, LISTS], dialect))
 }
 
-/// What OLM gives to the rules of its constraints: cel-go's standard library and one function of its own.
-///
-/// Source: `pkg/constraints/cel.go` of operator-framework/api.
+/// What OLM gives to `olm.constraint` (operator-framework/api `pkg/constraints/cel.go`): the
+/// standard library and its own `semver_compare`.
 pub(super) fn olm() -> &'static Library {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
-    LIBRARY.get_or_init(|| {
-        let mut library = Library::new(&[FUNCTIONS, SEMVER_COMPARE], false);
-        library.functions.retain(|name, _| STANDARD.contains(name) || *name == "semver_compare");
-        library
-    })
+    let dialect = Dialect { kubernetes: false, lists: false, escapes: true };
+    LIBRARY.get_or_init(|| Library::new(&[FUNCTIONS, OLM], dialect))
 }
 
-const SEMVER_COMPARE: &str = "semver_compare\n  semver_compare(dyn; dyn) int";
-
-/// The functions of cel-go's standard library.
-const STANDARD: &[&str] = &[
-    "!_",
-    "-_",
-    "@in",
-    "@not_strictly_false",
-    "_!=_",
-    "_%_",
-    "_&&_",
-    "_*_",
-    "_+_",
-    "_-_",
-    "_/_",
-    "_<=_",
-    "_<_",
-    "_==_",
-    "_>=_",
-    "_>_",
-    "_?_:_",
-    "_[_]",
-    "__not_strictly_false__",
-    "_in_",
-    "_||_",
-    "bool",
-    "bytes",
-    "contains",
-    "double",
-    "duration",
-    "dyn",
-    "endsWith",
-    "getDate",
-    "getDayOfMonth",
-    "getDayOfWeek",
-    "getDayOfYear",
-    "getFullYear",
-    "getHours",
-    "getMilliseconds",
-    "getMinutes",
-    "getMonth",
-    "getSeconds",
-    "in",
-    "int",
-    "matches",
-    "size",
-    "startsWith",
-    "string",
-    "timestamp",
-    "type",
-    "uint",
-];
-
 impl Library {
-    fn new(tables: &[&'static str], lists: bool) -> Self {
+    fn new(tables: &[&'static str], dialect: Dialect) -> Self {
         let mut library = Self {
             types: Types::default(),
             functions: HashMap::new(),
             names: HashMap::new(),
             messages: HashMap::new(),
-            lists,
+            dialect,
         };
         for table in tables {
             library.read(table);
@@ -224,6 +185,7 @@ impl Library {
         }
         match text {
             "dyn" => types::DYN,
+            "any" => types::ANY,
             "bool" => types::BOOL,
             "bytes" => types::BYTES,
             "double" => types::DOUBLE,
@@ -258,9 +220,6 @@ impl Library {
             ("string", types::STRING),
             ("type", types::TYPE),
             ("uint", types::UINT),
-            ("optional_type", self.types.make(Data::Opaque("optional_type"))),
-            ("net.IP", self.types.make(Data::Opaque("net.IP"))),
-            ("net.CIDR", self.types.make(Data::Opaque("net.CIDR"))),
             ("google.protobuf.Empty", self.types.make(Data::Message("google.protobuf.Empty"))),
             (
                 "google.protobuf.Struct.FieldsEntry",
@@ -270,10 +229,16 @@ impl Library {
         for (name, ty) in evaluated {
             self.declare(name, ty, true);
         }
+        if self.dialect.kubernetes {
+            for name in ["optional_type", "net.IP", "net.CIDR"] {
+                let ty = self.types.make(Data::Opaque(name));
+                self.declare(name, ty, true);
+            }
+            self.declare("duration", types::DURATION, false);
+            self.declare("timestamp", types::TIMESTAMP, false);
+        }
         let (dyn_list, dyn_map) = (self.types.list(types::DYN), self.types.map(types::STRING, types::DYN));
         let unevaluated = [
-            ("duration", types::DURATION),
-            ("timestamp", types::TIMESTAMP),
             ("google.protobuf.Any", types::ANY),
             ("google.protobuf.Value", types::DYN),
             ("google.protobuf.ListValue", dyn_list),

@@ -25,6 +25,8 @@ pub(super) fn expand(
     target: Option<Id>,
     args: &[Id],
 ) -> Result<Option<Id>, Fault> {
+    // Those that Kubernetes adds to the standard ones.
+    let more = parser.dialect.kubernetes;
     let mut make = Maker { parser, at };
     let id = match (function, target, args) {
         ("has", None, [arg]) => make.has(*arg)?,
@@ -32,7 +34,7 @@ pub(super) fn expand(
             let bound = make.one_variable(*var)?;
             make.quantifier(function, range, bound, *predicate)
         }
-        ("all" | "exists" | "existsOne" | "exists_one", Some(range), [var, var2, predicate]) => {
+        ("all" | "exists" | "existsOne" | "exists_one", Some(range), [var, var2, predicate]) if more => {
             let bound = make.two_variables(*var, *var2)?;
             make.quantifier(function, range, bound, *predicate)
         }
@@ -43,20 +45,22 @@ pub(super) fn expand(
         ("map", Some(range), [var, rest @ ..]) if matches!(rest.len(), 1 | 2) => {
             make.map(range, *var, rest)?
         }
-        ("transformList", Some(range), [var, var2, rest @ ..]) if matches!(rest.len(), 1 | 2) => {
+        ("transformList", Some(range), [var, var2, rest @ ..]) if more && matches!(rest.len(), 1 | 2) => {
             let bound = make.two_variables(*var, *var2)?;
             let (filter, transform) = split(rest);
             make.list(range, bound, filter, transform)
         }
         ("transformMap" | "transformMapEntry", Some(range), [var, var2, rest @ ..])
-            if matches!(rest.len(), 1 | 2) =>
+            if more && matches!(rest.len(), 1 | 2) =>
         {
             let bound = make.two_variables(*var, *var2)?;
             make.transform_map(range, bound, rest, function == "transformMapEntry")
         }
-        ("optMap", Some(operand), [var, value]) => make.optional(operand, *var, *value, true)?,
-        ("optFlatMap", Some(operand), [var, value]) => make.optional(operand, *var, *value, false)?,
-        ("sortBy", Some(operand), [var, key]) if make.parser.lists => make.sort_by(operand, *var, *key)?,
+        ("optMap", Some(operand), [var, value]) if more => make.optional(operand, *var, *value, true)?,
+        ("optFlatMap", Some(operand), [var, value]) if more => make.optional(operand, *var, *value, false)?,
+        ("sortBy", Some(operand), [var, key]) if make.parser.dialect.lists => {
+            make.sort_by(operand, *var, *key)?
+        }
         _ => return Ok(None),
     };
     if parser.node_count() > MAX_NODES {

@@ -1,5 +1,7 @@
 //! Judges CEL expressions as Kubernetes' API server does when it is given them, without a cluster:
-//! the rules of a CRD's schema ([`check_schema`]) in types, limits and cost.
+//! the rules of a CRD's schema ([`check_schema`]) in types, limits and cost, and the match
+//! conditions of admission webhooks ([`check_match_condition`]). OLM's constraints are the third
+//! kind ([`check_constraint`]).
 //!
 //! Nothing is evaluated: what is here is cel-go's parser with its macros, its type checker and
 //! overload resolution, the literal checks that Kubernetes switches on, the constant folding that
@@ -11,12 +13,12 @@
 mod ast;
 mod check;
 mod compile;
-mod constraint;
 mod cost;
 mod cost_functions;
 mod crd;
 mod decl;
 mod estimate;
+mod expression;
 mod field_path;
 mod format;
 mod lex;
@@ -36,7 +38,7 @@ mod time;
 mod types;
 mod validate;
 
-pub use constraint::check_constraint;
 pub use crd::{EXPRESSION_LIMIT, SCHEMA_LIMIT, check_schema, check_schema_with_lists};
-pub use report::{Cost, Field, Problem, Report, Step, path_text};
+pub use expression::{check_constraint, check_match_condition};
+pub use report::{Cost, Fault, Faults, Field, Problem, Report, Step, path_text};
 pub use schema::{Additional, Rule, Schema};

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 
 use super::ast::{Ast, Entry, Expr, Fault, FieldInit, Id, Literal, Node};
 use super::lex::{self, Kind, Token};
+use super::library::Dialect;
 use super::literal;
 use super::macros;
 
@@ -49,7 +50,7 @@ const RESERVED: &[&str] = &[
 ///
 /// # Errors
 /// What is not CEL, and what exceeds cel-go's limits.
-pub(super) fn parse(source: &str, lists: bool) -> Result<Ast<'_>, Fault> {
+pub(super) fn parse(source: &str, dialect: Dialect) -> Result<Ast<'_>, Fault> {
     let points = source.chars().count();
     if points > MAX_CODE_POINTS {
         return Err(Fault::new(
@@ -57,13 +58,13 @@ pub(super) fn parse(source: &str, lists: bool) -> Result<Ast<'_>, Fault> {
             format!("the expression has {points} characters; at most {MAX_CODE_POINTS} are allowed"),
         ));
     }
-    let tokens = lex::tokens(source)?;
+    let tokens = lex::tokens(source, dialect.escapes)?;
     let mut parser = Parser {
         source,
         tokens,
         at: 0,
         nodes: Vec::new(),
-        lists,
+        dialect,
         expr_depth: 0,
         relation_depth: 0,
         calc_depth: 0,
@@ -92,8 +93,8 @@ pub(super) struct Parser<'s> {
     tokens: Vec<Token>,
     at: usize,
     nodes: Vec<Node<'s>>,
-    /// Whether the list library's macro (`sortBy`) exists.
-    pub(super) lists: bool,
+    /// Which macros and notations exist.
+    pub(super) dialect: Dialect,
     expr_depth: u32,
     relation_depth: u32,
     calc_depth: u32,
@@ -296,7 +297,7 @@ impl<'s> Parser<'s> {
                 Kind::Dot => self.selection(left)?,
                 Kind::LeftBracket => {
                     self.next();
-                    let function = if self.accept(Kind::Question).is_some() { "_[?_]" } else { "_[_]" };
+                    let function = if self.optional()? { "_[?_]" } else { "_[_]" };
                     let index = self.expr()?;
                     self.expect(Kind::RightBracket, "']'")?;
                     let height = Self::above(token.start, left.height.max(index.height))?;
@@ -307,17 +308,35 @@ impl<'s> Parser<'s> {
         }
     }
 
+    /// Takes the '?' before something optional, where there are optional values.
+    fn optional(&mut self) -> Result<bool, Fault> {
+        let Some(question) = self.accept(Kind::Question) else { return Ok(false) };
+        if !self.dialect.kubernetes {
+            return Err(Fault::new(question.start, "optional values ('?') do not exist here"));
+        }
+        Ok(true)
+    }
+
+    /// A field's name; between backticks it may hold characters that identifiers cannot.
+    fn field_name(&mut self) -> Result<Token, Fault> {
+        match self.accept(Kind::EscapedIdent) {
+            Some(token) => Ok(token),
+            None => self.expect(Kind::Ident, "a field name"),
+        }
+    }
+
     fn selection(&mut self, left: Built) -> Result<Built, Fault> {
         let dot = self.next();
-        let optional = self.accept(Kind::Question).is_some();
-        let name = self.expect(Kind::Ident, "a field name")?;
-        let field = self.text(name);
+        let optional = self.optional()?;
+        let name = self.field_name()?;
+        let field = self.text(name).trim_matches('`');
         if optional {
             let height = Self::above(dot.start, left.height)?;
             let literal = self.node(name.start, Expr::Literal(Literal::String(field.to_owned())));
             return Ok(self.call(dot.start, height, "_?._", vec![left.id, literal]));
         }
-        let Some(open) = self.accept(Kind::LeftParen) else {
+        let open = if name.kind == Kind::Ident { self.accept(Kind::LeftParen) } else { None };
+        let Some(open) = open else {
             let height = Self::above(dot.start, left.height)?;
             return Ok(self.build(dot.start, height, Expr::Select { operand: left.id, field, test: false }));
         };
@@ -443,12 +462,17 @@ impl<'s> Parser<'s> {
         let mut fields = Vec::new();
         let mut height = 0;
         while !self.closes(Kind::RightBrace, fields.is_empty())? {
-            let optional = self.accept(Kind::Question).is_some();
-            let field = self.expect(Kind::Ident, "a field name")?;
+            let optional = self.optional()?;
+            let field = self.field_name()?;
             let colon = self.expect(Kind::Colon, "':'")?;
             let value = self.expr()?;
             height = height.max(value.height);
-            fields.push(FieldInit { name: self.text(field), value: value.id, optional, at: colon.start });
+            fields.push(FieldInit {
+                name: self.text(field).trim_matches('`'),
+                value: value.id,
+                optional,
+                at: colon.start,
+            });
         }
         Ok(self.build(open.start, height, Expr::Message { name, fields }))
     }
@@ -459,7 +483,7 @@ impl<'s> Parser<'s> {
         let mut optional = Vec::new();
         let mut height = 0;
         while !self.closes(Kind::RightBracket, items.is_empty())? {
-            if self.accept(Kind::Question).is_some() {
+            if self.optional()? {
                 optional.push(items.len());
             }
             let item = self.expr()?;
@@ -474,7 +498,7 @@ impl<'s> Parser<'s> {
         let mut entries = Vec::new();
         let mut height = 0;
         while !self.closes(Kind::RightBrace, entries.is_empty())? {
-            let optional = self.accept(Kind::Question).is_some();
+            let optional = self.optional()?;
             let key = self.expr()?;
             self.expect(Kind::Colon, "':'")?;
             let value = self.expr()?;

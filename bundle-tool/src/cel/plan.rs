@@ -7,12 +7,12 @@ use super::check::{Checked, Reference};
 use super::types::{Data, Types};
 use super::{regex, time};
 
-/// Plans a checked expression.
+/// Plans a checked expression. `fold` says whether constants are folded.
 ///
 /// # Errors
 /// The first thing that the API server's planner refuses.
-pub(super) fn plan(ast: &Ast<'_>, checked: &Checked, types: &Types) -> Result<(), Fault> {
-    Planner { ast, checked, types }.visit(ast.root).map(|_| ())
+pub(super) fn plan(ast: &Ast<'_>, checked: &Checked, types: &Types, fold: bool) -> Result<(), Fault> {
+    Planner { ast, checked, types, fold }.visit(ast.root).map(|_| ())
 }
 
 /// A value that is known before anything is evaluated.
@@ -30,6 +30,7 @@ struct Planner<'a, 's> {
     ast: &'a Ast<'s>,
     checked: &'a Checked,
     types: &'a Types,
+    fold: bool,
 }
 
 impl Planner<'_, '_> {
@@ -52,7 +53,7 @@ impl Planner<'_, '_> {
                 for item in items {
                     constant &= self.visit(*item)?.is_some();
                 }
-                Ok(constant.then_some(Constant::Container))
+                Ok((constant && self.fold).then_some(Constant::Container))
             }
             Expr::Map(entries) => {
                 let mut constant = true;
@@ -67,8 +68,10 @@ impl Planner<'_, '_> {
                 }
                 match bytes {
                     // cel-go panics, and the API server answers with an internal error.
-                    Some(key) if constant => self.fault(key, "bytes cannot be the key of a constant map"),
-                    _ => Ok(constant.then_some(Constant::Container)),
+                    Some(key) if constant && self.fold => {
+                        self.fault(key, "bytes cannot be the key of a constant map")
+                    }
+                    _ => Ok((constant && self.fold).then_some(Constant::Container)),
                 }
             }
             Expr::Message { fields, .. } => {
@@ -124,6 +127,9 @@ impl Planner<'_, '_> {
             )
         {
             return self.fault(args[1], "a constant index must be a string, a number or a bool");
+        }
+        if !self.fold {
+            return Ok(None);
         }
         if let [Some(value)] = &constants[..]
             && CONVERSIONS.contains(&function)

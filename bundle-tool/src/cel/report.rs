@@ -1,6 +1,6 @@
 //! What is found wrong with rules, and where.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 /// A step from one schema to one that it contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +62,33 @@ pub struct Problem {
     /// Where in the expression, as line and column from 1.
     pub place: Option<(usize, usize)>,
 }
+
+/// Something wrong with a single expression.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// What is wrong, and what to do.
+    pub message: String,
+    /// Where in the expression, as line and column from 1.
+    pub place: Option<(usize, usize)>,
+}
+
+/// Everything wrong with a single expression, at least one thing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Faults(pub Vec<Fault>);
+
+impl fmt::Display for Faults {
+    /// Writes the first fault; what follows is often its consequence.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(first) = self.0.first() else { return Ok(()) };
+        f.write_str(&first.message)?;
+        match first.place {
+            Some((line, column)) => write!(f, " (line {line}, column {column} of the expression)"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Faults {}
 
 /// What an expression costs at worst.
 #[derive(Debug, Clone, PartialEq, Eq)]
