@@ -78,6 +78,16 @@ pub enum Error {
         /// The part that is wrong.
         part: String,
     },
+    /// A dependency or a property is not typed.
+    #[error(
+        "{key}: {entry} has no type or no value; write it as {{ type = \"olm.package\", value = {{ … }} }}"
+    )]
+    Typed {
+        /// `dependencies` or `properties`
+        key: &'static str,
+        /// The entry.
+        entry: String,
+    },
     /// A CSV cannot be upgraded from itself.
     #[error("spec.{field} of {name} names {name} itself; name an older version")]
     OwnPredecessor {

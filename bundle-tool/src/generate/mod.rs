@@ -16,6 +16,7 @@ mod images;
 mod input;
 mod json;
 mod ledger;
+mod listing;
 mod manifests_base;
 mod merge;
 mod objects;
@@ -34,6 +35,7 @@ pub use csv::created_at;
 pub use error::Error;
 pub use images::Rewrite;
 pub use ledger::{Fate, Ledger, Note, Place, Severity, Source};
+pub use listing::{Listing, ListingError, Publishing, files as listing_files, listing};
 pub use manifests_base::{Base, base};
 pub use merge::overlay;
 pub use patch::patch;
@@ -85,6 +87,12 @@ pub struct Options {
     pub digests: BTreeMap<String, String>,
     /// The platforms of images, by what they are called after that: `linux/amd64`.
     pub platforms: BTreeMap<String, Vec<String>>,
+    /// Entries of `metadata/dependencies.yaml`; the file that is there stays where there are none.
+    pub dependencies: Vec<serde_json::Value>,
+    /// Entries of `metadata/properties.yaml`; the file that is there stays where there are none.
+    pub properties: Vec<serde_json::Value>,
+    /// Whether the bundle gets a configuration for the scorecard where the input holds none.
+    pub scorecard: bool,
     /// How an upgrade leads to this version.
     pub upgrade: Upgrade,
     /// The layout of the project, as its PROJECT file names it.
@@ -178,7 +186,7 @@ pub fn bundle(input: &Input, options: &Options) -> Result<Generated, Error> {
     label(&mut base, &platforms);
 
     let rbac = rbac::split(&collected, &options.extra_service_accounts, &mut ledger);
-    let scorecard = scorecard::file(&collected, &input.previous, &mut ledger);
+    let scorecard = scorecard::file(&collected, &input.previous, options.scorecard, &mut ledger);
     let csv = csv::build(base, &package, options, &collected, &rbac, &mut ledger)?;
     let objects = objects::files(&collected, &rbac, &mut ledger);
 
@@ -190,6 +198,20 @@ pub fn bundle(input: &Input, options: &Options) -> Result<Generated, Error> {
     }
     if let Some(bytes) = scorecard {
         files.insert(scorecard::PATH.to_owned(), bytes);
+    }
+    for (name, key, entries) in [
+        ("metadata/dependencies.yaml", "dependencies", &options.dependencies),
+        ("metadata/properties.yaml", "properties", &options.properties),
+    ] {
+        if let Some(wrong) =
+            entries.iter().find(|entry| !entry["type"].is_string() || entry["value"].is_null())
+        {
+            return Err(Error::Typed { key, entry: wrong.to_string() });
+        }
+        if !entries.is_empty() {
+            let text = crate::model::yaml::emit(&serde_json::json!({ key: entries }));
+            files.insert(name.to_owned(), text.into_bytes());
+        }
     }
     files.insert(
         "metadata/annotations.yaml".to_owned(),

@@ -85,6 +85,10 @@ pub(super) struct Bundle {
     /// Write only the metadata and the Dockerfile
     #[arg(long)]
     metadata: bool,
+    /// The operator's Cargo.toml, whose [package.metadata.olm] names the package, dependencies, properties and the
+    /// scorecard [default: Cargo.toml where it has such a part]
+    #[arg(long, value_name = "FILE")]
+    manifest_path: Option<PathBuf>,
     /// Print what became of each object of the input
     #[arg(long)]
     explain: bool,
@@ -127,6 +131,7 @@ impl Bundle {
         let folder = self.output_dir.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_FOLDER));
         let project = Project::read(Path::new("PROJECT"))?;
         let mut options = self.options(&folder, project)?;
+        self.read_crate(&mut options)?;
         let input = self.input(&folder, options.package.as_deref())?;
         let lock = self.pin(&input, &mut options)?;
         if self.check {
@@ -182,6 +187,29 @@ impl Bundle {
         options.digests = lock.digests();
         options.platforms = lock.platforms();
         Ok(Some(lock))
+    }
+
+    /// Takes over what the operator's Cargo.toml says.
+    fn read_crate(&self, options: &mut Options) -> Result<()> {
+        let project = match &self.manifest_path {
+            Some(path) => match super::manifests::project(path)? {
+                Some(project) => project,
+                None => bail!("there is no file {}", path.display()),
+            },
+            // Only a crate that says so is an operator's.
+            None => match super::manifests::project(Path::new("Cargo.toml")) {
+                Ok(Some(project)) if project.olm.is_some() => project,
+                Err(error) if !is_virtual(&error) => return Err(error),
+                Ok(_) | Err(_) => return Ok(()),
+            },
+        };
+        options.package.get_or_insert_with(|| project.package().to_owned());
+        if let Some(olm) = project.olm {
+            options.dependencies = olm.dependencies;
+            options.properties = olm.properties;
+            options.scorecard = olm.scorecard;
+        }
+        Ok(())
     }
 
     fn options(&self, folder: &Path, project: Project) -> Result<Options> {
@@ -376,6 +404,11 @@ fn versions(catalog: &Catalog, package: &str, channel: &str) -> Vec<(String, sem
         property.value["version"].as_str()?.parse().ok()
     };
     names.filter_map(|name| Some((name.to_owned(), version(name)?))).collect()
+}
+
+/// Whether a Cargo.toml is a workspace's, which has no package of its own.
+fn is_virtual(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(generate::ProjectError::NoPackage(_)))
 }
 
 fn is_kind(document: &Document, kind: &str) -> bool {

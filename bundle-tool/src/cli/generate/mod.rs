@@ -1,6 +1,7 @@
 //! `bundle-tool generate`: bundles and what goes into them, from plain manifests.
 
 mod bundle;
+mod listing;
 mod manifests;
 mod output;
 mod pins;
@@ -21,6 +22,7 @@ pub(super) struct Generate {
 #[derive(Debug, Subcommand)]
 enum What {
     Bundle(Box<bundle::Bundle>),
+    Listing(listing::Listing),
     Manifests(manifests::Manifests),
 }
 
@@ -28,6 +30,7 @@ impl Generate {
     pub(super) fn run(self) -> Result<Exit> {
         match self.what {
             What::Bundle(bundle) => bundle.run(),
+            What::Listing(listing) => listing.run(),
             What::Manifests(manifests) => manifests.run(),
         }
     }

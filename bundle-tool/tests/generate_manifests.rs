@@ -1,0 +1,249 @@
+//! `bundle-tool generate manifests` and `generate listing` as a person runs them.
+#![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use assert_cmd::assert::Assert;
+
+const CARGO: &str = r#"[package]
+name = "lake-operator"
+version = "0.1.0"
+description = "Digs lakes"
+authors = ["Ada <ada@example.com>"]
+repository = "https://example.com/lake"
+
+[package.metadata.olm]
+display-name = "Lake Operator"
+icon = "icon.svg"
+categories = ["Storage"]
+provider = { name = "Example" }
+scorecard = true
+dependencies = [{ type = "olm.package", value = { packageName = "water", version = ">=1.0.0" } }]
+"#;
+const CRD: &str = "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: lakes.example.com}
+spec:
+  group: example.com
+  names: {kind: Lake, plural: lakes}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        description: A lake.
+        properties:
+          spec:
+            type: object
+            properties:
+              replicas: {type: integer, description: How many.}
+              frozen: {type: boolean, title: Frozen over}
+";
+const DEPLOYMENT: &str = "apiVersion: apps/v1
+kind: Deployment
+metadata: {name: lake-operator}
+spec:
+  selector: {matchLabels: {app: lake}}
+  template:
+    metadata: {labels: {app: lake}}
+    spec: {containers: [{name: manager, image: 'quay.io/example/lake:v1'}]}
+";
+const BASE: &str = "config/manifests/bases/lake-operator.clusterserviceversion.yaml";
+
+struct Project(tempfile::TempDir);
+
+impl Project {
+    fn new() -> Self {
+        let project = Self(tempfile::tempdir().unwrap());
+        project.write("Cargo.toml", CARGO);
+        project.write("icon.svg", "<svg/>");
+        project.write("config/crd/bases/lakes.yaml", CRD);
+        project.write("deploy/deployment.yaml", DEPLOYMENT);
+        project
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn run(&self, arguments: &[&str]) -> Assert {
+        Command::cargo_bin("bundle-tool")
+            .unwrap()
+            .current_dir(self.0.path())
+            .env("SOURCE_DATE_EPOCH", "1700000000")
+            .arg("generate")
+            .args(arguments)
+            .assert()
+    }
+}
+
+fn stderr(assert: &Assert) -> String {
+    String::from_utf8(assert.get_output().stderr.clone()).unwrap()
+}
+
+#[test]
+fn the_base_is_made_from_the_crate_and_the_schemas() {
+    let project = Project::new();
+    project.run(&["manifests"]).success();
+    let base = project.read(BASE);
+    for part in [
+        "displayName: Lake Operator\n",
+        "categories: Storage\n",
+        "- base64data: PHN2Zy8+\n    mediatype: image/svg+xml\n",
+        "- email: ada@example.com\n    name: Ada\n",
+        "- displayName: Frozen over\n        path: frozen\n        x-descriptors:\n        - urn:alm:descriptor:com.tectonic.ui:booleanSwitch\n",
+        "urn:alm:descriptor:com.tectonic.ui:podCount\n",
+    ] {
+        assert!(base.contains(part), "{part:?} is not in\n{base}");
+    }
+    project.run(&["manifests", "--check"]).success();
+}
+
+#[test]
+fn a_persons_words_and_comments_stay_while_the_rest_follows() {
+    let project = Project::new();
+    project.run(&["manifests"]).success();
+    let mine = project
+        .read(BASE)
+        .replace("  displayName: Lake Operator\n", "  # As marketing wants it.\n  displayName: Lakes!\n")
+        .replace("        displayName: Replicas\n", "        displayName: Number of lakes # not pods\n");
+    assert!(mine.contains("Lakes!") && mine.contains("# not pods"), "{mine}");
+    project.write(BASE, &mine);
+    project.write(
+        "Cargo.toml",
+        &CARGO
+            .replace("[\"Storage\"]", "[\"Storage\", \"Networking\"]")
+            .replace("\"Lake Operator\"", "\"Other\""),
+    );
+    project.write("config/crd/bases/lakes.yaml", &CRD.replace("How many.", "How many lakes."));
+    project.run(&["manifests", "--check"]).code(1);
+    project.run(&["manifests"]).success();
+    let wanted = mine
+        .replace("categories: Storage\n", "categories: Storage, Networking\n")
+        .replace("description: How many.\n", "description: How many lakes.\n");
+    assert_eq!(project.read(BASE), wanted);
+    project.run(&["manifests", "--check"]).success();
+}
+
+#[test]
+fn overrides_are_put_over_what_is_generated() {
+    let project = Project::new();
+    project.write(
+        "config/manifests/overrides.yaml",
+        "spec:\n  maturity: stable\n  customresourcedefinitions:\n    owned:\n    - kind: Lake\n      displayName: A lake\n",
+    );
+    project.run(&["manifests"]).success();
+    let base = project.read(BASE);
+    assert!(base.contains("maturity: stable\n") && base.contains("displayName: A lake\n"), "{base}");
+    assert!(base.contains("podCount"), "{base}");
+}
+
+#[test]
+fn nothing_is_asked_unless_a_person_wants_it() {
+    let project = Project::new();
+    project.write("Cargo.toml", "[package]\nname = \"lake-operator\"\nversion = \"0.1.0\"\n");
+    let mut command = Command::cargo_bin("bundle-tool").unwrap();
+    let run = command
+        .current_dir(project.0.path())
+        .args(["generate", "manifests", "--interactive"])
+        .write_stdin("Lakes\n\nExample\nwater, depth\nAda <ada@example.com>\n")
+        .assert()
+        .success();
+    assert!(stderr(&run).contains("Who publishes it: "));
+    let base = project.read(BASE);
+    assert!(base.contains("displayName: Lakes\n") && base.contains("  - water\n  - depth\n"), "{base}");
+}
+
+#[test]
+fn bad_input_is_named() {
+    for (file, text, arguments, message) in [
+        ("Cargo.toml", "[package\n", &["manifests"][..], "Cargo.toml"),
+        ("Cargo.toml", "[workspace]\n", &["manifests"], "has no [package]"),
+        ("icon.svg", "<svg/>", &["manifests", "--overrides", "none.yaml"], "there is no file none.yaml"),
+        (
+            "config/crd/bases/x.yaml",
+            "a: [\n",
+            &["manifests"],
+            "config/crd/bases/x.yaml:2:1: the file is no YAML",
+        ),
+        ("x", "", &["manifests", "--package", "../x"], "is no name for a package"),
+        ("x", "", &["listing", "none"], "none is no folder"),
+        ("x", "", &["listing", "."], "failed to read bundle"),
+    ] {
+        let project = Project::new();
+        if file != "x" {
+            project.write(file, text);
+        }
+        let arguments: Vec<&str> = arguments.to_vec();
+        let _ = fs::remove_dir_all(project.path("bundle"));
+        let error = stderr(&project.run(&arguments).code(2));
+        assert!(error.contains(message), "{message:?} is not in {error}");
+        assert!(!project.path("config/manifests/bases").exists());
+    }
+}
+
+#[test]
+fn a_bundle_becomes_a_submission() {
+    let project = Project::new();
+    project.run(&["manifests"]).success();
+    let bundle = [
+        "bundle",
+        "--input-dir",
+        "deploy",
+        "--version",
+        "0.1.0",
+        "--channels",
+        "stable",
+        "--default-channel",
+        "stable",
+    ];
+    project.run(&bundle).success();
+    assert!(project.read("bundle/metadata/dependencies.yaml").contains("packageName: water"));
+    assert!(project.read("bundle/tests/scorecard/config.yaml").contains("basic-check-spec"));
+    assert!(
+        project
+            .read("bundle/manifests/lake-operator.clusterserviceversion.yaml")
+            .contains("containerImage: quay.io/example/lake:v1\n")
+    );
+
+    fs::create_dir_all(project.path("hub")).unwrap();
+    project.run(&["listing", "hub", "--reviewers", "ada,bob"]).success();
+    let ci = "hub/operators/lake-operator/ci.yaml";
+    assert_eq!(project.read(ci), "reviewers:\n- ada\n- bob\nupdateGraph: replaces-mode\n");
+    assert!(project.path("hub/operators/lake-operator/0.1.0/manifests").is_dir());
+    assert!(project.path("hub/operators/lake-operator/0.1.0/metadata/annotations.yaml").is_file());
+
+    // What is there stays, and a published version does not change.
+    project.write(ci, "# ours\nreviewers:\n- ada # lead\n");
+    project.run(&["listing", "hub", "--reviewers", "eve", "--overwrite"]).success();
+    let text = project.read(ci);
+    assert!(text.starts_with("# ours\nreviewers:\n- ada # lead\n- eve\n"), "{text}");
+    project.run(&["listing", "hub"]).success();
+    project.run(&[&bundle[..], &["--replaces", "0.0.9"]].concat()).success();
+    assert!(stderr(&project.run(&["listing", "hub"]).code(2)).contains("is there already"));
+
+    project.run(&["listing", "hub", "--catalogs", "v4.19,v4.20", "--overwrite"]).success();
+    let release = project.read("hub/operators/lake-operator/0.1.0/release-config.yaml");
+    assert_eq!(
+        release,
+        "catalog_templates:\n- channels:\n  - stable\n  replaces: lake-operator.v0.0.9\n  template_name: basic.yaml\n"
+    );
+    let text = project.read(ci);
+    assert!(text.contains("  catalog_mapping:\n  - catalog_names:\n    - v4.19\n    - v4.20\n"), "{text}");
+    assert!(Path::new(&project.path("hub/operators/lake-operator/catalog-templates/basic.yaml")).is_file());
+}
