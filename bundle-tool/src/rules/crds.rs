@@ -4,6 +4,7 @@
 use rayon::prelude::*;
 
 use super::expressions::SoundSchema;
+use super::same;
 use super::rule::{Check, Reporter, Rule};
 use crate::model::Object;
 use crate::model::crd::{Additional, Keyword, Keywords, Schema};
@@ -60,14 +61,17 @@ impl<'b> Crd<'b> {
     pub fn has_status(&self, index: usize) -> bool {
         let mut statuses = self.versions.iter().map(Version::has_status);
         let own = self.versions.get(index).is_some_and(Version::has_status);
-        own || statuses.any(|status| status) && self.has_one("schema")
+        own || statuses.any(|status| status) && self.has_one_schema()
     }
 
-    /// Whether a field is the same in all versions, as the API server compares them.
+    /// Whether all versions have the same schema, as the API server compares them.
     #[must_use]
-    pub fn has_one(&self, field: &str) -> bool {
-        let value = |version: Version<'b>| version.value.get(field).unwrap_or(version.value.nothing());
-        self.versions.windows(2).all(|pair| same(value(pair[0]), value(pair[1])))
+    pub fn has_one_schema(&self) -> bool {
+        self.versions.windows(2).all(|pair| match (pair[0].schema, pair[1].schema) {
+            (Some(a), Some(b)) => same::schemas(&Schema::read(a), &Schema::read(b)),
+            (None, None) => true,
+            _ => false,
+        })
     }
 }
 
@@ -86,32 +90,6 @@ impl<'b> Version<'b> {
 
     fn has_status(&self) -> bool {
         self.value.dig(&["subresources", "status"]).is_some_and(|status| !status.is_null())
-    }
-}
-
-/// Whether two values are the same once Kubernetes has read them: null, and empty lists and maps, are "not set".
-pub(super) fn same(a: Value<'_>, b: Value<'_>) -> bool {
-    let empty = |value: Value<'_>| {
-        value.is_null() || matches!(value.kind(), Kind::Array | Kind::Object) && value.is_empty()
-    };
-    match (a.kind(), b.kind()) {
-        _ if empty(a) && empty(b) => true,
-        (Kind::Object, Kind::Object) => {
-            let covers = |a: Value<'_>, b: Value<'_>| {
-                a.unique_entries().all(|(key, value)| {
-                    b.get(key.text()).map_or_else(|| empty(value), |other| same(value, other))
-                })
-            };
-            let missing = |a: Value<'_>, b: Value<'_>| {
-                a.unique_entries().all(|(key, value)| b.get(key.text()).is_some() || empty(value))
-            };
-            covers(a, b) && missing(b, a)
-        }
-        (Kind::Array, Kind::Array) => a.len() == b.len() && a.items().zip(b.items()).all(|(a, b)| same(a, b)),
-        (Kind::Integer | Kind::Number, Kind::Integer | Kind::Number) => {
-            (a.as_i64(), a.as_u64(), a.as_f64()) == (b.as_i64(), b.as_u64(), b.as_f64())
-        }
-        (a_kind, b_kind) => a_kind == b_kind && a.text() == b.text(),
     }
 }
 
@@ -213,47 +191,32 @@ fn judge_one(crd: &Crd<'_>, rules: &[&'static Rule]) -> Vec<Finding> {
         }
     }
     let mut walk = Walk { rules: schema_rules(rules), findings, seen: Keywords::default() };
-    let root = Path::ROOT;
-    let versions = root.field("spec.versions");
-    for (index, version) in crd.versions.iter().enumerate() {
-        let Some(value) = version.schema else { continue };
-        let item = versions.index(index);
-        let path = item.field("schema.openAPIV3Schema");
+    let mut first_is_sound = None;
+    for index in 0..crd.versions.len() {
         let before = walk.findings.len();
-        walk.seen = Keywords::default();
-        if value.kind() == Kind::Object {
-            let schema = Schema::read(value);
-            walk.schema(&SchemaNode {
-                crd,
-                version: index,
-                path,
-                schema: &schema,
-                parent: None,
-                role: Role::Root,
-                place: Place::Skeleton,
-                name: "",
-                in_meta: false,
-                no_default: None,
-                below_additional: false,
-            });
+        walk.version(crd, index, rules);
+        let is_sound = walk.findings[before..].iter().all(is_no_error);
+        // Where all versions have one schema, the API server judges only the first one's.
+        if !is_sound && first_is_sound == Some(true) && crd.has_one_schema() {
+            let found = walk.findings.split_off(before);
+            walk.findings.extend(found.into_iter().filter(|finding| is_no_error(finding) || is_unreadable(finding)));
         }
-        if walk.findings[before..].iter().any(|finding| finding.severity == Severity::Error) {
-            continue;
-        }
-        let sound = SoundSchema::new(crd, path, value, walk.seen);
-        for &rule in rules {
-            if let Check::SoundSchema(check) = rule.check {
-                check(&sound, &mut Reporter::new(rule, &mut walk.findings));
-            }
-        }
+        first_is_sound.get_or_insert(is_sound);
     }
     let mut findings = walk.findings;
     // What cannot be read is judged no further, and what follows from it would only mislead.
-    let unreadable = |finding: &Finding| matches!(finding.rule, "crd-field-type" | "schema-keyword-type");
-    if findings.iter().any(unreadable) {
-        findings.retain(|finding| unreadable(finding) || finding.severity != Severity::Error);
+    if findings.iter().any(is_unreadable) {
+        findings.retain(|finding| is_unreadable(finding) || is_no_error(finding));
     }
     findings
+}
+
+fn is_no_error(finding: &Finding) -> bool {
+    finding.severity != Severity::Error
+}
+
+fn is_unreadable(finding: &Finding) -> bool {
+    matches!(finding.rule, "crd-field-type" | "schema-keyword-type")
 }
 
 type SchemaRule = (Keywords, fn(&SchemaNode<'_, '_>, &mut Reporter<'_>), &'static Rule);
@@ -294,6 +257,37 @@ const RARE: Keywords =
     HOLDERS.without(Keywords::of(&[Keyword::Properties, Keyword::Items, Keyword::AdditionalProperties]));
 
 impl Walk {
+    fn version(&mut self, crd: &Crd<'_>, index: usize, rules: &[&'static Rule]) {
+        let Some(value) = crd.versions[index].schema.filter(|schema| schema.kind() == Kind::Object) else { return };
+        let versions = Path::ROOT.field("spec.versions");
+        let item = versions.index(index);
+        let path = item.field("schema.openAPIV3Schema");
+        let before = self.findings.len();
+        self.seen = Keywords::default();
+        self.schema(&SchemaNode {
+            crd,
+            version: index,
+            path,
+            schema: &Schema::read(value),
+            parent: None,
+            role: Role::Root,
+            place: Place::Skeleton,
+            name: "",
+            in_meta: false,
+            no_default: None,
+            below_additional: false,
+        });
+        if !self.findings[before..].iter().all(is_no_error) {
+            return;
+        }
+        let sound = SoundSchema::new(crd, path, value, self.seen);
+        for &rule in rules {
+            if let Check::SoundSchema(check) = rule.check {
+                check(&sound, &mut Reporter::new(rule, &mut self.findings));
+            }
+        }
+    }
+
     fn schema<'b>(&mut self, node: &SchemaNode<'_, 'b>) {
         let present = node.schema.present();
         self.seen.insert(present);
@@ -382,55 +376,5 @@ impl Walk {
         let mut child = node.child(&schema, path, Role::Other);
         child.place = Place::Forbidden;
         self.schema(&child);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn equal(a: &str, b: &str) -> bool {
-        let [a, b] = [a, b].map(tree);
-        same(a.root(), b.root())
-    }
-
-    fn tree(text: &str) -> crate::model::yaml::Tree {
-        let value: serde_json::Value = serde_json::from_str(text).unwrap();
-        let mut builder = crate::model::yaml::Builder::default();
-        let root = add(&mut builder, &value);
-        builder.finish(Some(root))
-    }
-
-    fn add(
-        builder: &mut crate::model::yaml::Builder,
-        value: &serde_json::Value,
-    ) -> crate::model::yaml::NodeId {
-        use crate::model::yaml::{Position, Scalar, resolve};
-        let place = Position::default();
-        match value {
-            serde_json::Value::Array(items) => {
-                let items: Vec<_> = items.iter().map(|item| add(builder, item)).collect();
-                builder.sequence(&items, place)
-            }
-            serde_json::Value::Object(map) => {
-                let mut entries = Vec::new();
-                for (key, value) in map {
-                    entries.push(builder.scalar(key, Scalar::String, place));
-                    entries.push(add(builder, value));
-                }
-                builder.mapping(&entries, place)
-            }
-            serde_json::Value::String(text) => builder.scalar(text, Scalar::String, place),
-            other => builder.scalar(&other.to_string(), resolve(&other.to_string()), place),
-        }
-    }
-
-    #[test]
-    fn what_is_not_set_makes_no_difference() {
-        assert!(equal(r#"{"a": 1, "b": {"c": []}}"#, r#"{"b": {"c": null}, "a": 1.0}"#));
-        assert!(equal(r#"{"a": {}}"#, "null"));
-        assert!(!equal(r#"{"a": [1, 2]}"#, r#"{"a": [2, 1]}"#));
-        assert!(!equal(r#"{"a": "1"}"#, r#"{"a": 1}"#));
-        assert!(!equal(r#"{"a": 1}"#, r#"{"a": 1, "b": false}"#));
     }
 }

@@ -17,6 +17,7 @@ mod olm;
 mod openapi;
 mod rbac;
 mod rule;
+mod same;
 pub mod webhook;
 pub mod workload;
 

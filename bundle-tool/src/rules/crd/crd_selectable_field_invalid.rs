@@ -55,8 +55,14 @@ fn fields<'b>(version: &Version<'b>) -> impl Iterator<Item = Value<'b>> {
 
 /// What is the same in all versions is taken out of them before it is judged; fields and schema must stay together.
 fn disagree(crd: &Crd<'_>) -> bool {
-    let any = crd.versions.iter().any(|version| fields(version).next().is_some());
-    any && crd.versions.len() > 1 && crd.has_one("selectableFields") != crd.has_one("schema")
+    let paths = |version: &Version<'_>| -> Vec<String> {
+        fields(version)
+            .map(|field| field.get("jsonPath").and_then(Value::as_str).unwrap_or_default().to_owned())
+            .collect()
+    };
+    let paths: Vec<_> = crd.versions.iter().map(paths).collect();
+    let any = paths.iter().any(|paths| !paths.is_empty());
+    any && paths.windows(2).all(|pair| pair[0] == pair[1]) != crd.has_one_schema()
 }
 
 fn resolve(root: Value<'_>, path: &str) -> Result<(), String> {
