@@ -4,8 +4,8 @@
 use rayon::prelude::*;
 
 use super::expressions::SoundSchema;
-use super::same;
 use super::rule::{Check, Reporter, Rule};
+use super::same;
 use crate::model::Object;
 use crate::model::crd::{Additional, Keyword, Keywords, Schema};
 use crate::model::yaml::{Kind, Path, Value};
@@ -199,7 +199,8 @@ fn judge_one(crd: &Crd<'_>, rules: &[&'static Rule]) -> Vec<Finding> {
         // Where all versions have one schema, the API server judges only the first one's.
         if !is_sound && first_is_sound == Some(true) && crd.has_one_schema() {
             let found = walk.findings.split_off(before);
-            walk.findings.extend(found.into_iter().filter(|finding| is_no_error(finding) || is_unreadable(finding)));
+            walk.findings
+                .extend(found.into_iter().filter(|finding| is_no_error(finding) || is_unreadable(finding)));
         }
         first_is_sound.get_or_insert(is_sound);
     }
@@ -258,7 +259,9 @@ const RARE: Keywords =
 
 impl Walk {
     fn version(&mut self, crd: &Crd<'_>, index: usize, rules: &[&'static Rule]) {
-        let Some(value) = crd.versions[index].schema.filter(|schema| schema.kind() == Kind::Object) else { return };
+        let Some(value) = crd.versions[index].schema.filter(|schema| schema.kind() == Kind::Object) else {
+            return;
+        };
         let versions = Path::ROOT.field("spec.versions");
         let item = versions.index(index);
         let path = item.field("schema.openAPIV3Schema");

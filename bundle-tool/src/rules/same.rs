@@ -63,6 +63,7 @@ fn lists(a: Value<'_>, b: Value<'_>) -> bool {
 }
 
 fn maps(a: Value<'_>, b: Value<'_>) -> bool {
-    let covers = a.unique_entries().all(|(key, value)| b.get(key.text()).is_some_and(|other| values(value, other)));
+    let covers =
+        a.unique_entries().all(|(key, value)| b.get(key.text()).is_some_and(|other| values(value, other)));
     covers && a.unique_entries().count() == b.unique_entries().count()
 }
