@@ -175,11 +175,12 @@ fn every_rule_finds_its_failing_fixtures_and_no_passing_one() {
                 if (found > 0) != (list == "fail") {
                     wrong.push(format!("{}: {found} findings in `{list}`: {case}", rule.id));
                 }
-                // One defect is one finding; what a case may pull along is in `also`.
+                // One defect is one finding in a suite; what a case may pull along is in `also`.
                 let also: Vec<_> = fixture["also"].as_array().into_iter().flatten().collect();
                 for other in all.iter().filter(|finding| {
                     finding.rule != rule.id
                         && finding.severity == Severity::Error
+                        && finding.suite == rule.suite
                         && !also.iter().any(|id| *id == finding.rule)
                 }) {
                     wrong.push(format!("{}: {case} also gives {}: {}", rule.id, other.rule, other.message));

@@ -2,8 +2,10 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use anyhow::Result;
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use rayon::prelude::*;
 
@@ -32,10 +34,28 @@ pub(super) struct Validate {
     output: Output,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+/// What `--suite` takes: a suite, or all of them.
+#[derive(Debug, Clone, Copy)]
 enum SuiteName {
     All,
-    Bundle,
+    One(Suite),
+}
+
+impl ValueEnum for SuiteName {
+    fn value_variants<'a>() -> &'a [Self] {
+        static NAMES: LazyLock<Vec<SuiteName>> = LazyLock::new(|| {
+            let one = Suite::value_variants().iter().copied().map(SuiteName::One);
+            one.chain([SuiteName::All]).collect()
+        });
+        &NAMES
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::All => Some(PossibleValue::new("all").help("Every one of them")),
+            Self::One(suite) => suite.to_possible_value(),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -80,10 +100,10 @@ impl Validate {
     }
 
     fn suites(&self) -> Vec<Suite> {
-        if self.suite.contains(&SuiteName::All) {
-            Suite::value_variants().to_vec()
-        } else {
-            vec![Suite::Bundle]
-        }
+        let named = self.suite.iter().flat_map(|name| match name {
+            SuiteName::All => Suite::value_variants().to_vec(),
+            SuiteName::One(suite) => vec![*suite],
+        });
+        named.collect()
     }
 }

@@ -140,12 +140,11 @@ impl Bundle {
         self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok().map(|index| &self.files[index])
     }
 
-    /// What `metadata/annotations.yaml` says or, where that has no annotations, the first file in `metadata/` that
-    /// has; readers go by the content, not by the name.
+    /// The first file in `metadata/` that has a map of annotations, in the order of the names: readers go by the
+    /// content. Usually that is `annotations.yaml`.
     #[must_use]
     pub fn annotations(&self) -> Option<Annotations<'_>> {
-        let usual = self.file(ANNOTATIONS_FILE).into_iter();
-        usual.chain(self.files.iter().filter(|file| file.is_metadata())).find_map(|file| {
+        self.files.iter().filter(|file| file.is_metadata()).find_map(|file| {
             let root = file.document()?.root();
             let values = root.get("annotations")?;
             (values.kind() == yaml::Kind::Object).then_some(Annotations { file, root, values })

@@ -38,6 +38,7 @@ pub fn parse(text: &[u8]) -> Parsed {
         Ok(end) => {
             let (head, wrong) = self::documents(&text[..end]);
             let first = first(&head, wrong.as_ref());
+            let error = if first == First::Unreadable { wrong } else { error };
             Parsed { documents, error, first }
         }
     }
@@ -53,10 +54,11 @@ fn documents(text: &[u8]) -> (Vec<Tree>, Option<SyntaxError>) {
 }
 
 fn first(documents: &[Tree], error: Option<&SyntaxError>) -> First {
+    // Once the first document has ended, readers do not look at what comes behind it.
     match (documents.is_empty(), error) {
-        (_, Some(_)) => First::Unreadable,
+        (false, _) => First::Value,
+        (true, Some(_)) => First::Unreadable,
         (true, None) => First::Empty,
-        (false, None) => First::Value,
     }
 }
 
@@ -378,6 +380,12 @@ impl Document {
             },
             Some(_) => Scalar::String,
         };
+        if let Scalar::Float(number) = value
+            && !number.is_finite()
+        {
+            let message = format!("'{text}' cannot be written as JSON, which has no such number");
+            return Err(SyntaxError { message, position });
+        }
         Ok(self.builder.scalar(text, value, position))
     }
 }
@@ -443,6 +451,23 @@ mod tests {
         assert!(error("? [a]\n: b\n").starts_with("a list cannot be the key of a map"));
         assert!(error("a: !!int x\n").starts_with("cannot decode 'x' as !!int"));
         assert!(parse(b"a: \xff\n").error.is_some());
+    }
+
+    #[test]
+    fn the_first_document_is_what_stands_before_the_first_separator() {
+        let first = |text: &str| parse(text.as_bytes()).first;
+        for text in
+            ["a: 1\n", "---\na: 1\n", "--- # c\na: 1\n", "a: 1\n---\nb: [\n", "a: 1\n...\n{", "{\"a\": 1} x"]
+        {
+            assert_eq!(first(text), First::Value, "{text}");
+        }
+        for text in ["", "# c\n", "# c\n---\na: 1\n", "---\n---\na: 1\n", "null\n"] {
+            assert_eq!(first(text), First::Empty, "{text}");
+        }
+        for text in ["--- a\n", "a: 1\n----\n", "a: [\n---\nb: 1\n", "%YAML 1.1\n---\na: 1\n", "a: .inf\n"] {
+            let parsed = parse(text.as_bytes());
+            assert_eq!((parsed.first, parsed.error.is_some()), (First::Unreadable, true), "{text}");
+        }
     }
 
     #[test]

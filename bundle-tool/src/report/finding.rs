@@ -30,14 +30,31 @@ impl fmt::Display for Severity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Suite {
-    /// What the API server, OLM and operator-sdk's default validation refuse.
+    /// What the API server, OLM and operator-sdk's default validation refuse
     Bundle,
+    /// What OperatorHub.io asks of a CSV
+    #[serde(rename = "operatorhubv2")]
+    #[value(name = "operatorhubv2")]
+    OperatorHubV2,
+    /// The capability levels that OperatorHub.io knows
+    Capabilities,
+    /// The categories that OperatorHub.io has
+    Categories,
+    /// What the Operator Framework recommends
+    GoodPractices,
+    /// APIs that Kubernetes has removed
+    DeprecatedApis,
 }
 
 impl fmt::Display for Suite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Bundle => "bundle",
+            Self::OperatorHubV2 => "operatorhubv2",
+            Self::Capabilities => "capabilities",
+            Self::Categories => "categories",
+            Self::GoodPractices => "good-practices",
+            Self::DeprecatedApis => "deprecated-apis",
         })
     }
 }
@@ -68,4 +85,20 @@ pub struct Finding {
     /// The field: `spec.customresourcedefinitions.owned[0]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::ValueEnum;
+
+    use super::*;
+
+    #[test]
+    fn a_suite_has_one_name_everywhere() {
+        for suite in Suite::value_variants() {
+            let printed = suite.to_string();
+            assert_eq!(serde_json::to_value(suite).unwrap(), printed);
+            assert_eq!(suite.to_possible_value().unwrap().get_name(), printed);
+        }
+    }
 }

@@ -3,18 +3,23 @@
 //!
 //! [`judge`] is the one place that walks a bundle and calls them.
 
+mod capabilities;
+mod categories;
 mod context;
 mod crd;
 mod crds;
 mod csv;
 mod dependencies;
+mod deprecated;
 mod expressions;
 mod format;
+mod good_practices;
 pub mod kubernetes;
 pub mod metadata;
 pub mod objects;
 mod olm;
 mod openapi;
+mod operatorhub;
 mod rbac;
 mod rule;
 mod same;
@@ -34,13 +39,18 @@ use crate::report::{Finding, Judged, Severity, Suite};
 
 /// All rules, by folder; within a folder sorted by id.
 pub static FOLDERS: &[(&str, &[&Rule])] = &[
+    ("capabilities", capabilities::RULES),
+    ("categories", categories::RULES),
     ("crd", crd::RULES),
     ("csv", csv::RULES),
     ("dependencies", dependencies::RULES),
+    ("deprecated", deprecated::RULES),
     ("format", format::RULES),
+    ("good_practices", good_practices::RULES),
     ("metadata", metadata::RULES),
     ("objects", objects::RULES),
     ("olm", olm::RULES),
+    ("operatorhub", operatorhub::RULES),
     ("rbac", rbac::RULES),
     ("webhook", webhook::RULES),
     ("workload", workload::RULES),

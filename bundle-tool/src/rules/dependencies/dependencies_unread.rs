@@ -1,4 +1,4 @@
-use crate::model::yaml::Kind;
+use crate::model::yaml::{Kind, Value};
 use crate::report::{Severity, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
@@ -14,6 +14,13 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
+    let decodes = |item: Value<'_>| match item.kind() {
+        Kind::Null => true,
+        Kind::Object => {
+            !item.get("type").is_some_and(|kind| matches!(kind.kind(), Kind::Array | Kind::Object))
+        }
+        _ => false,
+    };
     for key in ["dependencies", "properties"] {
         let used = context.bundle.metadata_list(key).map(|(file, _)| file.path.as_str());
         for file in context.bundle.files.iter().filter(|file| file.is_metadata()) {
@@ -24,7 +31,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
                 Kind::Array if used != Some(file.path.as_str()) => {
                     format!("nobody reads these {key}: {} has some", used.unwrap_or_default())
                 }
-                Kind::Array if list.items().all(|item| matches!(item.kind(), Kind::Object)) => continue,
+                Kind::Array if list.items().all(decodes) => continue,
                 Kind::Array => format!("the {key} are no list of maps"),
                 kind => format!("the {key} are {kind}, where a list belongs"),
             };

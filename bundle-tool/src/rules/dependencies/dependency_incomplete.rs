@@ -22,7 +22,9 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
             "olm.package" => &["packageName", "version"],
             "olm.label" => &["label"],
             "olm.constraint" => {
-                let rule = value.get("cel").and_then(|cel| cel.get("rule")?.as_str()).unwrap_or_default();
+                let rule = entries::get(value, "cel")
+                    .and_then(|cel| entries::get(cel, "rule")?.as_str())
+                    .unwrap_or_default();
                 if rule.is_empty() {
                     let message = "a constraint among the dependencies needs cel.rule; others belong into properties.yaml";
                     entry.at("value", |path, position| reporter.at(entry.file, path, position, message));
@@ -32,8 +34,9 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
             _ => continue,
         };
         // What is no text is dependency-value-wrong's.
-        let absent =
-            |key: &&&str| value.get(key).is_none_or(|value| value.is_null() || value.as_str() == Some(""));
+        let absent = |key: &&&str| {
+            entries::get(value, key).is_none_or(|value| value.is_null() || value.as_str() == Some(""))
+        };
         let missing: Vec<_> = needed.iter().filter(absent).copied().collect();
         if !missing.is_empty() && matches!(value.kind(), Kind::Object | Kind::Null) {
             let message = format!("the dependency has no {}", missing.join(", no "));

@@ -18,7 +18,10 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     for entry in
         entries::dependencies(context.bundle).into_iter().filter(|entry| entry.kind == "olm.constraint")
     {
-        let rule = entry.value.and_then(|value| value.get("cel")?.get("rule")?.as_str()).unwrap_or_default();
+        let rule = entry
+            .value
+            .and_then(|value| entries::get(entries::get(value, "cel")?, "rule")?.as_str())
+            .unwrap_or_default();
         if !rule.is_empty()
             && let Err(error) = check_constraint(rule)
         {

@@ -31,7 +31,8 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
             }
             Some(value) => {
                 let wrong = |key: &&&str| {
-                    value.get(key).is_some_and(|value| !matches!(value.kind(), Kind::String | Kind::Null))
+                    entries::get(value, key)
+                        .is_some_and(|value| !matches!(value.kind(), Kind::String | Kind::Null))
                 };
                 let Some(key) = texts.iter().find(wrong) else { continue };
                 format!("'{key}' is no text; quote it")

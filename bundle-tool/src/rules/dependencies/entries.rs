@@ -1,6 +1,6 @@
 //! The entries of `dependencies.yaml` and `properties.yaml`, which differ in the name of their list alone.
 
-use crate::model::yaml::{Path, Value};
+use crate::model::yaml::{Kind, Path, Value};
 use crate::model::{Bundle, File};
 
 /// One dependency or property: a type and a value whose form the type decides.
@@ -31,8 +31,13 @@ impl Entry<'_> {
 
     /// A text in the value; nothing where it is missing or no text.
     pub(super) fn text(&self, key: &str) -> &str {
-        self.value.and_then(|value| value.get(key)?.as_str()).unwrap_or_default()
+        self.value.and_then(|value| get(value, key)?.as_str()).unwrap_or_default()
     }
+}
+
+/// A field of a dependency, whose readers do not care for upper and lower case.
+pub(super) fn get<'a>(value: Value<'a>, key: &str) -> Option<Value<'a>> {
+    value.entries().rev().find(|(name, _)| name.text().eq_ignore_ascii_case(key)).map(|(_, value)| value)
 }
 
 /// The bundle's dependencies.
@@ -47,6 +52,17 @@ pub(super) fn properties(bundle: &Bundle) -> Vec<Entry<'_>> {
 
 fn read<'b>(bundle: &'b Bundle, list: &'static str) -> Vec<Entry<'b>> {
     let Some((file, items)) = bundle.metadata_list(list) else { return Vec::new() };
+    // With one entry that cannot be decoded, the file as a whole does not count; dependencies-unread says so.
+    let decodes = |item: Value<'_>| match item.kind() {
+        Kind::Null => true,
+        Kind::Object => {
+            !item.get("type").is_some_and(|kind| matches!(kind.kind(), Kind::Array | Kind::Object))
+        }
+        _ => false,
+    };
+    if !items.items().all(decodes) {
+        return Vec::new();
+    }
     let Some(root) = file.document().map(crate::model::yaml::Tree::root) else { return Vec::new() };
     let entry = |(index, item): (usize, Value<'b>)| Entry {
         file,

@@ -25,7 +25,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         };
         let Some(value) = entry.value else { continue };
         let wrong = |key: &&str| {
-            value.get(key).is_some_and(|value| !matches!(value.kind(), Kind::String | Kind::Null))
+            entries::get(value, key).is_some_and(|value| !matches!(value.kind(), Kind::String | Kind::Null))
         };
         let message = if value.kind() != Kind::Object {
             format!("the value is {}, where a map belongs", value.kind())

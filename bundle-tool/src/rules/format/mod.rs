@@ -4,6 +4,7 @@ mod annotation_empty;
 mod annotation_missing;
 mod annotation_not_text;
 mod annotations_missing;
+mod api_version_invalid;
 mod bundle_nearly_too_large;
 mod bundle_too_large;
 mod channel_blank;
@@ -16,6 +17,7 @@ mod document_unread;
 mod file_hidden;
 mod file_large;
 mod folder_in_manifests;
+mod generate_name_used;
 mod manifests_elsewhere;
 mod manifests_missing;
 mod media_type_wrong;
@@ -66,6 +68,7 @@ pub(super) static RULES: &[&Rule] = &[
     &annotation_missing::RULE,
     &annotation_not_text::RULE,
     &annotations_missing::RULE,
+    &api_version_invalid::RULE,
     &bundle_nearly_too_large::RULE,
     &bundle_too_large::RULE,
     &channel_blank::RULE,
@@ -78,6 +81,7 @@ pub(super) static RULES: &[&Rule] = &[
     &file_hidden::RULE,
     &file_large::RULE,
     &folder_in_manifests::RULE,
+    &generate_name_used::RULE,
     &manifests_elsewhere::RULE,
     &manifests_missing::RULE,
     &media_type_wrong::RULE,

@@ -1,0 +1,27 @@
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Csv, Reporter, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "capability-unknown",
+    suite: Suite::Capabilities,
+    severity: Severity::Error,
+    what: "The annotation `capabilities` is none of the five levels.",
+    why: "OperatorHub cannot show it, and refuses the operator.",
+    help: "write Basic Install, Seamless Upgrades, Full Lifecycle, Deep Insights or Auto Pilot",
+    source: "operator-framework/api, pkg/validation/internal/standardcapabilities.go",
+    check: Check::Csv(check),
+};
+
+fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
+    const LEVELS: [&str; 5] =
+        ["Basic Install", "Seamless Upgrades", "Full Lifecycle", "Deep Insights", "Auto Pilot"];
+    let Some(level) = csv.typed.metadata.annotations.as_ref().and_then(|all| all.get("capabilities")) else {
+        return;
+    };
+    if !LEVELS.contains(&level.as_str()) {
+        let root = Path::ROOT;
+        let path = root.field("metadata.annotations");
+        reporter.field(&csv.object, &path.key("capabilities"), format!("there is no level '{level}'"));
+    }
+}

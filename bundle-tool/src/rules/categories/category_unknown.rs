@@ -1,0 +1,44 @@
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Csv, Reporter, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "category-unknown",
+    suite: Suite::Categories,
+    severity: Severity::Error,
+    what: "The annotation `categories` names a category that OperatorHub does not have.",
+    why: "OperatorHub refuses the operator.",
+    help: "write categories of OperatorHub, separated by commas",
+    source: "operator-framework/api, pkg/validation/internal/standardcategories.go",
+    check: Check::Csv(check),
+};
+
+const CATEGORIES: [&str; 16] = [
+    "AI/Machine Learning",
+    "Application Runtime",
+    "Big Data",
+    "Cloud Provider",
+    "Database",
+    "Developer Tools",
+    "Integration & Delivery",
+    "Logging & Tracing",
+    "Modernization & Migration",
+    "Monitoring",
+    "Networking",
+    "Observability",
+    "OpenShift Optional",
+    "Security",
+    "Storage",
+    "Streaming & Messaging",
+];
+
+fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
+    let Some(written) = csv.typed.metadata.annotations.as_ref().and_then(|all| all.get("categories")) else {
+        return;
+    };
+    let root = Path::ROOT;
+    let path = root.field("metadata.annotations");
+    for category in written.split(',').map(str::trim).filter(|category| !CATEGORIES.contains(category)) {
+        reporter.field(&csv.object, &path.key("categories"), format!("there is no category '{category}'"));
+    }
+}

@@ -1,0 +1,98 @@
+//! The APIs that Kubernetes has removed, and where a bundle uses them.
+//!
+//! A rule of RBAC names no version: that an operator may read `cronjobs` says nothing about `v1beta1`, so that, unlike
+//! in operator-sdk, permissions are not looked at.
+//!
+//! Source: Kubernetes' deprecation guide, and `pkg/validation/internal/removed_apis.go` of operator-framework/api.
+
+use crate::model::version::{self, Version};
+use crate::model::yaml::{Path, Position};
+use crate::model::{File, Object};
+use crate::rules::{Context, Reporter};
+
+/// A removed API: its version, its kinds (all, where none is named), and the minor version without it.
+const REMOVED: &[(&str, &[&str], u64)] = &[
+    (
+        "admissionregistration.k8s.io/v1beta1",
+        &["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"],
+        22,
+    ),
+    ("apiextensions.k8s.io/v1beta1", &["CustomResourceDefinition"], 22),
+    ("apiregistration.k8s.io/v1beta1", &["APIService"], 22),
+    ("authentication.k8s.io/v1beta1", &["TokenReview"], 22),
+    (
+        "authorization.k8s.io/v1beta1",
+        &["LocalSubjectAccessReview", "SelfSubjectAccessReview", "SubjectAccessReview"],
+        22,
+    ),
+    ("certificates.k8s.io/v1beta1", &["CertificateSigningRequest"], 22),
+    ("coordination.k8s.io/v1beta1", &["Lease"], 22),
+    ("extensions/v1beta1", &["Ingress"], 22),
+    ("networking.k8s.io/v1beta1", &["Ingress", "IngressClass"], 22),
+    ("rbac.authorization.k8s.io/v1beta1", &["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"], 22),
+    ("scheduling.k8s.io/v1beta1", &["PriorityClass"], 22),
+    ("storage.k8s.io/v1beta1", &["CSIDriver", "CSINode", "StorageClass", "VolumeAttachment"], 22),
+    ("autoscaling/v2beta1", &["HorizontalPodAutoscaler"], 25),
+    ("batch/v1beta1", &["CronJob"], 25),
+    ("discovery.k8s.io/v1beta1", &["EndpointSlice"], 25),
+    ("events.k8s.io/v1beta1", &["Event"], 25),
+    ("node.k8s.io/v1beta1", &["RuntimeClass"], 25),
+    ("policy/v1beta1", &["PodDisruptionBudget", "PodSecurityPolicy"], 25),
+    ("autoscaling/v2beta2", &["HorizontalPodAutoscaler"], 26),
+];
+
+/// One use of a removed API.
+pub(in crate::rules) struct Used<'b> {
+    /// Whether every cluster that the operator is for lacks the API.
+    pub(in crate::rules) certain: bool,
+    file: &'b File,
+    path: String,
+    position: Position,
+    message: String,
+}
+
+impl Used<'_> {
+    /// Reports the use at its place.
+    pub(in crate::rules) fn report(&self, reporter: &mut Reporter<'_>) {
+        reporter.at(self.file, &self.path, self.position, self.message.clone());
+    }
+}
+
+/// All uses in the bundle: objects, and the kinds that the CSV says the operator creates.
+pub(in crate::rules) fn used<'b>(context: &Context<'b>) -> Vec<Used<'b>> {
+    let csv = context.csvs.first();
+    let least = csv.and_then(|csv| version::tolerant(&csv.typed.spec.min_kube_version).ok());
+    let mut found = Vec::new();
+    let mut add = |object: Object<'b>, path: &Path<'_>, api_version: &str, kind: &str| {
+        let removed =
+            REMOVED.iter().find(|(version, kinds, _)| *version == api_version && kinds.contains(&kind));
+        if let Some((_, _, minor)) = removed {
+            found.push(Used {
+                certain: least.as_ref().is_some_and(|least| *least >= Version::new(1, *minor, 0)),
+                file: object.file,
+                path: path.to_string(),
+                position: object.locate(path),
+                message: format!("Kubernetes 1.{minor} and later have no {api_version} {kind}"),
+            });
+        }
+    };
+    let root = Path::ROOT;
+    for object in &context.objects {
+        add(*object, &root.field("apiVersion"), object.api_version(), object.kind());
+    }
+    let Some(csv) = csv else { return found };
+    let definitions = root.field("spec.customresourcedefinitions");
+    let typed = &csv.typed.spec.customresourcedefinitions;
+    for (role, crds) in [("owned", &typed.owned), ("required", &typed.required)] {
+        let list = definitions.field(role);
+        for (index, crd) in crds.iter().enumerate() {
+            let entry = list.index(index);
+            let resources = entry.field("resources");
+            for (index, resource) in crd.resources.iter().enumerate() {
+                let path = resources.index(index);
+                add(csv.object, &path.field("version"), &resource.version, &resource.kind);
+            }
+        }
+    }
+    found
+}

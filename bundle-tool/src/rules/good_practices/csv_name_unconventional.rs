@@ -1,0 +1,25 @@
+use crate::model::version;
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Csv, Reporter, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "csv-name-unconventional",
+    suite: Suite::GoodPractices,
+    severity: Severity::Warning,
+    what: "The CSV's name is not NAME.vMAJOR.MINOR.PATCH.",
+    why: "Tools and people take the version from the name.",
+    help: "name the CSV after the operator and its version: memcached-operator.v0.0.1",
+    source: "operator-framework/api, pkg/validation/internal/good_practices.go (checkBundleName)",
+    check: Check::Csv(check),
+};
+
+fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
+    let name = csv.object.name();
+    let mut parts = name.split(".v");
+    let version = parts.next().and_then(|_| parts.next()).filter(|_| parts.next().is_none());
+    if version.is_none_or(|version| version::strict(version).is_err()) && !name.is_empty() {
+        let message = format!("'{name}' is not NAME.vMAJOR.MINOR.PATCH");
+        reporter.field(&csv.object, &Path::ROOT.field("metadata.name"), message);
+    }
+}

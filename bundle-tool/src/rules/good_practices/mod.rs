@@ -1,0 +1,18 @@
+//! The suite `good-practices`: what the Operator Framework recommends.
+
+mod channel_unconventional;
+mod container_requests_missing;
+mod crd_description_missing;
+mod csv_name_unconventional;
+mod permission_to_create_crds;
+
+use super::Rule;
+
+/// The rules of this folder, sorted by id.
+pub(super) static RULES: &[&Rule] = &[
+    &channel_unconventional::RULE,
+    &container_requests_missing::RULE,
+    &crd_description_missing::RULE,
+    &csv_name_unconventional::RULE,
+    &permission_to_create_crds::RULE,
+];
