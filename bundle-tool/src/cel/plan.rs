@@ -4,8 +4,9 @@
 
 use super::ast::{Ast, Expr, Fault, Id, Literal};
 use super::check::{Checked, Reference};
+use super::time;
 use super::types::{Data, Types};
-use super::{regex, time};
+use crate::go_regex::GoRegex;
 
 /// Plans a checked expression. `fold` says whether constants are folded.
 ///
@@ -141,7 +142,7 @@ impl Planner<'_, '_> {
         }
         if let ("matches" | "find" | "findAll", [_, Some(Constant::Literal(Literal::String(pattern))), ..]) =
             (function, &constants[..])
-            && let Err(error) = regex::check(pattern)
+            && let Err(error) = GoRegex::parse(pattern)
         {
             return self.fault(id, format!("not a regular expression of Go's (RE2): {error}"));
         }

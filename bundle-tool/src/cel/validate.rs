@@ -4,9 +4,9 @@
 use super::ast::{Ast, Expr, Fault, Id, Literal};
 use super::check::Checked;
 use super::format;
-use super::regex;
 use super::time;
 use super::types::{Ty, Types};
+use crate::go_regex::GoRegex;
 
 /// Checks all literals of a checked expression.
 ///
@@ -133,7 +133,7 @@ impl Validator<'_, '_> {
             // a pattern all the same.
             "matches" => match literal {
                 Literal::String(pattern) => {
-                    if let Err(error) = regex::check(pattern) {
+                    if let Err(error) = GoRegex::parse(pattern) {
                         self.fault(*first, format!("not a regular expression of Go's (RE2): {error}"));
                     }
                 }
