@@ -33,8 +33,12 @@ fn check(metadata: &Metadata<'_>, errors: &mut Errors<'_, '_>) {
             errors.add(&path.field("kind"), "an Event owns nothing");
         }
     }
-    // One without kind and name counts, too.
-    if owners.iter().filter(|owner| owner.controller == Some(true)).count() > 1 {
+    // Equal ones are dropped but for the first.
+    let controllers = owners
+        .iter()
+        .enumerate()
+        .filter(|(index, owner)| owner.controller == Some(true) && !owners[..*index].contains(owner));
+    if controllers.count() > 1 {
         errors.add(&list, "several owners are the controller");
     }
 }

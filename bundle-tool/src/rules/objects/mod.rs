@@ -19,6 +19,7 @@ mod secret_type_mismatch;
 mod service_address_invalid;
 mod service_affinity_invalid;
 mod service_load_balancer_invalid;
+mod service_node_port_unusual;
 mod service_port_duplicate;
 mod service_port_invalid;
 mod service_selector_invalid;
@@ -51,6 +52,7 @@ pub(super) static RULES: &[&Rule] = &[
     &service_address_invalid::RULE,
     &service_affinity_invalid::RULE,
     &service_load_balancer_invalid::RULE,
+    &service_node_port_unusual::RULE,
     &service_port_duplicate::RULE,
     &service_port_invalid::RULE,
     &service_selector_invalid::RULE,

@@ -58,14 +58,6 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
         let path = path.field("nodePort");
         if node_port != 0 && kind == "ClusterIP" {
             errors.add(&path, "a Service of type ClusterIP has no nodePort");
-        } else if node_port != 0
-            && matches!(kind, "NodePort" | "LoadBalancer")
-            && !(30000..=32767).contains(&node_port)
-        {
-            errors.add(
-                &path,
-                format!("{node_port} is not from 30000 to 32767, where clusters have their node ports"),
-            );
         }
     }
 }

@@ -1,7 +1,7 @@
 use super::services;
 use crate::model::yaml::Path;
 use crate::report::{Severity, Suite};
-use crate::rules::kubernetes::Errors;
+use crate::rules::kubernetes::{Errors, numbers};
 use crate::rules::objects::{Known, Typed};
 use crate::rules::{Check, Rule};
 
@@ -40,11 +40,8 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
                 "healthCheckNodePort needs the type LoadBalancer and externalTrafficPolicy: Local",
             );
         }
-    } else if port != 0 && !(30000..=32767).contains(&port) {
-        errors.add(
-            &port_path,
-            format!("{port} is not from 30000 to 32767, where clusters have their node ports"),
-        );
+    } else if port != 0 {
+        errors.check(&port_path, numbers::port(port));
     }
     if let Some(policy) = &spec.internal_traffic_policy {
         errors.one_of(&path.field("internalTrafficPolicy"), policy, &["Cluster", "Local"]);
