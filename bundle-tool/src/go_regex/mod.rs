@@ -8,7 +8,9 @@ mod escape;
 mod parse;
 mod unicode;
 
-use regex::bytes::RegexBuilder;
+use std::sync::OnceLock;
+
+use regex::bytes::{Regex, RegexBuilder};
 
 /// Why Go refuses an expression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -57,6 +59,7 @@ pub enum RegexError {
 #[derive(Debug)]
 pub struct GoRegex {
     translated: String,
+    compiled: OnceLock<Option<Regex>>,
 }
 
 impl GoRegex {
@@ -65,7 +68,7 @@ impl GoRegex {
     /// # Errors
     /// Why Go refuses it.
     pub fn parse(pattern: &str) -> Result<Self, RegexError> {
-        parse::parse(pattern).map(|translated| Self { translated })
+        parse::parse(pattern).map(|translated| Self { translated, compiled: OnceLock::new() })
     }
 
     /// Whether the expression matches somewhere in `text`; nothing where that cannot be told because the
@@ -73,7 +76,8 @@ impl GoRegex {
     #[must_use]
     pub fn is_match(&self, text: &str) -> Option<bool> {
         const LIMIT: usize = 32 << 20;
-        let regex = RegexBuilder::new(&self.translated).size_limit(LIMIT).nest_limit(1000).build().ok()?;
+        let compile = || RegexBuilder::new(&self.translated).size_limit(LIMIT).nest_limit(1000).build().ok();
+        let regex = self.compiled.get_or_init(compile).as_ref()?;
         Some(regex.is_match(text.as_bytes()))
     }
 }

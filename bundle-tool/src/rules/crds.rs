@@ -1,10 +1,12 @@
 //! CRDs as their rules see them, and the walk through their schemas: each schema is read once, and asked of only the
 //! rules that have to do with one of its keywords.
 
+use std::sync::OnceLock;
+
 use rayon::prelude::*;
 
 use super::expressions::SoundSchema;
-use super::rule::{Check, Reporter, Rule};
+use super::rule::{Check, MOST_FINDINGS, Reporter, Rule};
 use super::same;
 use crate::model::Object;
 use crate::model::crd::{Additional, Keyword, Keywords, Schema};
@@ -20,6 +22,7 @@ pub struct Crd<'b> {
     pub spec: Value<'b>,
     /// `spec.versions`.
     pub versions: Vec<Version<'b>>,
+    one_schema: OnceLock<bool>,
 }
 
 /// One of a CRD's versions.
@@ -46,7 +49,7 @@ impl<'b> Crd<'b> {
                 Version { value, schema }
             })
             .collect();
-        Some(Self { object: *object, spec, versions })
+        Some(Self { object: *object, spec, versions, one_schema: OnceLock::new() })
     }
 
     /// A string of `spec`, by the keys that lead to it; empty where it is missing.
@@ -59,14 +62,17 @@ impl<'b> Crd<'b> {
     /// have the same schema, the API server judges it once, for all of them together.
     #[must_use]
     pub fn has_status(&self, index: usize) -> bool {
-        let mut statuses = self.versions.iter().map(Version::has_status);
         let own = self.versions.get(index).is_some_and(Version::has_status);
-        own || statuses.any(|status| status) && self.has_one_schema()
+        own || self.has_one_schema() && self.versions.iter().any(Version::has_status)
     }
 
     /// Whether all versions have the same schema, as the API server compares them.
     #[must_use]
     pub fn has_one_schema(&self) -> bool {
+        *self.one_schema.get_or_init(|| self.compare_schemas())
+    }
+
+    fn compare_schemas(&self) -> bool {
         self.versions.windows(2).all(|pair| match (pair[0].schema, pair[1].schema) {
             (Some(a), Some(b)) => same::schemas(&Schema::read(a), &Schema::read(b)),
             (None, None) => true,
@@ -292,6 +298,9 @@ impl Walk {
     }
 
     fn schema<'b>(&mut self, node: &SchemaNode<'_, 'b>) {
+        if self.findings.len() > MOST_FINDINGS {
+            return;
+        }
         let present = node.schema.present();
         self.seen.insert(present);
         for &(keywords, check, rule) in &self.rules {

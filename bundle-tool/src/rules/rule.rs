@@ -69,12 +69,18 @@ pub enum Check {
 pub struct Reporter<'r> {
     rule: &'static Rule,
     findings: &'r mut Vec<Finding>,
+    /// How many more findings are taken: whoever has three hundred does not read the next one, and finding the places of
+    /// a hundred thousand takes long.
+    left: usize,
 }
+
+/// How many findings of one rule in one object are worth reporting.
+pub(super) const MOST_FINDINGS: usize = 300;
 
 impl<'r> Reporter<'r> {
     /// A reporter for `rule` that adds to `findings`.
     pub fn new(rule: &'static Rule, findings: &'r mut Vec<Finding>) -> Self {
-        Self { rule, findings }
+        Self { rule, findings, left: MOST_FINDINGS }
     }
 
     /// Something is wrong with the bundle as a whole.
@@ -94,6 +100,9 @@ impl<'r> Reporter<'r> {
 
     /// Something is wrong with a field of an object; the place is that of the field, or of its nearest ancestor.
     pub fn field(&mut self, object: &Object<'_>, path: &Path<'_>, message: impl Into<String>) {
+        if self.left == 0 {
+            return;
+        }
         self.push(
             Some(object.file.path.clone()),
             Some(object.locate(path)),
@@ -119,6 +128,10 @@ impl<'r> Reporter<'r> {
         path: Option<String>,
         message: String,
     ) {
+        if self.left == 0 {
+            return;
+        }
+        self.left -= 1;
         self.findings.push(Finding {
             rule: self.rule.id,
             suite: self.rule.suite,

@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use crate::model::yaml::{Path, Value};
 use crate::report::{Severity, Suite};
 use crate::rules::kubernetes::names;
@@ -37,8 +39,9 @@ fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
         );
         return;
     }
+    let mut seen = HashSet::new();
     for (index, version) in versions.iter().enumerate() {
-        if versions[..index].contains(version) {
+        if !seen.insert(version) {
             reporter.field(&crd.object, &path.index(index), format!("'{version}' is there twice"));
         } else if let Err(problem) = names::dns_1035_label(version) {
             reporter.field(&crd.object, &path.index(index), problem);

@@ -30,6 +30,11 @@ fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
         let item = versions.index(index);
         let list = item.field("selectableFields");
         let mut seen = BTreeSet::new();
+        let count = fields(version).count();
+        if count > 100 * MOST {
+            reporter.field(&crd.object, &list, format!("there are {count} fields; {MOST} are allowed"));
+            continue;
+        }
         for (index, field) in fields(version).enumerate() {
             let text = field.get("jsonPath").and_then(Value::as_str).unwrap_or_default();
             let problem = match resolve(schema, text) {

@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use crate::model::yaml::Path;
 use crate::report::{Severity, Suite};
 use crate::rules::{Check, Crd, Reporter, Rule};
@@ -15,8 +17,9 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
     let versions = Path::ROOT.field("spec.versions");
+    let mut seen = HashSet::new();
     for (index, version) in crd.versions.iter().enumerate() {
-        if crd.versions[..index].iter().any(|other| other.name() == version.name()) {
+        if !seen.insert(version.name()) {
             let message = format!("there is another version '{}' before", version.name());
             reporter.field(&crd.object, &versions.index(index).field("name"), message);
         }

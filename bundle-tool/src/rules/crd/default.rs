@@ -9,7 +9,25 @@ use crate::rules::{Place, Role, SchemaNode};
 /// resource itself, where it is refused as such, and not below `additionalProperties`, where nobody looks at it.
 pub(super) fn site<'b>(node: &SchemaNode<'_, 'b>) -> Option<Value<'b>> {
     let judged = node.place == Place::Skeleton && node.no_default.is_none() && !node.below_additional;
-    node.schema.get(Keyword::Default).filter(|_| judged)
+    let default = node.schema.get(Keyword::Default).filter(|_| judged)?;
+    let effort = size(default, MOST_EFFORT).saturating_mul(size(node.schema.value, MOST_EFFORT));
+    (effort <= MOST_EFFORT).then_some(default)
+}
+
+/// How many steps a default is worth: every value in it may meet every schema. Real ones take some thousands; with
+/// more than this, the API server itself would not answer in time.
+const MOST_EFFORT: usize = 100_000_000;
+
+/// How many values a value holds, itself included; no more than `most` are counted.
+fn size(value: Value<'_>, most: usize) -> usize {
+    let mut size = 1;
+    for child in value.items().chain(value.entries().map(|(_, value)| value)) {
+        if size >= most {
+            break;
+        }
+        size += self::size(child, most - size);
+    }
+    size
 }
 
 /// Judges the resources within a default, or the one that it is a part of.

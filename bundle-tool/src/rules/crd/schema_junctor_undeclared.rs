@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use crate::model::crd::{Items, Keyword, Keywords, Schema};
 use crate::model::yaml::Path;
 use crate::report::{Severity, Suite};
@@ -59,11 +61,15 @@ fn nested(
             _ => reporter.field(&node.crd.object, &here, "the schema has no items here"),
         }
     }
+    if !restriction.fills(Keyword::Properties) {
+        return;
+    }
+    let declared: HashMap<_, _> = schema.properties().map(|(name, value)| (name.text(), value)).collect();
     let properties = path.field("properties");
     for (key, value) in restriction.properties() {
         let here = properties.key(key.text());
-        match schema.property(key.text()) {
-            Some(declared) => nested(node, &Schema::read(value), &Schema::read(declared), &here, reporter),
+        match declared.get(key.text()) {
+            Some(declared) => nested(node, &Schema::read(value), &Schema::read(*declared), &here, reporter),
             // Another rule says that metadata is not allowed here.
             None if key.text() == "metadata" => {}
             None => {

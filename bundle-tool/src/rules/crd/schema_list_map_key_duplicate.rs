@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use crate::model::crd::{Items, Keyword, Keywords, Schema};
 use crate::model::yaml::Value;
 use crate::report::{Severity, Suite};
@@ -20,9 +22,9 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
         return;
     }
     let path = node.path.field(Keyword::XListMapKeys.name());
-    let keys: Vec<_> = node.schema.list(Keyword::XListMapKeys).map(Value::text).collect();
-    for (index, key) in keys.iter().enumerate() {
-        if keys[..index].contains(key) {
+    let mut seen = HashSet::new();
+    for (index, key) in node.schema.list(Keyword::XListMapKeys).map(Value::text).enumerate() {
+        if !seen.insert(key) {
             reporter.field(&node.crd.object, &path.index(index), format!("the key '{key}' is named twice"));
         }
     }

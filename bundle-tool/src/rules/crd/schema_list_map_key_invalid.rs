@@ -1,4 +1,7 @@
+use std::collections::{HashMap, HashSet};
+
 use crate::model::crd::{Items, Keyword, Keywords, Schema};
+use crate::model::yaml::Value;
 use crate::report::{Severity, Suite};
 use crate::rules::{Check, Place, Reporter, Rule, SchemaNode};
 
@@ -15,10 +18,12 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     let Some(items) = items(node) else { return };
+    let properties: HashMap<_, _> = items.properties().map(|(name, value)| (name.text(), value)).collect();
+    let required: HashSet<_> = items.list(Keyword::Required).map(Value::text).collect();
     let below = node.path.field("items.properties");
     for key in node.schema.list(Keyword::XListMapKeys) {
         let name = key.text();
-        let Some(property) = items.property(name).map(Schema::read) else { continue };
+        let Some(property) = properties.get(name).copied().map(Schema::read) else { continue };
         let path = below.key(name);
         let mut report = |keyword: Keyword, message: String| {
             reporter.field(&node.crd.object, &path.field(keyword.name()), message);
@@ -26,8 +31,7 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
         if items.kind() == "object" && matches!(property.kind(), "array" | "object") {
             report(Keyword::Type, format!("the key '{name}' is of type {}", property.kind()));
         }
-        let required = items.list(Keyword::Required).any(|required| required.text() == name);
-        if !required && !property.has(Keyword::Default) {
+        if !required.contains(name) && !property.has(Keyword::Default) {
             report(Keyword::Default, format!("the key '{name}' is neither required nor has it a default"));
         }
         if property.flag(Keyword::Nullable) {

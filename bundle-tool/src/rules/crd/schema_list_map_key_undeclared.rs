@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use crate::model::crd::{Items, Keyword, Keywords, Schema};
 use crate::report::{Severity, Suite};
 use crate::rules::{Check, Place, Reporter, Rule, SchemaNode};
@@ -18,9 +20,10 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     if items.kind() != "object" {
         return;
     }
+    let declared: HashSet<_> = items.properties().map(|(name, _)| name.text()).collect();
     let keys = node.path.field(Keyword::XListMapKeys.name());
     for (index, key) in node.schema.list(Keyword::XListMapKeys).enumerate() {
-        if items.property(key.text()).is_none() {
+        if !declared.contains(key.text()) {
             let message = format!("the items have no property '{}'", key.text());
             reporter.field(&node.crd.object, &keys.index(index), message);
         }

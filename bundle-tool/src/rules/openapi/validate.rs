@@ -3,6 +3,10 @@
 //! Source: `pkg/validation/validate` of `k8s.io/kube-openapi`, on what `ToKubeOpenAPI` of apiextensions-apiserver
 //! makes of a structural schema.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use super::formats;
 use crate::go_regex::GoRegex;
 use crate::model::crd::{Additional, Items, Keyword, Schema};
@@ -21,7 +25,13 @@ type Verdict = Result<(), Mismatch>;
 
 /// Holds `value`, which stands at `path`, against a schema of the skeleton.
 pub(in crate::rules) fn validate(value: Value<'_>, schema: &Schema<'_>, path: &Path<'_>) -> Verdict {
-    check(value, schema, false, path)
+    Validator::default().check(value, schema, false, path)
+}
+
+/// Keeps patterns, so that each is compiled once for all items of a list.
+#[derive(Default)]
+struct Validator<'b> {
+    patterns: RefCell<HashMap<&'b str, Option<Rc<GoRegex>>>>,
 }
 
 /// A value as Kubernetes' JSON decoder hands it on.
@@ -69,24 +79,138 @@ fn wrong(path: &Path<'_>, message: impl Into<String>) -> Verdict {
     Err(Mismatch { path: path.to_string(), message: message.into() })
 }
 
-/// `nested` is whether the schema stands below `allOf` and the like, where `additionalProperties` do not count.
-fn check(value: Value<'_>, schema: &Schema<'_>, nested: bool, path: &Path<'_>) -> Verdict {
-    let datum = Datum::of(value);
-    check_type(datum, schema, path)?;
-    if !matches!(datum, Datum::Null) {
-        junctors(value, schema, path)?;
-        match datum {
-            Datum::String(text) => check_string(text, schema, path)?,
-            Datum::Integer(number) => check_integer(number, schema, path)?,
-            Datum::Number(number) => check_number(number, schema, path)?,
-            Datum::Array => check_list(value, schema, nested, path)?,
-            _ => {}
-        }
+impl<'b> Validator<'b> {
+    fn pattern(&self, pattern: &'b str) -> Option<Rc<GoRegex>> {
+        let mut patterns = self.patterns.borrow_mut();
+        patterns.entry(pattern).or_insert_with(|| GoRegex::parse(pattern).ok().map(Rc::new)).clone()
     }
-    check_enum(datum, value, schema, path)?;
-    if matches!(datum, Datum::Object) { check_object(value, schema, nested, path) } else { Ok(()) }
+
+    fn check(&self, value: Value<'_>, schema: &Schema<'b>, nested: bool, path: &Path<'_>) -> Verdict {
+        let datum = Datum::of(value);
+        check_type(datum, schema, path)?;
+        if !matches!(datum, Datum::Null) {
+            self.junctors(value, schema, path)?;
+            match datum {
+                Datum::String(text) => self.check_string(text, schema, path)?,
+                Datum::Integer(number) => check_integer(number, schema, path)?,
+                Datum::Number(number) => check_number(number, schema, path)?,
+                Datum::Array => self.check_list(value, schema, nested, path)?,
+                _ => {}
+            }
+        }
+        check_enum(datum, value, schema, path)?;
+        if matches!(datum, Datum::Object) { self.check_object(value, schema, nested, path) } else { Ok(()) }
+    }
+
+    fn junctors(&self, value: Value<'_>, schema: &Schema<'b>, path: &Path<'_>) -> Verdict {
+        let holds =
+            |alternative: Value<'b>| self.check(value, &Schema::read(alternative), true, path).is_ok();
+        let mut alternatives = schema.list(Keyword::AnyOf);
+        if alternatives.len() > 0 && !alternatives.any(holds) {
+            return wrong(path, "must fit at least one schema of anyOf");
+        }
+        let alternatives = schema.list(Keyword::OneOf);
+        if alternatives.len() > 0 {
+            let fitting = alternatives.filter(|alternative| holds(*alternative)).count();
+            if fitting != 1 {
+                return wrong(path, format!("must fit exactly one schema of oneOf, but fits {fitting}"));
+            }
+        }
+        for alternative in schema.list(Keyword::AllOf) {
+            self.check(value, &Schema::read(alternative), true, path)?;
+        }
+        if schema.get(Keyword::Not).is_some_and(holds) {
+            return wrong(path, "must not fit the schema of not");
+        }
+        Ok(())
+    }
+
+    fn check_string(&self, text: &str, schema: &Schema<'b>, path: &Path<'_>) -> Verdict {
+        let length = || i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
+        if let Some(most) = schema.integer(Keyword::MaxLength)
+            && length() > most
+        {
+            return wrong(path, format!("must have at most {most} characters"));
+        }
+        if let Some(least) = schema.integer(Keyword::MinLength)
+            && length() < least
+        {
+            return wrong(path, format!("must have at least {least} characters"));
+        }
+        let pattern = schema.text(Keyword::Pattern);
+        // A pattern that is none is another rule's.
+        if !pattern.is_empty()
+            && self.pattern(pattern).is_some_and(|regex| regex.is_match(text) == Some(false))
+        {
+            return wrong(path, format!("must match the pattern '{pattern}'"));
+        }
+        let format = schema.text(Keyword::Format);
+        if !format.is_empty() && !formats::fits(format, text) {
+            return wrong(path, format!("must have the format {format}"));
+        }
+        Ok(())
+    }
+
+    fn check_list(&self, value: Value<'_>, schema: &Schema<'b>, nested: bool, path: &Path<'_>) -> Verdict {
+        if let Items::Schema(items) = schema.items() {
+            let items = Schema::read(items);
+            for (index, item) in value.items().enumerate() {
+                self.check(item, &items, nested, &path.index(index))?;
+            }
+        }
+        let size = i64::try_from(value.len()).unwrap_or(i64::MAX);
+        if let Some(least) = schema.integer(Keyword::MinItems)
+            && size < least
+        {
+            return wrong(path, format!("must have at least {least} items"));
+        }
+        if let Some(most) = schema.integer(Keyword::MaxItems)
+            && size > most
+        {
+            return wrong(path, format!("must have at most {most} items"));
+        }
+        Ok(())
+    }
+
+    fn check_object(&self, value: Value<'_>, schema: &Schema<'b>, nested: bool, path: &Path<'_>) -> Verdict {
+        let entries: Vec<_> = value.unique_entries().collect();
+        let size = i64::try_from(entries.len()).unwrap_or(i64::MAX);
+        if let Some(least) = schema.integer(Keyword::MinProperties)
+            && size < least
+        {
+            return wrong(path, format!("must have at least {least} properties"));
+        }
+        if let Some(most) = schema.integer(Keyword::MaxProperties)
+            && size > most
+        {
+            return wrong(path, format!("must have at most {most} properties"));
+        }
+        let additional = if nested { Additional::Unset } else { schema.additional() };
+        for (key, value) in &entries {
+            let name = key.text();
+            match (schema.property(name), additional) {
+                (Some(property), _) => {
+                    self.check(*value, &Schema::read(property), nested, &path.field(name))?
+                }
+                (None, Additional::Schema(values)) => {
+                    self.check(*value, &Schema::read(values), nested, &path.key(name))?
+                }
+                (None, Additional::Boolean(false)) => {
+                    return wrong(path, format!("must not have the property '{name}'"));
+                }
+                (None, _) => {}
+            }
+        }
+        for required in schema.list(Keyword::Required) {
+            if value.get(required.text()).is_none() {
+                return wrong(path, format!("lacks '{}', which is required", required.text()));
+            }
+        }
+        Ok(())
+    }
 }
 
+/// `nested` is whether the schema stands below `allOf` and the like, where `additionalProperties` do not count.
 fn check_type(datum: Datum<'_>, schema: &Schema<'_>, path: &Path<'_>) -> Verdict {
     let (kind, format) = (schema.kind(), schema.text(Keyword::Format));
     let (found, found_format) = datum.names();
@@ -129,55 +253,6 @@ fn is_json_integer(number: f64) -> bool {
     let cut = number.trunc();
     let difference = (number - cut).abs();
     cut > 0.0 && difference / (number.abs() + cut.abs()) < 1e-9
-}
-
-fn junctors(value: Value<'_>, schema: &Schema<'_>, path: &Path<'_>) -> Verdict {
-    let holds = |alternative: Value<'_>| check(value, &Schema::read(alternative), true, path).is_ok();
-    let mut alternatives = schema.list(Keyword::AnyOf);
-    if alternatives.len() > 0 && !alternatives.any(holds) {
-        return wrong(path, "must fit at least one schema of anyOf");
-    }
-    let alternatives = schema.list(Keyword::OneOf);
-    if alternatives.len() > 0 {
-        let fitting = alternatives.filter(|alternative| holds(*alternative)).count();
-        if fitting != 1 {
-            return wrong(path, format!("must fit exactly one schema of oneOf, but fits {fitting}"));
-        }
-    }
-    for alternative in schema.list(Keyword::AllOf) {
-        check(value, &Schema::read(alternative), true, path)?;
-    }
-    if schema.get(Keyword::Not).is_some_and(holds) {
-        return wrong(path, "must not fit the schema of not");
-    }
-    Ok(())
-}
-
-fn check_string(text: &str, schema: &Schema<'_>, path: &Path<'_>) -> Verdict {
-    let length = || i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
-    if let Some(most) = schema.integer(Keyword::MaxLength)
-        && length() > most
-    {
-        return wrong(path, format!("must have at most {most} characters"));
-    }
-    if let Some(least) = schema.integer(Keyword::MinLength)
-        && length() < least
-    {
-        return wrong(path, format!("must have at least {least} characters"));
-    }
-    let pattern = schema.text(Keyword::Pattern);
-    // A pattern that is none is another rule's.
-    if !pattern.is_empty()
-        && let Ok(regex) = GoRegex::parse(pattern)
-        && regex.is_match(text) == Some(false)
-    {
-        return wrong(path, format!("must match the pattern '{pattern}'"));
-    }
-    let format = schema.text(Keyword::Format);
-    if !format.is_empty() && !formats::fits(format, text) {
-        return wrong(path, format!("must have the format {format}"));
-    }
-    Ok(())
 }
 
 /// What Go makes of a limit, which is a float, where it is held against an integer.
@@ -244,27 +319,6 @@ fn check_number(number: f64, schema: &Schema<'_>, path: &Path<'_>) -> Verdict {
     Ok(())
 }
 
-fn check_list(value: Value<'_>, schema: &Schema<'_>, nested: bool, path: &Path<'_>) -> Verdict {
-    if let Items::Schema(items) = schema.items() {
-        let items = Schema::read(items);
-        for (index, item) in value.items().enumerate() {
-            check(item, &items, nested, &path.index(index))?;
-        }
-    }
-    let size = i64::try_from(value.len()).unwrap_or(i64::MAX);
-    if let Some(least) = schema.integer(Keyword::MinItems)
-        && size < least
-    {
-        return wrong(path, format!("must have at least {least} items"));
-    }
-    if let Some(most) = schema.integer(Keyword::MaxItems)
-        && size > most
-    {
-        return wrong(path, format!("must have at most {most} items"));
-    }
-    Ok(())
-}
-
 fn check_enum(datum: Datum<'_>, value: Value<'_>, schema: &Schema<'_>, path: &Path<'_>) -> Verdict {
     let mut allowed = schema.list(Keyword::Enum);
     if allowed.len() == 0 || allowed.any(|allowed| equals(datum, value, allowed)) {
@@ -295,39 +349,4 @@ fn equals(datum: Datum<'_>, value: Value<'_>, allowed: Value<'_>) -> bool {
         (Datum::Array, Datum::Array) | (Datum::Object, Datum::Object) => value.to_json() == allowed.to_json(),
         _ => false,
     }
-}
-
-fn check_object(value: Value<'_>, schema: &Schema<'_>, nested: bool, path: &Path<'_>) -> Verdict {
-    let entries: Vec<_> = value.unique_entries().collect();
-    let size = i64::try_from(entries.len()).unwrap_or(i64::MAX);
-    if let Some(least) = schema.integer(Keyword::MinProperties)
-        && size < least
-    {
-        return wrong(path, format!("must have at least {least} properties"));
-    }
-    if let Some(most) = schema.integer(Keyword::MaxProperties)
-        && size > most
-    {
-        return wrong(path, format!("must have at most {most} properties"));
-    }
-    let additional = if nested { Additional::Unset } else { schema.additional() };
-    for (key, value) in &entries {
-        let name = key.text();
-        match (schema.property(name), additional) {
-            (Some(property), _) => check(*value, &Schema::read(property), nested, &path.field(name))?,
-            (None, Additional::Schema(values)) => {
-                check(*value, &Schema::read(values), nested, &path.key(name))?
-            }
-            (None, Additional::Boolean(false)) => {
-                return wrong(path, format!("must not have the property '{name}'"));
-            }
-            (None, _) => {}
-        }
-    }
-    for required in schema.list(Keyword::Required) {
-        if value.get(required.text()).is_none() {
-            return wrong(path, format!("lacks '{}', which is required", required.text()));
-        }
-    }
-    Ok(())
 }
