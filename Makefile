@@ -89,6 +89,10 @@ drift: generate ## Fails where what is generated is not what git keeps
 e2e: build ## The tests against the cluster of KUBECONFIG and the registry of REGISTRY (e2e/README.md)
 	$(CARGO) test --locked -p e2e --no-fail-fast -- --test-threads=1 --nocapture
 
+.PHONY: bench-operator
+bench-operator: build ## What 1 000 and 5 000 Memcacheds cost, on the control plane of KUBECONFIG (docs/performance.md)
+	$(CARGO) run --release --locked -p e2e --bin bench-operator -- $(BENCH)
+
 .PHONY: demo
 demo: build ## The whole way with a registry of its own on loopback, without a cluster
 	@./demo.sh $(BIN)
