@@ -7,9 +7,11 @@ mod cluster;
 mod operator;
 mod programs;
 pub mod random;
+mod release;
 mod wait;
 
 pub use cluster::{Cluster, Namespace};
 pub use operator::{Operator, condition};
 pub use programs::{Programs, Registry};
+pub use release::{PACKAGE, release};
 pub use wait::{TIMEOUT, wait_for};

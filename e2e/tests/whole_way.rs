@@ -1,69 +1,12 @@
 //! From the built programs to memcached pods: push, install through OLM, create, scale, delete.
 
 use anyhow::{Context as _, Result, ensure};
-use e2e::{Cluster, Programs, Registry, TIMEOUT, wait_for};
+use e2e::{Cluster, PACKAGE, Programs, Registry, TIMEOUT, release, wait_for};
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-
-const PACKAGE: &str = "memcached-operator";
-
-/// Pushes the operator's, the bundle's and the catalogue's image; returns the catalogue's.
-fn push(programs: &Programs, registry: &Registry, tag: &str) -> Result<String> {
-    let image = |name: &str| registry.image(&format!("{name}:{tag}"));
-    let (operator, bundle, catalog) = (image(PACKAGE), image("memcached-bundle"), image("memcached-catalog"));
-    let scratch = std::env::temp_dir().join(format!("memcached-{tag}"));
-    std::fs::create_dir_all(&scratch)?;
-    let path = |name: &str| scratch.join(name).display().to_string();
-    let ca: Vec<&str> = registry.ca_file.iter().flat_map(|file| ["--ca-file", file]).collect();
-    let tool = |arguments: &[&str], input: &[u8]| {
-        let pushes = arguments.first() == Some(&"push");
-        programs.tool(&[arguments, if pushes { &ca } else { &[] }].concat(), input)
-    };
-    let binary = format!("{}=/memcached-operator", programs.path(PACKAGE).display());
-    tool(
-        &[
-            "push",
-            "image",
-            &operator,
-            &binary,
-            "--entrypoint",
-            "/memcached-operator",
-            "--user",
-            "65532:65532",
-        ],
-        &[],
-    )?;
-    let operand = registry.operand();
-    let manifests =
-        programs.operator(&["manifests", "--stdout", "--image", &operator, "--operand-image", &operand])?;
-    let (bundle_dir, catalog_dir) = (path("bundle"), path("catalog"));
-    tool(
-        &[
-            "generate",
-            "bundle",
-            "--package",
-            PACKAGE,
-            "--version",
-            "0.0.1",
-            "--channels",
-            "alpha",
-            "--default-channel",
-            "alpha",
-            "--output-dir",
-            &bundle_dir,
-        ],
-        manifests.as_bytes(),
-    )?;
-    tool(&["validate", &bundle_dir], &[])?;
-    tool(&["push", "bundle", &bundle_dir, &bundle], &[])?;
-    tool(&["catalog", "add", &catalog_dir, &bundle_dir, "--image", &bundle], &[])?;
-    tool(&["push", "catalog", &catalog_dir, &catalog, "--base", &registry.opm()], &[])?;
-    std::fs::remove_dir_all(&scratch)?;
-    Ok(catalog)
-}
 
 async fn install(cluster: &Cluster, namespace: &str, catalog: &str) -> Result<()> {
     for object in [
@@ -147,7 +90,7 @@ async fn from_images_to_memcached_pods_through_olm() -> Result<()> {
     let (programs, registry) = (Programs::from_env()?, Registry::from_env()?);
     let cluster = Cluster::from_env().await?;
     let namespace = cluster.namespace_for("whole-way", "baseline").await?;
-    let catalog = push(&programs, &registry, &namespace.name)?;
+    let catalog = release(&programs, &registry, &namespace.name)?;
     install(&cluster, &namespace.name, &catalog).await?;
 
     cluster.apply(&memcached(&namespace.name, 1)).await?;
