@@ -18,7 +18,7 @@ struct Stage {
 impl Stage {
     async fn set(mode: &str) -> Result<Self> {
         let cluster = Cluster::from_env().await?;
-        let own = cluster.namespace(&format!("{mode}-own")).await?;
+        let own = cluster.namespace_for(&format!("{mode}-own"), "baseline").await?;
         let first = cluster.namespace(&format!("{mode}-first")).await?;
         let second = cluster.namespace(&format!("{mode}-second")).await?;
         Ok(Self { cluster, namespaces: [own, first, second] })
