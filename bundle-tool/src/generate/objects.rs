@@ -57,6 +57,16 @@ pub(super) fn files(collected: &Collected, rbac: &Rbac<'_>, ledger: &mut Ledger)
     }
     for other in &collected.others {
         if KINDS.binary_search(&other.kind()).is_ok() {
+            if other.kind() == "ClusterServiceVersion" {
+                ledger.warn(
+                    other.source,
+                    format!(
+                        "a ClusterServiceVersion is of operators.coreos.com/v1alpha1, not {:?}: it was not taken as the \
+                         base, and a bundle with two is refused",
+                        other.api_version()
+                    ),
+                );
+            }
             files.add(&file_name(other), other, ledger);
         } else if ledger.sources[other.source].fates.is_empty() {
             leave_out(other, ledger);
@@ -74,6 +84,8 @@ fn leave_out(item: &Item, ledger: &mut Ledger) {
     let title = ledger.title(item.source);
     if is_tooling {
         ledger.fate(item.source, Fate::LeftOut("it is read by a tool, not by a cluster".to_owned()));
+    } else if item.api_version().starts_with("cert-manager.io/") {
+        ledger.fate(item.source, Fate::LeftOut("OLM makes certificates for webhooks itself".to_owned()));
     } else if item.kind() == "Namespace" {
         ledger.fate(
             item.source,
