@@ -12,5 +12,5 @@ LABEL operators.operatorframework.io.metrics.mediatype.v1=metrics+v1
 LABEL operators.operatorframework.io.metrics.project_layout=unknown
 
 # The folders that the labels name.
-COPY /tmp/memcached-whole-way-zw96n/bundle/manifests /manifests/
-COPY /tmp/memcached-whole-way-zw96n/bundle/metadata /metadata/
+COPY bundle/manifests /manifests/
+COPY bundle/metadata /metadata/
