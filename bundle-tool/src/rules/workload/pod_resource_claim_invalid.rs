@@ -23,11 +23,11 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     for (index, claim) in template.spec.resource_claims.iter().flatten().enumerate() {
         let path = list.index(index);
         let name = path.field("name");
-        if !errors.required(&name, &claim.name) {
-        } else if !named.insert(claim.name.as_str()) {
+        if errors.required(&name, &claim.name)
+            && errors.check(&name, names::dns_label(&claim.name))
+            && !named.insert(claim.name.as_str())
+        {
             errors.add(&name, format!("another claim is named '{}'", claim.name));
-        } else {
-            errors.check(&name, names::dns_label(&claim.name));
         }
         let sources = [
             ("resourceClaimName", &claim.resource_claim_name),
@@ -44,9 +44,10 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
             }
         }
     }
+    let known = template.spec.resource_claims.iter().flatten().map(|claim| claim.name.as_str()).collect();
     template.each_container(|container, path, _| {
         if let Some(requirements) = &container.resources {
-            resources::claims(requirements, &named, &path.field("resources"), errors);
+            resources::claims(requirements, &known, &path.field("resources"), errors);
         }
     });
 }

@@ -39,12 +39,11 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
                 );
             }
             let place = path.field("devicePath");
-            if !errors.required(&place, &device.device_path)
-                || !errors.check(&place, paths::without_backsteps(&device.device_path))
-            {
-            } else if !taken.insert(&device.device_path) {
+            let sound = errors.required(&place, &device.device_path)
+                && errors.check(&place, paths::without_backsteps(&device.device_path));
+            if sound && !taken.insert(&device.device_path) {
                 errors.add(&place, format!("another device is at '{}'", device.device_path));
-            } else if mounts.any(|mount| mount.mount_path == device.device_path) {
+            } else if sound && mounts.any(|mount| mount.mount_path == device.device_path) {
                 errors.add(&place, format!("a volume is mounted at '{}'", device.device_path));
             }
         }

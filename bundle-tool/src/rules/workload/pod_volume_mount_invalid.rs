@@ -29,10 +29,10 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
             let path = list.index(index);
             let place = path.field("mountPath");
             let mut devices = container.volume_devices.iter().flatten();
-            if !errors.required(&place, &mount.mount_path) {
-            } else if !taken.insert(&mount.mount_path) {
+            let placed = errors.required(&place, &mount.mount_path);
+            if placed && !taken.insert(&mount.mount_path) {
                 errors.add(&place, format!("another volume is mounted at '{}'", mount.mount_path));
-            } else if devices.any(|device| device.device_path == mount.mount_path) {
+            } else if placed && devices.any(|device| device.device_path == mount.mount_path) {
                 errors.add(&place, format!("'{}' is the path of a device", mount.mount_path));
             }
             let sub_path = mount.sub_path.as_deref().unwrap_or_default();

@@ -75,7 +75,7 @@ fn validate(options: &WindowsSecurityContextOptions, path: &Path<'_>, errors: &m
     }
 }
 
-/// `DOMAIN\\USER` or `USER`.
+/// A user, or a domain and a user with a backslash between them.
 fn user_name(text: &str) -> Result<(), String> {
     let wrong = |why: &str| Err(format!("{} {why}", names::shown(text)));
     if text.is_empty() || text.chars().any(|c| c.is_ascii_control()) {
