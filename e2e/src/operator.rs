@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// The operator, deployed.
@@ -96,6 +97,36 @@ impl Operator {
         let lease = leases.get_opt("memcached-operator.cache.example.com").await?;
         let holder = lease.and_then(|lease| lease.spec).and_then(|spec| spec.holder_identity);
         Ok(holder.filter(|holder| !holder.is_empty()))
+    }
+
+    /// What the manager's service account may do: `VERB GROUP/RESOURCE`, from every role that is bound to it.
+    #[must_use]
+    pub fn permissions(&self) -> BTreeSet<String> {
+        let texts = |value: &Value| -> Vec<String> {
+            value.as_array().into_iter().flatten().filter_map(Value::as_str).map(ToOwned::to_owned).collect()
+        };
+        let bound: BTreeSet<String> = self
+            .objects
+            .iter()
+            .filter(|object| object["kind"].as_str().is_some_and(|kind| kind.ends_with("RoleBinding")))
+            .filter_map(|object| object["roleRef"]["name"].as_str().map(ToOwned::to_owned))
+            .collect();
+        let mut permissions = BTreeSet::new();
+        for role in self.objects.iter().filter(|object| {
+            object["metadata"]["name"].as_str().is_some_and(|name| bound.contains(name))
+                && object["rules"].is_array()
+        }) {
+            for rule in role["rules"].as_array().into_iter().flatten() {
+                for verb in texts(&rule["verbs"]) {
+                    for group in texts(&rule["apiGroups"]) {
+                        for resource in texts(&rule["resources"]) {
+                            permissions.insert(format!("{verb} {group}/{resource}"));
+                        }
+                    }
+                }
+            }
+        }
+        permissions
     }
 
     /// Takes everything away and waits until the namespace is gone.

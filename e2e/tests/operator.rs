@@ -401,3 +401,96 @@ async fn the_api_server_away_for_60_seconds() -> Result<()> {
     stage.operator.available(2).await?;
     stage.strike().await
 }
+
+/// The API server's audit log, where this machine has it: `AUDIT_LOG`, or `log/audit.jsonl` beside the kubeconfig.
+fn audit_log() -> Option<PathBuf> {
+    let beside =
+        std::env::var_os("KUBECONFIG").map(|config| Path::new(&config).with_file_name("log/audit.jsonl"));
+    std::env::var_os("AUDIT_LOG").map(PathBuf::from).or(beside).filter(|path| path.is_file())
+}
+
+/// What the manager asked since the log had this length: `VERB GROUP/RESOURCE` and the answer's code.
+fn asked(log: &Path, since: usize) -> Result<Vec<(String, u64)>> {
+    let text = std::fs::read(log)?;
+    let manager =
+        format!("system:serviceaccount:{}:memcached-operator-controller-manager", Operator::NAMESPACE);
+    let lines = text.get(since..).context("the audit log has been cut")?.split(|byte| *byte == b'\n');
+    let entries = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+    Ok(entries
+        .filter(|entry| entry["user"]["username"] == manager.as_str())
+        .map(|entry| {
+            let object = &entry["objectRef"];
+            let text = |field: &str| object[field].as_str().unwrap_or_default().to_owned();
+            let resource = match text("subresource") {
+                none if none.is_empty() => text("resource"),
+                subresource => format!("{}/{subresource}", text("resource")),
+            };
+            let verb = entry["verb"].as_str().unwrap_or_default();
+            let code = entry["responseStatus"]["code"].as_u64().unwrap_or_default();
+            (format!("{verb} {}/{resource}", text("apiGroup")), code)
+        })
+        .collect())
+}
+
+#[tokio::test]
+async fn what_the_manager_asks_is_what_its_rules_allow_and_no_rule_is_idle() -> Result<()> {
+    let Some(log) = audit_log() else {
+        eprintln!("skipped: there is no audit log (AUDIT_LOG)");
+        return Ok(());
+    };
+    let before = usize::try_from(std::fs::metadata(&log)?.len())?;
+    let stage = Stage::set("rules", 1, &["--webhook-cert-lifetime=30"]).await?;
+    // Objects of the same names that are somebody else's: the manager must look whose they are.
+    let taken = json!({"name": "taken", "namespace": stage.namespace.name});
+    let labels = json!({"matchLabels": {"app": "taken"}});
+    for object in [
+        json!({"apiVersion": "v1", "kind": "Service", "metadata": taken,
+               "spec": {"selector": {"app": "taken"}, "ports": [{"name": "memcached", "port": 1}]}}),
+        json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": taken,
+               "spec": {"maxUnavailable": 7, "selector": labels}}),
+        json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": taken, "spec": {
+            "replicas": 0, "selector": labels, "template": {"metadata": {"labels": {"app": "taken"}}, "spec": {
+                "containers": [{"name": "memcached", "image": "other"}]}}}}),
+    ] {
+        // Restricted pods are only warned about: none is made.
+        stage.cluster.apply(&object).await?;
+    }
+    stage.create("taken", json!({"size": 2})).await?;
+    stage.degraded("taken", "DeploymentBlocked").await?;
+    stage.create("sample", json!({"size": 2})).await?;
+    stage.available("sample", 2).await?;
+    stage.change("sample", json!({"size": 1})).await?;
+    stage.available("sample", 1).await?;
+    let allowed = stage.operator.permissions();
+    // Asked inside other requests, or only when somebody reads the metrics.
+    let unseen = [
+        "create apps/deployments",
+        "create /services",
+        "create policy/poddisruptionbudgets",
+        "update cache.example.com/memcacheds/finalizers",
+        "create authentication.k8s.io/tokenreviews",
+        "create authorization.k8s.io/subjectaccessreviews",
+    ];
+    let size = std::cell::Cell::new(1);
+    wait_for("every rule has been used", TIMEOUT, async || {
+        // Again and again the same news, so that its event is counted up.
+        size.set(3 - size.get());
+        stage.change("sample", json!({ "size": size.get() })).await?;
+        stage.available("sample", size.get()).await?;
+        let asked = asked(&log, before)?;
+        let idle: Vec<_> = allowed
+            .iter()
+            .filter(|rule| !unseen.contains(&rule.as_str()) && !asked.iter().any(|(call, _)| call == *rule))
+            .collect();
+        ensure!(idle.is_empty(), "never used: {idle:?}");
+        Ok(())
+    })
+    .await?;
+    let asked = asked(&log, before)?;
+    let forbidden: Vec<_> =
+        asked.iter().filter(|(call, code)| *code == 403 || !allowed.contains(call)).collect();
+    ensure!(forbidden.is_empty(), "asked, and no rule allows it: {forbidden:?}");
+    eprintln!("{} requests, {} permissions", asked.len(), allowed.len());
+    stage.cluster.delete(&json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": taken})).await?;
+    stage.strike().await
+}
