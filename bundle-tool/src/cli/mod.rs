@@ -4,11 +4,13 @@
 //! finding is an error, 2 where the tool could not do its work.
 
 mod catalog;
+mod explain;
 mod generate;
 mod images;
 mod push;
 mod registry;
 mod render;
+mod rules;
 mod validate;
 
 use std::io::Write;
@@ -48,9 +50,11 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Catalog(catalog::Catalog),
+    Explain(explain::Explain),
     Push(push::Push),
     Registry(registry::Registry),
     Render(render::Render),
+    Rules(rules::Rules),
     Generate(generate::Generate),
     Validate(validate::Validate),
 }
@@ -75,9 +79,11 @@ pub fn main() -> ExitCode {
 fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Catalog(command) => command.run(),
+        Command::Explain(command) => command.run(),
         Command::Push(command) => command.run(),
         Command::Registry(command) => command.run(),
         Command::Render(command) => command.run(),
+        Command::Rules(command) => command.run(),
         Command::Generate(command) => command.run(),
         Command::Validate(command) => command.run(),
     }

@@ -2,6 +2,7 @@
 
 mod finding;
 mod json;
+pub mod rules;
 mod text;
 
 pub use finding::{Finding, Severity, Suite};

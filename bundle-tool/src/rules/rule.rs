@@ -3,6 +3,7 @@
 use crate::model::crd::{Keyword, Keywords};
 use crate::model::yaml::{Path, Position};
 use crate::model::{File, Object};
+use crate::report::rules::RuleText;
 use crate::report::{Finding, Severity, Suite};
 
 use super::context::{Context, Csv};
@@ -35,6 +36,22 @@ pub struct Rule {
     pub source: &'static str,
     /// The check.
     pub check: Check,
+}
+
+impl Rule {
+    /// The rule's documentation.
+    #[must_use]
+    pub fn text(&self) -> RuleText {
+        RuleText {
+            id: self.id,
+            suite: self.suite,
+            severity: self.severity,
+            what: self.what,
+            why: self.why,
+            help: self.help,
+            source: self.source,
+        }
+    }
 }
 
 /// What a rule wants to be called with.
