@@ -106,7 +106,14 @@ pub(super) fn split<'c>(collected: &'c Collected, extra: &[String], ledger: &mut
             rbac.rest.push(role);
         }
     }
-    rbac.rest.append(&mut rest_of_bindings);
+    for (index, binding) in rest_of_bindings.iter().enumerate() {
+        let same = |other: &&Item| other.kind() == binding.kind() && other.name() == binding.name();
+        if rest_of_bindings[index + 1..].iter().any(same) {
+            overridden(binding, ledger);
+        } else {
+            rbac.rest.push(binding);
+        }
+    }
     for item in &collected.service_accounts {
         if accounts.contains(item.name()) {
             ledger.fate(item.source, Fate::Csv("install.spec (OLM makes the service account)".to_owned()));

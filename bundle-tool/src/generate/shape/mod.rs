@@ -128,7 +128,7 @@ impl Walk {
             Shape::Bool => value.as_bool().map(Json::Bool).ok_or_else(|| wrong(value, path, "a boolean")),
             Shape::Int => value.as_i64().map(Json::from).ok_or_else(|| wrong(value, path, "an integer")),
             Shape::Float => match value.kind() {
-                Kind::Integer | Kind::Number => Ok(value.to_json()),
+                Kind::Integer | Kind::Number => Ok(double(value)),
                 _ => Err(wrong(value, path, "a number")),
             },
             Shape::Quantity => {
@@ -306,6 +306,15 @@ fn is_zero(json: &Json) -> bool {
     }
 }
 
+/// A number as a double holds it: beyond 2^53 not every integer is one.
+fn double(value: Value<'_>) -> Json {
+    const EXACT: u64 = 1 << 53;
+    match (value.as_i64(), value.as_f64()) {
+        (Some(integer), _) if integer.unsigned_abs() <= EXACT => integer.into(),
+        (_, number) => number.map_or(Json::Null, Json::from),
+    }
+}
+
 fn wrong(value: Value<'_>, path: &Path<'_>, expected: &str) -> DecodeError {
     DecodeError {
         path: path.to_string(),
@@ -328,5 +337,69 @@ fn float_text(value: f64) -> String {
             format!("{mantissa}e{sign}{:02}", exponent.abs())
         }
         _ => single.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::yaml::{Builder, Scalar};
+
+    /// A list with one number in it, as the reader builds it.
+    fn number(value: Scalar) -> Json {
+        let mut builder = Builder::default();
+        let node = builder.scalar("", value, Position::default());
+        let tree = builder.finish(Some(node));
+        double(tree.root())
+    }
+
+    #[test]
+    fn doubles_lose_what_go_loses() {
+        assert_eq!(number(Scalar::Int(4_294_967_295)), json!(4_294_967_295u64));
+        assert_eq!(number(Scalar::Int(i64::MAX)), json!(9_223_372_036_854_775_808.0));
+        assert_eq!(number(Scalar::Float(1.5)), json!(1.5));
+    }
+
+    #[test]
+    fn tables_are_sorted_for_the_search() {
+        let mut seen = Vec::new();
+        let mut open = vec![
+            &CLUSTER_SERVICE_VERSION,
+            &CUSTOM_RESOURCE_DEFINITION,
+            &CUSTOM_RESOURCE_DEFINITION_V1BETA1,
+            &DEPLOYMENT,
+            &SERVICE,
+            &VALIDATING_WEBHOOK_CONFIGURATION,
+            &MUTATING_WEBHOOK_CONFIGURATION,
+            &ROLE,
+            &CLUSTER_ROLE,
+            &ROLE_BINDING,
+            &CLUSTER_ROLE_BINDING,
+            &SERVICE_ACCOUNT,
+            &CONFIGURATION,
+        ];
+        while let Some(fields) = open.pop() {
+            if seen.iter().any(|other| std::ptr::eq(*other, fields)) {
+                continue;
+            }
+            seen.push(fields);
+            assert!(fields.0.is_sorted_by_key(|field| field.name), "{fields:?}");
+            for field in fields.0 {
+                let mut shape = field.shape;
+                while let Shape::List(inner) | Shape::Map(inner) = shape {
+                    shape = *inner;
+                }
+                if let Shape::Struct(below)
+                | Shape::StructOrBool(below)
+                | Shape::StructOrList(below)
+                | Shape::StructOrTexts(below) = shape
+                {
+                    open.push(below);
+                }
+            }
+        }
+        assert!(seen.len() > 100, "{}", seen.len());
     }
 }
