@@ -6,6 +6,8 @@
 //! `append: VALUE` for a list), `{in: FILE, text: "…"}` for a file as it is, `{in: FILE, noise: BYTES}` for a ConfigMap
 //! of text that cannot be compressed much, or `{in: FILE, delete: true}`. A case is one edit or a list of edits.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

@@ -1,18 +1,19 @@
 //! `bundle-tool validate`: judges bundles and prints the findings.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
-use std::sync::LazyLock;
+use std::path::Path;
+use std::sync::{LazyLock, OnceLock};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, bail};
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use rayon::prelude::*;
 
-use super::Exit;
+use super::images::{Location, Registries};
+use super::{Exit, runtime};
 use crate::model::Bundle;
 use crate::read;
-use crate::report::{self, Suite};
+use crate::report::{self, Judged, Suite};
 use crate::rules::{self, Selection};
 
 /// Judges bundles as the API server, OLM and the listings would.
@@ -20,9 +21,9 @@ use crate::rules::{self, Selection};
 /// Exit status: 0 where nothing of severity error was found, 1 where something was, 2 where a path could not be read.
 #[derive(Debug, Args)]
 pub(super) struct Validate {
-    /// Folders of bundles: each holds manifests/ and metadata/
-    #[arg(required = true, value_name = "PATH")]
-    bundles: Vec<PathBuf>,
+    /// Bundles: folders with manifests/ and metadata/, `oci:DIR`, `oci-archive:FILE` or names of images
+    #[arg(required = true, value_name = "REF")]
+    bundles: Vec<String>,
     /// Suites beside `bundle`, separated by commas; `all` for every one
     #[arg(long, value_delimiter = ',', value_name = "SUITE")]
     suite: Vec<SuiteName>,
@@ -32,6 +33,8 @@ pub(super) struct Validate {
     /// How findings are printed
     #[arg(long, short, value_enum, default_value_t = Output::Text)]
     output: Output,
+    #[command(flatten)]
+    registries: Registries,
 }
 
 /// What `--suite` takes: a suite, or all of them.
@@ -69,15 +72,22 @@ enum Output {
 impl Validate {
     pub(super) fn run(self) -> Result<Exit> {
         if let Some(unknown) = self.allow.iter().find(|id| rules::find(id).is_none()) {
-            anyhow::bail!("there is no rule '{unknown}'; `bundle-tool rules` lists them all");
+            bail!("there is no rule '{unknown}'; `bundle-tool rules` lists them all");
         }
-        let selection = Selection { suites: self.suites(), allowed: self.allow };
+        let selection = Selection { suites: self.suites(), allowed: self.allow.clone() };
         // Each bundle is read, judged and dropped by itself, so that memory does not grow with their number.
+        let network = OnceLock::new();
         let answers: Vec<_> = self
             .bundles
             .par_iter()
-            .map(|path| read::bundle::folder(path).map(|bundle: Bundle| rules::judge(&bundle, &selection)))
-            .collect();
+            .map(|reference| {
+                let bundle = match Location::of_image(reference)? {
+                    None => read::bundle::folder(Path::new(reference))?,
+                    Some(location) => read_image(reference, &location, &self.registries, &network)?,
+                };
+                Ok(rules::judge(&bundle, &selection))
+            })
+            .collect::<Vec<Result<Judged>>>();
         let mut exit = Exit::Success;
         let mut judged = Vec::new();
         for answer in answers {
@@ -85,7 +95,7 @@ impl Validate {
                 Ok(answer) => judged.push(answer),
                 Err(error) => {
                     exit = Exit::Failure;
-                    writeln!(io::stderr(), "error: {:#}", anyhow::Error::from(error))?;
+                    writeln!(io::stderr(), "error: {error:#}")?;
                 }
             }
         }
@@ -106,4 +116,22 @@ impl Validate {
         });
         named.collect()
     }
+}
+
+/// The bundle in an image. The threads that wait for the network are started with the first image.
+fn read_image(
+    reference: &str,
+    location: &Location,
+    registries: &Registries,
+    network: &OnceLock<Option<tokio::runtime::Runtime>>,
+) -> Result<Bundle> {
+    let network = network.get_or_init(|| runtime().ok()).as_ref();
+    let network = network.context("failed to start the threads that wait for the network")?;
+    let contents = network
+        .block_on(location.contents(registries))
+        .with_context(|| format!("failed to read {reference}"))?;
+    if contents.is_catalog() {
+        bail!("{reference} is the image of a catalogue, not of a bundle");
+    }
+    Ok(read::bundle::files(reference, &contents.into_bundle()))
 }

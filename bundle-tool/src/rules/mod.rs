@@ -136,11 +136,14 @@ fn package(bundle: &Bundle) -> Option<String> {
     annotations.get(crate::model::Annotations::PACKAGE).map(str::to_owned)
 }
 
-fn order(finding: &Finding) -> (Option<&str>, Option<u32>, Option<u32>, Severity, &str, Option<&str>, &str) {
+/// What findings are sorted by: file, place, severity, rule, field, message.
+type Order<'f> = (Option<&'f str>, Option<(u32, u32)>, Severity, &'f str, Option<&'f str>, &'f str);
+
+fn order(finding: &Finding) -> Order<'_> {
+    let place = finding.line.zip(finding.column);
     (
         finding.file.as_deref(),
-        finding.line,
-        finding.column,
+        place,
         finding.severity,
         finding.rule,
         finding.path.as_deref(),

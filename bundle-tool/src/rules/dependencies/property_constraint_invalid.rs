@@ -20,7 +20,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         let Some(value) = entry.value else { continue };
         if let Err((path, message)) = constraint::check(value) {
             entry.at(&format!("value{path}"), |path, position| {
-                reporter.at(entry.file, path, position, message)
+                reporter.at(entry.file, path, position, message);
             });
         }
     }
