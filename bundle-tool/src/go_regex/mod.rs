@@ -44,8 +44,8 @@ pub enum RegexError {
     /// The expression ends in the middle of an escape.
     #[error("there is a `\\` at the end")]
     TrailingBackslash,
-    /// `(?<…`: the name is no name, or there twice.
-    #[error("`{0}` is no name for a group, or there are two groups of that name")]
+    /// `(?<…`: the name is no name.
+    #[error("`{0}` is no name for a group")]
     GroupName(String),
     /// `(?=`, `(?!` and the like.
     #[error("`{0}` is not supported (Go knows no look-around)")]

@@ -1,8 +1,6 @@
 //! The parser proper: one pass, which writes the translation as it goes and keeps, for everything that could be
 //! repeated, what Go's limits depend on.
 
-use std::collections::HashSet;
-
 use super::class::class;
 use super::{RegexError, escape};
 
@@ -102,7 +100,6 @@ struct Parser<'t> {
     translated: String,
     groups: Vec<Group>,
     current: Group,
-    names: HashSet<&'t str>,
     /// Where the last repetition began, if nothing stands behind it.
     last_repeat: Option<&'t str>,
 }
@@ -114,7 +111,6 @@ pub(super) fn parse(pattern: &str) -> Result<String, RegexError> {
         translated: String::with_capacity(pattern.len() + 16),
         groups: Vec::new(),
         current: Group::default(),
-        names: HashSet::new(),
         last_repeat: None,
     };
     while let Some(first) = parser.rest.chars().next() {
@@ -260,7 +256,8 @@ impl<'t> Parser<'t> {
             let name = &rest[..end];
             let sound =
                 !name.is_empty() && name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
-            if !sound || !self.names.insert(name) {
+            // Two groups may have one name.
+            if !sound {
                 return Err(RegexError::GroupName(before[..before.len() - rest.len() + end + 1].to_owned()));
             }
             // Names have no influence on what is matched, and Rust's are narrower.

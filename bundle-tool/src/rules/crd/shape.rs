@@ -6,6 +6,7 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
@@ -18,7 +19,7 @@ pub(super) struct Crd {
     #[serde(rename = "kind")]
     _kind: String,
     #[serde(rename = "metadata")]
-    _metadata: Unread,
+    _metadata: ObjectMeta,
     #[serde(rename = "spec")]
     _spec: Spec,
     #[serde(rename = "status")]

@@ -26,7 +26,8 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
                 for kind in ["statusDescriptors", "specDescriptors", "actionDescriptors"] {
                     let kind_path = api_path.field(kind);
                     for (index, descriptor) in api.get(kind).into_iter().flat_map(Value::items).enumerate() {
-                        if descriptor.get("value").is_some_and(|value| !is_base64(value)) {
+                        if descriptor.get("value").is_some_and(|value| !value.is_null() && !is_base64(value))
+                        {
                             let path = kind_path.index(index);
                             let message = "the value is no text in base64";
                             reporter.field(&csv.object, &path.field("value"), message);

@@ -1,7 +1,7 @@
 //! Where validation functions put what they find wrong with an object.
 
 use crate::model::Object;
-use crate::model::yaml::Path;
+use crate::model::yaml::{Path, Step, Value};
 use crate::rules::Reporter;
 
 /// Takes the defects of one object for one rule.
@@ -15,6 +15,16 @@ impl<'e, 'r> Errors<'e, 'r> {
     /// Defects of `object` go to `reporter`.
     pub fn new(object: Object<'e>, reporter: &'e mut Reporter<'r>) -> Self {
         Self { object, reporter }
+    }
+
+    /// Whether something other than null stands at a path of the object as it is written.
+    pub fn is_written(&self, path: &Path<'_>) -> bool {
+        let found = path.steps().into_iter().try_fold(self.object.root, |value, step| match step {
+            Step::Field(name) => name.split('.').try_fold(value, Value::get),
+            Step::Key(name) => value.get(name),
+            Step::Index(index) => value.items().nth(index),
+        });
+        found.is_some_and(|value| !value.is_null())
     }
 
     /// Something is wrong with the field at `path`.

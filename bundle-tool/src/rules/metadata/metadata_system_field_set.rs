@@ -22,5 +22,16 @@ fn check(metadata: &Metadata<'_>, errors: &mut Errors<'_, '_>) {
     if !matches!(version, "" | "0") {
         errors.add(&path.field("resourceVersion"), "an object that is created has no resourceVersion");
     }
-    errors.not_negative(&path.field("generation"), metadata.typed.generation.unwrap_or_default());
+    // Of these, and of custom resources, the API server begins to count at 1 itself.
+    let counted = matches!(
+        metadata.object.kind(),
+        "ClusterServiceVersion"
+            | "CustomResourceDefinition"
+            | "NetworkPolicy"
+            | "PodDisruptionBudget"
+            | "PriorityClass"
+    );
+    if !counted {
+        errors.not_negative(&path.field("generation"), metadata.typed.generation.unwrap_or_default());
+    }
 }

@@ -75,6 +75,7 @@ mod prepare;
 mod resources;
 mod sources;
 mod template;
+mod tolerations;
 mod volumes;
 
 use super::Rule;

@@ -1,6 +1,8 @@
+use k8s_openapi::api::core::v1::Toleration;
+
 use crate::report::{Severity, Suite};
 use crate::rules::kubernetes::{Errors, paths};
-use crate::rules::workload::PodTemplate;
+use crate::rules::workload::{PodTemplate, tolerations};
 use crate::rules::{Check, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -27,8 +29,14 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
             "controller.kubernetes.io/pod-deletion-cost" if !is_cost(value) => {
                 errors.add(&path, format!("'{value}' is no whole number of 32 bits"));
             }
-            "scheduler.alpha.kubernetes.io/tolerations" if !value.is_empty() && !is_list(value) => {
-                errors.add(&path, "the annotation is no JSON list of tolerations");
+            "scheduler.alpha.kubernetes.io/tolerations" if !value.is_empty() => {
+                match serde_json::from_str::<Option<Vec<Toleration>>>(value) {
+                    Ok(list) => {
+                        let faults = list.iter().flatten().flat_map(tolerations::faults);
+                        faults.for_each(|(field, message)| errors.add(&path, format!("{field}: {message}")));
+                    }
+                    Err(_) => errors.add(&path, "the annotation is no JSON list of tolerations"),
+                }
             }
             "seccomp.security.alpha.kubernetes.io/pod" => {
                 errors.check(&path, seccomp(value));
@@ -60,11 +68,6 @@ fn is_cost(value: &str) -> bool {
     // Neither a plus sign nor leading zeros are taken.
     let begins = value == "0" || digits.bytes().next().is_some_and(|byte| (b'1'..=b'9').contains(&byte));
     begins && value.parse::<i32>().is_ok()
-}
-
-fn is_list(value: &str) -> bool {
-    serde_json::from_str::<Vec<serde_json::Map<String, serde_json::Value>>>(value).is_ok()
-        || value.trim() == "null"
 }
 
 fn is_apparmor(value: &str) -> bool {

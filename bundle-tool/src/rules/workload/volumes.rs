@@ -195,6 +195,10 @@ fn validate_networked(volume: &Volume, path: &Path<'_>, errors: &mut Errors<'_, 
         let path = path.field("scaleIO");
         errors.required(&path.field("gateway"), &scale.gateway);
         errors.required(&path.field("system"), &scale.system);
+        // Kubernetes would take it without, but not the CSV that the Deployment stands in.
+        if !errors.is_written(&path.field("secretRef")) {
+            errors.add(&path.field("secretRef"), "secretRef is missing");
+        }
         errors.required(&path.field("volumeName"), scale.volume_name.as_deref().unwrap_or_default());
     }
     if let Some(portworx) = &volume.portworx_volume {
