@@ -2,7 +2,7 @@
 
 /// The template.
 pub(super) const TEMPLATE: &str = r##"
-apiVersion: apiextensions.k8s.io/v1
+apiVersion: '$v[["apiextensions.k8s.io/v1"],["apiextensions.k8s.io/v1beta1","apiextensions.k8s.io/v2"]]'
 kind: CustomResourceDefinition
 metadata:
   name: '$v[["gizmos.gadgets.example.com"],["gizmos","a.gadgets.example.com","Gizmos.gadgets.example.com","","gizmos.other.example.com"]]'
@@ -22,7 +22,7 @@ spec:
   "preserveUnknownFields?": '$v[[false],[true,"false"]]'
   "conversion?":
     $one:
-    - {strategy: '$v[["None"],["","none","Webhook","x"]]'}
+    - {strategy: '$v[["None"],["","none","Webhook","x"]]', "webhook?": '$v[[],[{"conversionReviewVersions":["v1"]},{"conversionReviewVersions":["v1"],"clientConfig":{"url":"https://example.com"}}]]'}
     - strategy: '$v[["Webhook"],["None","webhook",""]]'
       webhook:
         conversionReviewVersions: '$v[[["v1"],["v1beta1","v1"],["v2","v1"]],[[],["v2"],[""],["V1"],["v1","v1"],["a b"]]]'
@@ -41,7 +41,7 @@ spec:
       "status?": '$v[[{}],["a",[],true]]'
       "scale?": {specReplicasPath: '$v[[".spec.size"],["",".size","spec.size",".spec.list[0]",".status.size",".spec[''a'']",".spec"]]', statusReplicasPath: '$v[[".status.size"],["","status.size",".spec.size",".status[0]",".size",".status"]]', "labelSelectorPath?": '$v[[".status.selector",".spec.selector"],["status.selector",".selector",".status[0]"," "]]'}
     "additionalPrinterColumns?":
-    - {name: '$v[["Size","A b"],["",7]]', type: '$v[["integer","number","string","boolean","date"],["","int","object","Integer"]]', jsonPath: '$v[[".spec.size",".spec.list[0].name",".metadata.labels[''a'']",".status.conditions[?(@.type==\"Ready\")].status"],["","spec.size",".spec[",".spec.{a}",".spec[?(","{.spec.size}",".spec[a b"]]', "format?": '$v[["int32","int64","float","double","byte","date","date-time","password"],["x","","int","Int32"]]', "priority?": '$v[[0,1],["1",1.5]]', "description?": '$v[["a"],[7]]'}
+    - {name: '$v[["Size","A b"],["",7]]', type: '$v[["integer","number","string","boolean","date"],["","int","object","Integer"]]', jsonPath: '$v[[".spec.size",".spec.list[0].name",".metadata.labels[''a'']",".status.conditions[?(@.type==\"Ready\")].status"],["","spec.size",".spec[",".spec[?(",".spec[a b"]]', "format?": '$v[["int32","int64","float","double","byte","date","date-time","password"],["x","","int","Int32"]]', "priority?": '$v[[0,1],["1",1.5]]', "description?": '$v[["a"],[7]]'}
     "selectableFields?": [{jsonPath: '$v[[".spec.color",".spec.flag",".spec.count"],["","spec.color",".spec.list",".spec.none",".spec.labels",".spec.list[0].name",".metadata.name",".spec",".spec.ratio",".spec.color.x"]]'}]
     schema:
       openAPIV3Schema:
@@ -59,7 +59,7 @@ spec:
             "minProperties?": '$v[[0,1],["1",-1.5]]'
             "maxProperties?": '$v[[20],["1",1.5]]'
             "externalDocs?": {"url?": '$v[["https://example.com"],[7]]', "description?": '$v[["a"],[7]]'}
-            "example?": '$v[["a",1,{"b":1}],[]]'
+            "example?": {b: 1}
             "title?": '$v[["a"],[7]]'
             "anyOf|oneOf|allOf?": [{"required?": '$v[[["size"]],["size",[1]]]', "properties?": '$v[[{"size":{"minimum":1}},{"color":{"enum":["red"]}}],[{"size":{"type":"integer"}},{"none":{"minimum":1}},{"size":{"default":1}},{"size":{"description":"a"}},{"size":{"nullable":true}},{"size":{"title":"a"}},{"labels":{"additionalProperties":true}},{"color":{"x-kubernetes-preserve-unknown-fields":true}},{"size":{"x-kubernetes-int-or-string":true}}]]'}]
             "not?": '$v[[{"required":["a"]},{"properties":{"size":{"minimum":9}}}],[{"type":"object"},{"properties":{"none":{"minimum":1}}},{"properties":{"size":{"default":1}}},[],"a"]]'
@@ -111,14 +111,54 @@ spec:
                   properties:
                     name: {type: '$v[["string","integer"],["object","array",""]]', "nullable?": '$v[[false],[true]]'}
                     protocol: {type: string, default: '$v[["TCP"],[1,{}]]'}
-                    port: {x-kubernetes-int-or-string: '$v[[true],[false,"true"]]', "anyOf?": '$v[[[{"type":"integer"},{"type":"string"}]],[[{"type":"integer"}],[{"type":"string"},{"type":"integer"}],[{"type":"integer"},{"type":"boolean"}]]]', "type?": '$v[[],["integer","string"]]', "default?": '$v[[1,"a"],[true,1.5,{}]]'}
+                    port: {x-kubernetes-int-or-string: '$v[[true],[false,"true"]]', "anyOf?": '$v[[[{"type":"integer"},{"type":"string"}]],[[{"type":"integer"}],[{"type":"string"},{"type":"integer"}],[{"type":"integer"},{"type":"boolean"}]]]', "type?": '$v[[],["boolean","object","number","array"]]', "default?": 1}
                     labels: {type: object, "default?": '$v[[{}],[{"a":1},[]]]'}
               set: {type: array, x-kubernetes-list-type: '$v[["set","atomic"],["map","Set",""]]', items: {type: '$v[["string"],["object","array","","Set"]]', "default?": '$v[[],[1,{}]]'}, "default?": '$v[[["1","2"]],[["a","a"],"a",[{}],{}]]'}
-              free: {"type?": '$v[["object"],["x",""]]', x-kubernetes-preserve-unknown-fields: '$v[[true],[false,"true",1]]', "default?": '$v[[],["a",1]]'}
+              free: {"type?": '$v[["object"],["x",""]]', x-kubernetes-preserve-unknown-fields: '$v[[true],[false,"true",1]]', "default?": {a: 1}}
               embedded: {type: '$v[["object"],["string","array",""]]', x-kubernetes-embedded-resource: '$v[[true],["true",1]]', x-kubernetes-preserve-unknown-fields: '$v[[true],[false]]', "properties?": '$v[[{"a":{"type":"string"}},{"metadata":{"type":"object"}}],[{"metadata":{"type":"string"}},{"kind":{"type":"object"}},{"apiVersion":{"type":"integer"}}]]', "default?": '$v[[{"apiVersion":"v1","kind":"Event"}],[{},{"kind":"a"},{"apiVersion":"a/b/c","kind":"A"},{"apiVersion":"v1","kind":""},{"apiVersion":"v1","kind":"A","metadata":{"labels":{"a":1}}}]]'}
               nested: {type: object, properties: {deep: {type: object, "required?": '$v[[["a"]],["a"]]', properties: {a: {type: '$v[["string"],["","x"]]', "default?": '$v[["b"],[1]]'}}}}, "default?": '$v[[{"deep":{"a":"b"}},{}],[{"deep":{"a":1}},{"other":1},{"deep":{"a":"b","c":"d"}},{"deep":[]},"a"]]', "x-kubernetes-map-type?": '$v[["atomic","granular"],["set",""]]'}
-              "dollar?": '$v[[{"type":"string"}],[{"$ref":"#/a"},{"type":"object","definitions":{"a":{"type":"string"}}},{"type":"object","dependencies":{"a":["b"]}},{"type":"object","patternProperties":{"a":{"type":"string"}}},{"type":"array","items":[{"type":"string"}]},{"type":"array"},{"type":"array","items":{}},{"type":"array","items":{"type":"string"},"additionalItems":true},{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":{"type":"string"}},{"type":"object","additionalProperties":false},{"$schema":"a","type":"string"},{"id":"a","type":"string"},{},{"nullable":true},{"type":"null"},{"type":"string","x-kubernetes-list-type":"set"},{"type":"string","x-kubernetes-map-type":"atomic"},{"type":"object","x-kubernetes-list-map-keys":["a"]},{"type":"object","additionalProperties":{}},{"type":"string","x-kubernetes-embedded-resource":true},{"type":"string","x-kubernetes-preserve-unknown-fields":true},{"type":"array","items":{"type":"object"},"x-kubernetes-list-type":"set"}]]'
+              "other0?": '$v[[{"type":"string"}],[{"$ref":"#/a"},{"type":"object","definitions":{"a":{"type":"string"}}},{"type":"object","dependencies":{"a":["b"]}},{"type":"object","patternProperties":{"a":{"type":"string"}}},{"type":"array","items":[{"type":"string"}]},{"type":"array"},{"type":"array","items":{}},{"type":"array","items":{"type":"string"},"additionalItems":true}]]'
+              "other1?": '$v[[{"type":"string"}],[{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":{"type":"string"}},{"type":"object","additionalProperties":false},{"$schema":"a","type":"string"},{"id":"a","type":"string"},{},{"nullable":true},{"type":"null"},{"type":"string","x-kubernetes-list-type":"set"}]]'
+              "other2?": '$v[[{"type":"string"}],[{"type":"string","x-kubernetes-map-type":"atomic"},{"type":"object","x-kubernetes-list-map-keys":["a"]},{"type":"object","additionalProperties":{}},{"type":"string","x-kubernetes-embedded-resource":true},{"type":"string","x-kubernetes-preserve-unknown-fields":true},{"type":"array","items":{"type":"object"},"x-kubernetes-list-type":"set"},{"x-kubernetes-int-or-string":true,"x-kubernetes-preserve-unknown-fields":true},{"x-kubernetes-int-or-string":true,"type":"object","x-kubernetes-embedded-resource":true}]]'
           status: {type: '$v[["object"],["string",""]]', "properties?": {size: {type: '$v[["integer"],["int",""]]'}, selector: {type: '$v[["string"],["x",""]]'}, "conditions?": {type: array, items: {type: object, properties: {type: {type: string}, status: {type: '$v[["string"],["",true]]'}}}}}}
   - $maybe: {name: '$v[["v2"],["v1","","V2"]]', served: $bool, storage: '$v[[false],[true,"false"]]', "deprecated?": '$v[[true],["true"]]', "deprecationWarning?": '$v[[],["a"]]', $one: [{schema: {openAPIV3Schema: '$v[[{"type":"object"},{"type":"object","x-kubernetes-preserve-unknown-fields":true}],[{},{"type":"string"},{"properties":{}}]]'}}]}
   - $maybe: {name: v0, served: true, storage: false, deprecated: true, deprecationWarning: '$v[["a","old"],["",7]]', schema: {openAPIV3Schema: {type: object}}}
 "##;
+
+/// A CRD whose root is changed as a whole.
+pub(super) const SMALL: &str = r##"
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gizmos.gadgets.example.com}
+spec:
+  group: gadgets.example.com
+  scope: Namespaced
+  names: {kind: Gizmo, plural: gizmos}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema: '$v[[{"type":"object"},{"type":"object","properties":{"spec":{"type":"object"}},"required":["spec"]},{"type":"object","x-kubernetes-preserve-unknown-fields":true}],[
+        {"type":"object","nullable":true},{"type":"object","additionalProperties":{"type":"string"}},{"type":"object","x-kubernetes-embedded-resource":true},
+        {"type":"object","anyOf":[{"properties":{"a":{"minimum":1}}}]},{"type":"object","allOf":[{"properties":{"metadata":{"properties":{"name":{"pattern":"a"}}}}}],"properties":{"metadata":{"type":"object"}}},
+        {"type":"object","not":{"properties":{"a":{"minimum":1}}}},{"type":"object","uniqueItems":true},{"type":"object","default":{}},{"type":"object","x-kubernetes-int-or-string":true},
+        {"type":"object","title":"a","properties":{"metadata":{"type":"object","properties":{"labels":{"type":"object"}}}}},{"type":"object","properties":{"kind":{"type":"object"}}},{"type":"object","enum":[{}]},{"type":"object","maxLength":5,"x-kubernetes-map-type":"set"},
+        {"type":"object","properties":{"a":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true,"additionalProperties":{"type":"string"}}}},{"type":"object","properties":{"a":{"type":"array","items":{"type":"object","properties":{"b":{"type":"string"}}},"x-kubernetes-list-type":"map"}}}]]'
+  "preserveUnknownFields?": '$v[[false],[true]]'
+"##;
+
+/// A CRD of a group that is Kubernetes' own.
+pub(super) const PROTECTED: &str = r#"
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: gizmos.gadgets.k8s.io
+  annotations: {api-approved.kubernetes.io: '$v[["https://github.com/kubernetes/enhancements/pull/1","unapproved, an experiment"],["","approved","https://","a b"]]'}
+spec:
+  group: gadgets.k8s.io
+  scope: Cluster
+  names: {kind: Gizmo, plural: gizmos}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+"#;

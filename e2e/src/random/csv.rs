@@ -17,6 +17,7 @@ spec:
   displayName: '$v[["Gizmo"],[7,true]]'
   "description?": '$v[["a"],[7,[]]]'
   "version?": '$v[["1.2.0","1.2.0-rc.1+b"],[7,true,1.5]]'
+  "release?": '$v[["1","a.b","rc-1.2"],["a b","01","a..b","aaaaaaaaaaaaaaaaaaaaa",".","a_b",7]]'
   "minKubeVersion?": '$v[["1.27.0"],[1.27,true]]'
   "maturity?": '$v[["stable"],[7,[]]]'
   "replaces?": '$v[["gizmo-operator.v1.1.0"],[7,[]]]'
@@ -41,9 +42,21 @@ spec:
       "displayName?": '$v[["a"],[7]]'
       "description?": '$v[["a"],[7]]'
       "resources?": [{name: '$v[["","a"],[7]]', kind: '$v[["Pod"],[7]]', version: '$v[["v1"],[7]]'}]
-      "statusDescriptors|specDescriptors?": [{path: '$v[["size"],[7]]', "displayName?": '$v[["a"],[7]]', "description?": '$v[["a"],[7]]', "x-descriptors?": '$v[[["urn:a"]],["a",[7]]]', "value?": '$v[["a",1,true,{}],[]]'}]
+      "statusDescriptors|specDescriptors?": [{path: '$v[["size"],[7]]', "displayName?": '$v[["a"],[7]]', "description?": '$v[["a"],[7]]', "x-descriptors?": '$v[[["urn:a"]],["a",[7]]]', "value?": '$v[["YQ==",""],["a","%",1,{}]]'}]
       "actionDescriptors?": [{path: '$v[["size"],[7]]', "displayName?": '$v[["a"],[7]]'}]
   "apiservicedefinitions?":
     "required?": [{name: '$v[["a"],[7]]', group: '$v[["a.example.com"],[7]]', version: '$v[["v1"],[7]]', kind: '$v[["A"],[7]]'}]
   "nativeAPIs?": [{group: '$v[["a"],[7]]', version: '$v[["v1"],[7]]', kind: '$v[["A"],[7]]'}]
+"#;
+
+/// An API service that the operator owns, of `apiservicedefinitions`.
+pub(super) const API_SERVICE: &str = r#"
+name: things.apis.example.com
+group: '$v[["apis.example.com","a.b"],["","A.b","a_b","-a",7]]'
+version: '$v[["v1","v1beta1"],["","V1","1","a.b","a_b",7]]'
+kind: '$v[["Thing"],[7]]'
+deploymentName: gizmo-operator
+"containerPort?": '$v[[443,8443],["443",1.5]]'
+"description?": '$v[["a"],[7]]'
+"displayName?": '$v[["a"],[7]]'
 "#;

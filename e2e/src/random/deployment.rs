@@ -19,7 +19,7 @@ spec:
   template:
     metadata:
       labels: {app: '$v[["gizmo"],["other","a b"]]', "tier?": $label-value}
-      "annotations?": $annotations
+      "annotations?": $pod-annotations
     spec:
       "serviceAccountName?": '$v[["gizmo-operator"],["Gizmo","a_b","a b","-a"]]'
       "automountServiceAccountToken?": $bool
@@ -33,23 +33,26 @@ spec:
         "options?": [{name: '$v[["ndots"],[""]]', "value?": '$v[["2"],[2]]'}]
       "nodeSelector?": $labels
       "nodeName?": '$v[["node1"],["A","a b","-a"]]'
-      "schedulerName?": '$v[["default-scheduler","a"],["A","a b"]]'
+      "schedulerName?": '$v[["default-scheduler","a b"],[]]'
       "priorityClassName?": '$v[["system-node-critical","high"],["A b","-a","A"]]'
       "runtimeClassName?": '$v[["gvisor"],["","A","a b"]]'
       "preemptionPolicy?": '$of(PreemptLowerPriority,Never)'
       "enableServiceLinks?": $bool
-      "shareProcessNamespace?": $bool
       "setHostnameAsFQDN?": $bool
       "hostname?": '$v[["a","gizmo-1"],["A","a.b","-a","a b"]]'
       "subdomain?": '$v[["a","gizmo-1"],["A","a.b","-a","a b"]]'
+      "ephemeralContainers?": '$v[[],[[{"name":"a","image":"a"}]]]'
+      "resources?": '$v[[],[{"limits":{"example.com/a":"1"}},{"requests":{"cpu":"a"}},{"requests":{"cpu":"1m"},"limits":{"cpu":"1m"}},{"limits":{"storage":"1"}}]]'
       "hostIPC?": '$v[[true,false],["true",1]]'
-      "hostUsers?": '$v[[true],["true",1]]'
+      "$one?":
+      - {hostNetwork: true, hostUsers: '$v[[true],[false]]'}
+      - {hostPID: true, shareProcessNamespace: '$v[[false],[true,"true"]]'}
+      - {hostUsers: '$v[[true],["true",1]]'}
       "imagePullSecrets?": [{name: '$v[["a"],[7]]'}]
       "hostAliases?": [{ip: $ip, "hostnames?": ['$v[["a","a.b"],["A b","","-a","a_b"]]']}]
       "readinessGates?": [{conditionType: '$v[["example.com/ready","Ready"],["","a b","-a","a/b/c"]]'}]
       "schedulingGates?": [{name: '$v[["example.com/gate","a"],["","a b","-a"]]'}]
       "overhead?": '$v[[{"cpu":"1"}],[{"cpu":"-1"},{"cpu":"a"},{"a b":"1"},{"example":"1"}]]'
-      "os?": {name: '$v[["linux"],["","mac","Linux","windows"]]'}
       "securityContext?":
         "runAsUser?": '$int64(0,)'
         "runAsGroup?": '$int64(0,)'
@@ -107,6 +110,8 @@ spec:
       - name: '$v[["prepare"],["","A","a.b","manager"]]'
         image: $image
         "restartPolicy?": '$v[["Always"],["Never","OnFailure","always",""]]'
+        "livenessProbe?": '$v[[],[{"exec":{"command":["a"]}}]]'
+        "lifecycle?": '$v[[],[{"preStop":{"exec":{"command":["a"]}}}]]'
         "args?": [$text]
         "env?": [{name: $env-name, value: $text}]
       containers:
@@ -116,14 +121,15 @@ spec:
         "command?": [$text]
         "args?": [$text]
         "workingDir?": $text
-        "restartPolicy?": '$v[[],["Always","Never","OnFailure"]]'
+        "restartPolicy?": '$v[["Always"],[]]'
         "terminationMessagePath?": '$v[["/dev/termination-log"],[7]]'
         "terminationMessagePolicy?": '$of(File,FallbackToLogsOnError)'
         "stdin?": $bool
         "tty?": $bool
         "ports?":
-        - {containerPort: $port, "name?": $port-name, "protocol?": '$of(TCP,UDP,SCTP)', "hostPort?": $port, "hostIP?": $ip}
-        - $maybe: {containerPort: 9999, name: '$v[["other"],["A","a--b","1234"]]'}
+        - {containerPort: $port, "name?": $port-name, "protocol?": '$of(TCP,UDP,SCTP)', "hostIP?": $text}
+        - {containerPort: 9999, name: '$v[["other"],["A","a--b","1234"]]', "hostPort?": '$v[[9999],[-1,65536,100000,"a"]]'}
+        - $maybe: {containerPort: 9998, name: '$v[["twin"],["other","Twin"]]'}
         env:
         - {name: $env-name, value: $text}
         - $maybe:
@@ -149,8 +155,8 @@ spec:
         "livenessProbe|startupProbe?":
           $one:
           - exec: {command: ['$text']}
-          - httpGet: {"path?": '$v[["/a","a"],[7]]', port: $port-or-name, "scheme?": '$of(HTTP,HTTPS)', "host?": $host, "httpHeaders?": [{name: '$v[["X-A","Host"],["","a b","a:b","X A"]]', value: $text}]}
-          - tcpSocket: {port: $port-or-name, "host?": $host}
+          - httpGet: {"path?": '$v[["/a","a"],[7]]', port: $port-or-name, "scheme?": '$of(HTTP,HTTPS)', "host?": $text, "httpHeaders?": [{name: '$v[["X-A","Host"],["","a b","a:b","X A"]]', value: $text}]}
+          - tcpSocket: {port: $port-or-name, "host?": $text}
           - grpc: {port: '$port', "service?": $text}
           "initialDelaySeconds?": '$int(0,)'
           "timeoutSeconds?": '$int(0,)'
@@ -172,13 +178,16 @@ spec:
             - exec: {command: ['$text']}
             - httpGet: {port: $port-or-name, "path?": '$v[["/a"],[7]]', "scheme?": '$of(HTTP,HTTPS)'}
             - sleep: {seconds: '$v[[0,5,30],[-1,100,31000,"5"]]'}
-          "stopSignal?": '$v[[],["SIGTERM","TERM","SIGX"]]'
+          "stopSignal?": '$v[["SIGTERM"],[]]'
         "securityContext?":
           "runAsUser?": '$int64(0,)'
           "runAsGroup?": '$int64(0,)'
           "runAsNonRoot?": $bool
-          "privileged?": $bool
-          "allowPrivilegeEscalation?": '$v[[true],[false,"true"]]'
+          "$one?":
+          - {privileged: true, allowPrivilegeEscalation: '$v[[true],[false,"true"]]'}
+          - {allowPrivilegeEscalation: false, privileged: '$v[[false],[true]]'}
+          - {privileged: $bool}
+
           "readOnlyRootFilesystem?": $bool
           "procMount?": '$v[["Default"],["default","Unmasked","x"]]'
           "capabilities?": {"add?": ['$v[["NET_ADMIN"],[7]]'], "drop?": ['$v[["ALL"],[7]]']}
@@ -189,7 +198,7 @@ spec:
       - $maybe: {name: '$v[["sidecar"],["manager","A",""]]', image: $image, "imagePullPolicy?": '$of(Always,Never)'}
       volumes:
       - {name: '$v[["data"],["","A","a.b","-a"]]', $one: [
-          {emptyDir: {"medium?": '$v[["","Memory"],["x","memory","HugePages-"]]', "sizeLimit?": '$v[["1Gi","0"],["-1","a","1GiB"]]'}},
+          {emptyDir: {"medium?": '$v[["","Memory","x"],[]]', "sizeLimit?": '$v[["1Gi","0"],["-1","a","1GiB"]]'}},
           {hostPath: {path: '$v[["/a"],["","/a/../b",".."]]', "type?": '$of(,Directory,File,Socket,DirectoryOrCreate,FileOrCreate,CharDevice,BlockDevice)'}},
           {secret: {secretName: '$v[["a"],["",7]]', "defaultMode?": '$v[[0,420,511],[-1,512,"420"]]', "optional?": $bool, "items?": [{key: '$v[["a"],[""]]', path: $relative, "mode?": '$v[[0,511],[-1,512]]'}]}},
           {configMap: {name: '$v[["a"],["",7]]', "defaultMode?": '$v[[0,420,511],[-1,512]]', "items?": [{key: '$v[["a"],[""]]', path: $relative, "mode?": '$v[[0,511],[-1,512]]'}]}},
@@ -207,7 +216,7 @@ spec:
           {csi: {driver: '$v[["csi.example.com"],["","A b","-a"]]', "fsType?": ext4, "nodePublishSecretRef?": {name: '$v[["a"],["",7]]'}}},
           {ephemeral: {volumeClaimTemplate: {spec: {accessModes: ['$v[["ReadWriteOnce"],["x","","readWriteOnce"]]'], resources: {requests: '$v[[{"storage":"1Gi"}],[{"storage":"0"},{"storage":"-1"},{"storage":"a"},{}]]'}, "storageClassName?": '$v[["a"],["A b","-a"]]', "volumeMode?": '$of(Filesystem,Block)'}}}},
           {image: {"reference?": '$v[["example.com/a:1"],[""," "]]', "pullPolicy?": '$of(Always,Never,IfNotPresent)'}},
-          {iscsi: {targetPortal: '$v[["10.0.0.1"],["",7]]', iqn: '$v[["iqn.2000-01.com.example:a","eui.02004567a425678d","naa.52004567ba64678d"],["","a","iqn.x","eui.a"]]', lun: '$v[[0,255],[-1,256]]', "initiatorName?": '$v[["iqn.2000-01.com.example:b"],["b","iqn.x"]]'}},
+          {iscsi: {targetPortal: '$v[["10.0.0.1"],["",7]]', iqn: '$v[["iqn.2000-01.com.example:a","eui.02004567a425678d"],["naa.52004567ba64678d","","a","iqn.x","eui.a"]]', lun: '$v[[0,255],[-1,256]]', "initiatorName?": '$v[["iqn.2000-01.com.example:b"],["b","iqn.x"]]'}},
           {fc: {$one: [{targetWWNs: ['$v[["a"],[7]]'], lun: '$v[[0,255],[-1,256]]'}, {wwids: ['$v[["a"],[7]]']}]}},
           {azureFile: {secretName: '$v[["a"],["",7]]', shareName: '$v[["a"],["",7]]'}},
           {azureDisk: {diskName: '$v[["a"],["",7]]', diskURI: '$v[["https://example.com/a"],["a","","http://a"]]', "cachingMode?": '$of(None,ReadOnly,ReadWrite)', "kind?": '$v[["Shared","Dedicated"],["x","Managed"]]'}},
@@ -221,11 +230,33 @@ spec:
           {cinder: {volumeID: '$v[["a"],["",7]]'}},
           {portworxVolume: {volumeID: '$v[["a"],["",7]]'}},
           {quobyte: {registry: '$v[["a:1","a:1,b:2"],["","a"]]', volume: '$v[["a"],["",7]]', "tenant?": '$v[["a"],[7]]'}},
-          {scaleIO: {gateway: '$v[["a"],["",7]]', system: '$v[["a"],["",7]]', secretRef: {name: a}, volumeName: '$v[["a"],["",7]]'}},
+          {scaleIO: {gateway: '$v[["a"],["",7]]', system: '$v[["a"],["",7]]', "secretRef": {name: '$v[["a"],[7]]'}, volumeName: '$v[["a"],["",7]]'}},
           {storageos: {volumeName: '$v[["a"],["","A b"]]', "volumeNamespace?": '$v[["a"],["A b"]]'}},
           {photonPersistentDisk: {pdID: '$v[["a"],["",7]]'}},
           {flocker: {$one: [{datasetName: '$v[["a"],["a/b",""]]'}, {datasetUUID: '$v[["a"],[""]]'}]}},
           {gitRepo: {repository: '$v[["a"],["",7]]', "directory?": '$v[["a"],["/a","../a"]]'}}
         ]}
       - {name: claim, persistentVolumeClaim: {claimName: '$v[["b"],["",7]]'}}
+"#;
+
+/// A Deployment whose fields say the same as its annotations, and are of the host's network.
+pub(super) const SMALL: &str = r#"
+name: small
+spec:
+  selector: {matchLabels: {app: small}}
+  template:
+    metadata:
+      labels: {app: small}
+      "annotations?": {seccomp.security.alpha.kubernetes.io/pod: '$v[["runtime/default"],["unconfined","localhost/a"]]', container.apparmor.security.beta.kubernetes.io/manager: '$v[["runtime/default"],["unconfined","localhost/a"]]'}
+    spec:
+      "os?": {name: '$v[["linux"],["","mac","Linux","windows"]]'}
+      hostNetwork: true
+      securityContext: {seccompProfile: {type: RuntimeDefault}, appArmorProfile: {type: RuntimeDefault}}
+      containers:
+      - name: manager
+        image: a
+        ports:
+        - {containerPort: 9443, hostPort: '$v[[9443],[9444,80]]'}
+        - {containerPort: 8443, "hostPort?": '$v[[8443],[8444,9443]]', "name?": '$v[["a"],["A",""]]'}
+      - {name: other, image: a, "ports?": [{containerPort: 7443, hostPort: '$v[[7443],[9443,7444]]'}]}
 "#;

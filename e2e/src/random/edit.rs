@@ -17,62 +17,43 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// A change of what stands at `place`, chosen by chance.
-    pub fn choose(rng: &mut Rng, object: &Value, path: &[Step], place: Place<'_>) -> Self {
+    /// The changes of what stands at `path` that are worth a try, in an order of their own; so that trying one after
+    /// the other leaves none out.
+    pub fn options(rng: &mut Rng, object: &Value, path: &[Step], place: Place<'_>) -> Vec<Self> {
         let here = |value: Option<Value>| Self { path: path.to_vec(), value };
-        let chance = rng.u8(..100);
+        let all = |values: Vec<Value>| values.into_iter().map(|value| here(Some(value)));
+        let removal = |required: bool| required.then(|| here(None));
         match place {
             Place::Leaf(class, required) => {
-                let invalid = class.invalid();
-                if required && chance < 12 {
-                    here(None)
-                } else if !invalid.is_empty() && (class.is_never() || chance < 88) {
-                    here(Some(invalid[rng.usize(..invalid.len())].clone()))
-                } else if chance < 91 {
-                    here(Some(Value::Null))
-                } else {
-                    here(Some(class.wrong_type(rng)))
+                let mut options: Vec<_> = all(class.invalid().to_vec()).chain(removal(required)).collect();
+                if !class.is_never() {
+                    options.extend(all((0..3).map(|_| class.wrong_type(rng)).collect()));
+                    options.extend(all(vec![Value::Null]));
                 }
+                options
             }
             Place::Map(required, entries) => {
-                let members: Vec<_> = entries.iter().flat_map(|entry| entry.members(rng)).collect();
-                let missing: Vec<_> = members
-                    .iter()
-                    .filter(|(name, _)| at(object, path).is_some_and(|here| here.get(name).is_none()))
-                    .collect();
-                if !missing.is_empty() && chance < 50 {
-                    let (name, value) = missing[rng.usize(..missing.len())];
+                let map = at(object, path).cloned().unwrap_or_default();
+                let members = entries.iter().flat_map(|entry| entry.members(rng));
+                // Another member of which only one may be there.
+                let several = members.filter(|(name, _)| map.get(name).is_none()).map(|(name, value)| {
                     let mut path = path.to_vec();
-                    path.push(Step::Key(name.clone()));
-                    Self { path, value: Some(value.clone()) }
-                } else if required && chance < 60 {
-                    here(None)
-                } else {
-                    let values = [
-                        json!({}),
-                        Value::Null,
-                        json!("text"),
-                        json!([]),
-                        json!([{}]),
-                        json!(1),
-                        json!(true),
-                    ];
-                    here(Some(values[rng.usize(..values.len())].clone()))
-                }
+                    path.push(Step::Key(name));
+                    Self { path, value: Some(value) }
+                });
+                several
+                    .chain(removal(required))
+                    .chain(all(vec![json!("text"), json!([]), json!({}), json!(1), json!([{}]), Value::Null]))
+                    .collect()
             }
             Place::List(required) => {
                 let items = at(object, path).and_then(Value::as_array).cloned().unwrap_or_default();
                 let doubled = [items.clone(), items.last().cloned().into_iter().collect()].concat();
                 let with_null = [items, vec![Value::Null]].concat();
-                if required && chance < 15 {
-                    here(None)
-                } else if chance < 50 {
-                    here(Some(Value::Array(doubled)))
-                } else {
-                    let values =
-                        [json!([]), Value::Null, json!("text"), json!({}), json!(7), Value::Array(with_null)];
-                    here(Some(values[rng.usize(..values.len())].clone()))
-                }
+                all(vec![Value::Array(doubled), json!("text"), json!({}), json!([])])
+                    .chain(removal(required))
+                    .chain(all(vec![json!(7), Value::Array(with_null), Value::Null]))
+                    .collect()
             }
         }
     }

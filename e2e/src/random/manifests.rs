@@ -7,7 +7,7 @@ use super::metadata;
 #[must_use]
 pub(super) fn config_map() -> String {
     let text = r#"
-apiVersion: v1
+apiVersion: '$v[["v1"],["v1beta9","v3"]]'
 kind: ConfigMap
 metadata: $metadata
 "data?": '$v[[{"a":"b"},{"a.b":"","A-b_c":"d"}],[{"a/b":"c"},{"":"a"},{"a b":"c"},{"..":"a"},{"a":1},{"a":true},{"a":{}},{"ä":"b"},["a"]]]'
@@ -17,11 +17,19 @@ metadata: $metadata
     text.replace("$metadata", &metadata::template("$subdomain"))
 }
 
+/// The template of a `ConfigMap` of some size.
+pub(super) const LARGE_CONFIG_MAP: &str =
+    "{apiVersion: v1, kind: ConfigMap, metadata: {name: large}, data: {a: $large}}";
+
+/// The template of a Secret of some size.
+pub(super) const LARGE_SECRET: &str =
+    "{apiVersion: v1, kind: Secret, metadata: {name: large}, stringData: {a: $large}}";
+
 /// The template of a Secret.
 #[must_use]
 pub(super) fn secret() -> String {
     let text = r#"
-apiVersion: v1
+apiVersion: '$v[["v1"],["v1beta9","v3"]]'
 kind: Secret
 metadata: $metadata
 "immutable?": $bool
@@ -47,7 +55,7 @@ $one:
 #[must_use]
 pub(super) fn pod_disruption_budget() -> String {
     let text = r#"
-apiVersion: policy/v1
+apiVersion: '$v[["policy/v1"],["policy/v1beta9","policy/v3"]]'
 kind: PodDisruptionBudget
 metadata: $metadata
 spec:
@@ -63,7 +71,7 @@ spec:
 pub(super) fn priority_class() -> String {
     let name = r#"'$v[["a","high.a"],["","A","system-a","system-node-critical","a_b","-a"]]'"#;
     let text = r#"
-apiVersion: scheduling.k8s.io/v1
+apiVersion: '$v[["scheduling.k8s.io/v1"],["scheduling.k8s.io/v1beta9","scheduling.k8s.io/v3"]]'
 kind: PriorityClass
 metadata: $metadata
 value: '$v[[0,1000000000,-5],[1000000001,2147483648,"5",1.5]]'
@@ -78,7 +86,7 @@ value: '$v[[0,1000000000,-5],[1000000001,2147483648,"5",1.5]]'
 #[must_use]
 pub(super) fn network_policy() -> String {
     let text = r#"
-apiVersion: networking.k8s.io/v1
+apiVersion: '$v[["networking.k8s.io/v1"],["networking.k8s.io/v1beta9","networking.k8s.io/v3"]]'
 kind: NetworkPolicy
 metadata: $metadata
 spec:

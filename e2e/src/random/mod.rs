@@ -19,6 +19,7 @@ mod service;
 pub mod shrink;
 pub mod subject;
 pub mod template;
+mod typed;
 mod values;
 mod webhook;
 
@@ -73,11 +74,14 @@ pub fn kinds() -> Vec<Kind> {
     let rbac = |name, path: &'static str, text: String| kind(name, Subject::Manifest(path), &text);
     vec![
         kind("Deployment", Subject::Deployment, deployment::TEMPLATE),
+        kind("Deployment of few fields", Subject::Deployment, deployment::SMALL),
         kind("Service", Subject::Manifest(SERVICES), &service::template()),
         kind("Service with sticky sessions", Subject::Manifest(SERVICES), service::STICKY),
         kind("ValidatingWebhook", Subject::Webhook, webhook::TEMPLATE),
         kind("MutatingWebhook", Subject::Webhook, webhook::MUTATING),
         kind("CustomResourceDefinition", Subject::Crd, crd::TEMPLATE),
+        kind("CustomResourceDefinition of few fields", Subject::Crd, crd::SMALL),
+        kind("CustomResourceDefinition of a protected group", Subject::Crd, crd::PROTECTED),
         kind("ClusterServiceVersion", Subject::Csv, &csv::template()),
         kind("permissions", Subject::Permission, rbac::PERMISSION),
         kind("clusterPermissions", Subject::ClusterPermission, rbac::CLUSTER_PERMISSION),
@@ -95,6 +99,17 @@ pub fn kinds() -> Vec<Kind> {
         ),
         rbac("ServiceAccount", "/api/v1/namespaces/{namespace}/serviceaccounts", rbac::service_account()),
         rbac("ConfigMap", "/api/v1/namespaces/{namespace}/configmaps", manifests::config_map()),
+        kind(
+            "large ConfigMap",
+            Subject::Manifest("/api/v1/namespaces/{namespace}/configmaps"),
+            manifests::LARGE_CONFIG_MAP,
+        ),
+        kind(
+            "large Secret",
+            Subject::Manifest("/api/v1/namespaces/{namespace}/secrets"),
+            manifests::LARGE_SECRET,
+        ),
+        kind("APIService", Subject::ApiService, csv::API_SERVICE),
         rbac("Secret", "/api/v1/namespaces/{namespace}/secrets", manifests::secret()),
         rbac(
             "PodDisruptionBudget",
@@ -117,6 +132,8 @@ const SERVICES: &str = "/api/v1/namespaces/{namespace}/services";
 pub struct Generator {
     kinds: Vec<Kind>,
     sound: Sound,
+    /// How many objects with expressions were made.
+    expressions: usize,
     /// How often each field was changed and refused, by kind and pattern.
     pub counts: BTreeMap<(&'static str, String), Count>,
 }
@@ -155,6 +172,7 @@ pub fn wanted(kind: &str, leaf: bool) -> usize {
             | "NetworkPolicy",
             true,
         ) => 8,
+        ("CustomResourceDefinition of few fields", true) => 24,
         (_, true) => 20,
         (_, false) => 4,
     }
@@ -172,7 +190,7 @@ impl Generator {
                 count.leaf |= field.leaf;
             }
         }
-        Self { kinds, sound: Sound::default(), counts }
+        Self { kinds, sound: Sound::default(), expressions: 0, counts }
     }
 
     /// The sound bundle.
@@ -181,19 +199,27 @@ impl Generator {
         &self.sound
     }
 
-    /// The next `size` objects: one in ten is valid, two in nine have expressions, the others have a change of the
+    /// The next `size` objects: one in forty is valid, three in twenty have expressions, the others have a change of the
     /// fields that are furthest from having been refused often enough.
     pub fn batch(&mut self, seed: u64, size: usize) -> Vec<Case> {
         let mut rng = Rng::with_seed(seed);
         let mut wanted = self.wanted(size);
+        let mut turns = BTreeMap::new();
         (0..size)
             .map(|index| {
                 let seed = rng.u64(..);
                 match index % 20 {
-                    0 => self.valid(seed),
-                    1..=4 => cel::case(seed, index % 2 == 0),
+                    0 if index % 40 == 0 => self.valid(seed),
+                    1 | 7 | 13 => {
+                        self.expressions += 1;
+                        cel::case(seed, self.expressions, index % 2 == 0)
+                    }
                     _ => match wanted.next() {
-                        Some((kind, pattern)) => self.changed(seed, kind, &pattern),
+                        Some(field) => {
+                            let turn = turns.entry(field.clone()).or_insert_with(|| self.counts[&field].set);
+                            *turn += 1;
+                            self.changed(seed, &field, *turn - 1)
+                        }
                         None => self.valid(seed),
                     },
                 }
@@ -239,21 +265,26 @@ impl Generator {
         Case { kind: kind.name, subject: kind.subject, seed, object, change: None, cel: None }
     }
 
-    #[expect(clippy::expect_used, reason = "the pattern comes from this generator's own kinds")]
-    fn changed(&self, seed: u64, kind: &str, pattern: &str) -> Case {
+    fn changed(&self, seed: u64, (kind, pattern): &(&'static str, String), turn: usize) -> Case {
         let mut rng = Rng::with_seed(seed);
         let fields: Vec<_> = self
             .kinds
             .iter()
             .flat_map(|known| known.template.fields.iter().map(move |field| (known, field)))
-            .filter(|(known, field)| field.pattern == pattern && (known.name == kind || kind == ANY))
+            .filter(|(known, field)| field.pattern == *pattern && (known.name == *kind || *kind == ANY))
             .collect();
-        let (kind, field) = rng.choice(fields).expect("the pattern is one of its own kinds'");
+        let (kind, field) = fields[turn % fields.len()];
+        let turn = turn / fields.len();
         let instance = kind.template.instantiate(&mut rng, Some(field));
         let object = self.sound.object(kind.subject, instance.object);
-        let change = instance
-            .target
-            .map(|(path, place)| (pattern.to_owned(), Edit::choose(&mut rng, &object, &path, place)));
+        let change = instance.target.and_then(|(path, place)| {
+            let mut options = Edit::options(&mut rng, &object, &path, place);
+            // Without a version there is no place to send an object to.
+            options
+                .retain(|edit| pattern != "apiVersion" || edit.value.as_ref().is_some_and(Value::is_string));
+            let choice = turn % options.len().max(1);
+            (choice < options.len()).then(|| (pattern.clone(), options.swap_remove(choice)))
+        });
         Case { kind: kind.name, subject: kind.subject, seed, object, change, cel: None }
     }
 

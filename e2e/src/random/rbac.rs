@@ -56,7 +56,7 @@ pub(super) fn service_account() -> String {
 const NAME: &str = r#"'$v[["a","A b","system:a","a:b","Ünï"],["",".","..","a/b","a%b"]]'"#;
 
 const ROLE: &str = r#"
-apiVersion: rbac.authorization.k8s.io/v1
+apiVersion: '$v[["rbac.authorization.k8s.io/v1"],["rbac.authorization.k8s.io/v1beta9","rbac.authorization.k8s.io/v3"]]'
 kind: Role
 metadata: $metadata
 rules:
@@ -68,7 +68,7 @@ rules:
 "#;
 
 const CLUSTER_ROLE: &str = r#"
-apiVersion: rbac.authorization.k8s.io/v1
+apiVersion: '$v[["rbac.authorization.k8s.io/v1"],["rbac.authorization.k8s.io/v1beta9","rbac.authorization.k8s.io/v3"]]'
 kind: ClusterRole
 metadata: $metadata
 $one:
@@ -80,7 +80,7 @@ $one:
 "#;
 
 const BINDING: &str = r#"
-apiVersion: rbac.authorization.k8s.io/v1
+apiVersion: '$v[["rbac.authorization.k8s.io/v1"],["rbac.authorization.k8s.io/v1beta9","rbac.authorization.k8s.io/v3"]]'
 kind: $kind
 metadata: $metadata
 roleRef: {apiGroup: '$v[["rbac.authorization.k8s.io"],["a","rbac","rbac.authorization.k8s.io/v1"]]', kind: '$v[["ClusterRole","Role"],["","x","clusterRole","User"]]', name: '$v[["a","system:a"],["","a/b",".","a%b"]]'}
@@ -91,7 +91,7 @@ subjects:
 "#;
 
 const ACCOUNT: &str = r#"
-apiVersion: v1
+apiVersion: '$v[["v1"],["v1beta9","v3"]]'
 kind: ServiceAccount
 metadata: $metadata
 "automountServiceAccountToken?": $bool

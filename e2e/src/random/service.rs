@@ -9,7 +9,7 @@ pub(super) fn template() -> String {
 }
 
 const TEMPLATE: &str = r#"
-apiVersion: v1
+apiVersion: '$v[["v1"],["v1beta9","v3"]]'
 kind: Service
 metadata: $metadata
 spec:
@@ -38,7 +38,7 @@ spec:
     "targetPort?": $port-or-name
     "protocol?": '$of(TCP,UDP,SCTP)'
     "appProtocol?": '$v[["http","example.com/a","kubernetes.io/h2c"],["a b","","-a"]]'
-    "nodePort?": '$v[[0],[30000.5,70000,-1,80]]'
+    "nodePort?": '$v[[0],[30000.5,"30000",2147483648]]'
   - $maybe: {name: '$v[["metrics"],["","A","a.b","web"]]', port: 9443}
   "sessionAffinity?": '$v[["None"],["x","clientIP","client"]]'
   "sessionAffinityConfig?": '$v[[],[{"clientIP":{"timeoutSeconds":5}},{"clientIP":{}}]]'
@@ -50,11 +50,11 @@ spec:
 
 /// A Service with sticky sessions, apart because its parts need each other.
 pub(super) const STICKY: &str = r#"
-apiVersion: v1
+apiVersion: '$v[["v1"],["v1beta9","v3"]]'
 kind: Service
-metadata: {name: sticky}
+metadata: {name: sticky, "annotations?": {service.kubernetes.io/topology-mode: Auto, service.kubernetes.io/topology-aware-hints: '$v[["Auto"],["Disabled","a"]]'}}
 spec:
   sessionAffinity: '$v[["ClientIP"],["None","x","clientIP"]]'
   "sessionAffinityConfig?": {clientIP: {timeoutSeconds: '$v[[1,86400],[0,86401,-1,"5"]]'}}
-  ports: [{port: $port, "name?": '$v[["a"],["A","-a","a b"]]'}]
+  ports: [{port: $port, "name?": '$v[["a"],["A","-a","a b"]]', "nodePort?": '$v[[],[30001,31000,30000]]'}]
 "#;

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::edit::{Edit, set};
 use super::template::Step;
+use super::typed;
 
 /// How an object comes into a bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub enum Subject {
     Permission,
     /// `clusterPermissions` of the install strategy.
     ClusterPermission,
+    /// An API service that the CSV owns.
+    ApiService,
     /// The CSV itself.
     Csv,
     /// The bundle's CRD.
@@ -48,6 +51,7 @@ pub struct Sound {
     csv: Value,
     crd: Value,
     annotations: Vec<u8>,
+    csv_schema: Value,
 }
 
 impl Default for Sound {
@@ -67,11 +71,18 @@ impl Default for Sound {
                 "../../../bundle-tool/tests/fixtures/bundle/metadata/annotations.yaml"
             )
             .to_vec(),
+            csv_schema: Value::Null,
         }
     }
 }
 
 impl Sound {
+    /// Takes the schema of the CSVs' CRD, by which CSVs are written as OLM writes them.
+    #[must_use]
+    pub fn with_csv_schema(self, csv_schema: Value) -> Self {
+        Self { csv_schema, ..self }
+    }
+
     /// The object of a kind that an instance of its template stands for.
     #[must_use]
     pub fn object(&self, subject: Subject, instance: Value) -> Value {
@@ -108,7 +119,7 @@ impl Sound {
             path: format!(
                 "/apis/operators.coreos.com/v1alpha1/namespaces/{namespace}/clusterserviceversions"
             ),
-            body: self.csv(subject, object),
+            body: typed::written(&self.csv_schema, &self.csv(subject, object)),
         };
         let rbac = "/apis/rbac.authorization.k8s.io/v1";
         match subject {
@@ -128,6 +139,7 @@ impl Sound {
                 csv,
             ],
             Subject::Webhook => vec![Self::webhook(object, namespace), service(object, namespace), csv],
+            Subject::ApiService => vec![api_service(object, namespace), csv],
             Subject::Permission => vec![
                 Request { path: format!("{rbac}/namespaces/{namespace}/roles"), body: role("Role", object) },
                 Request {
@@ -156,6 +168,9 @@ impl Sound {
             Subject::Deployment => {
                 set(&mut csv, &keys(&format!("{strategy}.deployments")), Some(json!([object])));
             }
+            Subject::ApiService => {
+                set(&mut csv, &keys("spec.apiservicedefinitions"), Some(json!({"owned": [object]})))
+            }
             Subject::Webhook => set(&mut csv, &keys("spec.webhookdefinitions"), Some(json!([object]))),
             Subject::Permission => {
                 set(&mut csv, &keys(&format!("{strategy}.permissions")), Some(json!([object])));
@@ -172,6 +187,7 @@ impl Sound {
                     .map(|version| json!({"name": object["metadata"]["name"], "kind": object["spec"]["names"]["kind"], "version": version["name"]}))
                     .collect();
                 set(&mut csv, &keys("spec.customresourcedefinitions.owned"), Some(Value::Array(owned)));
+                set(&mut csv, &keys("metadata.annotations"), None);
             }
             Subject::Manifest(_) => {}
         }
@@ -196,8 +212,11 @@ impl Sound {
             }
         }
         if let Some(spec) = spec.as_object_mut() {
-            // The API server would read a number that is none all the same.
-            spec.insert("revisionHistoryLimit".to_owned(), json!(1));
+            // What cannot be read is not overwritten either.
+            let limit = spec.get("revisionHistoryLimit").unwrap_or(&Value::Null);
+            if limit.is_null() || limit.as_i64().is_some_and(|limit| i32::try_from(limit).is_ok()) {
+                spec.insert("revisionHistoryLimit".to_owned(), json!(1));
+            }
         }
         let name = object.get("name").cloned().unwrap_or_else(|| json!(""));
         json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "labels": labels}, "spec": spec})
@@ -225,7 +244,7 @@ impl Sound {
         let mut target = json!({
             "name": format!("{}-service", object["deploymentName"].as_str().unwrap_or_default().replace('.', "-")),
             "namespace": namespace,
-            "port": object.get("containerPort").filter(|port| !port.is_null()).cloned().unwrap_or_else(|| json!(443)),
+            "port": object.get("containerPort").filter(|port| !port.is_null() && **port != 0).cloned().unwrap_or_else(|| json!(443)),
         });
         if let (Some(path), Some(target)) = (object.get("webhookPath"), target.as_object_mut()) {
             target.insert("path".to_owned(), path.clone());
@@ -258,6 +277,28 @@ fn service(object: &Value, namespace: &str) -> Request {
             "kind": "Service",
             "metadata": {"name": format!("{}-service", object["deploymentName"].as_str().unwrap_or_default().replace('.', "-"))},
             "spec": {"ports": [{"name": port.to_string(), "port": port, "targetPort": target}], "selector": {"a": "b"}},
+        }),
+    }
+}
+
+/// The `APIService` of an API that the operator serves, as `createOrUpdateAPIService` makes it.
+fn api_service(object: &Value, namespace: &str) -> Request {
+    let text = |key: &str| object[key].as_str().unwrap_or_default();
+    let (group, version) = (text("group"), text("version"));
+    let port = object["containerPort"].as_i64().filter(|port| *port > 0).unwrap_or(443);
+    Request {
+        path: "/apis/apiregistration.k8s.io/v1/apiservices".to_owned(),
+        body: json!({
+            "apiVersion": "apiregistration.k8s.io/v1",
+            "kind": "APIService",
+            "metadata": {"name": format!("{version}.{group}")},
+            "spec": {
+                "group": group,
+                "version": version,
+                "groupPriorityMinimum": 2000,
+                "versionPriority": 15,
+                "service": {"namespace": namespace, "name": format!("{}-service", text("deploymentName")), "port": port},
+            },
         }),
     }
 }

@@ -114,6 +114,11 @@ fn class(name: &str, arguments: &str) -> Option<Sets> {
     Some(match name {
         "text" => (vec![json!("text"), json!("Ünï çode"), json!("a b")], vec![]),
         "bool" => (vec![json!(true), json!(false)], vec![json!("true"), json!(1), json!("yes"), json!([])]),
+        // What a ConfigMap and a Secret hold at most, and more.
+        "large" => (
+            vec![json!("a".repeat(1000))],
+            vec![json!("a".repeat(1 << 20)), json!("a".repeat((1 << 20) + 1))],
+        ),
         "label" => {
             let (mut valid, mut invalid) = sets(&["a", "gizmo", "a-1", "0", "1a"], BAD_LABELS);
             valid.push(long(63).into());
@@ -192,6 +197,26 @@ fn class(name: &str, arguments: &str) -> Option<Sets> {
                 json!({"a": false}),
                 json!({"a": ["b"]}),
                 json!({"a": "b".repeat(262_145)}),
+            ],
+        ),
+        // What Kubernetes reads from a pod's annotations.
+        "pod-annotations" => (
+            vec![json!({"a": "b"}), json!({"example.com/a": "any {text}"})],
+            vec![
+                json!({"seccomp.security.alpha.kubernetes.io/pod": "x"}),
+                json!({"seccomp.security.alpha.kubernetes.io/pod": "localhost//a"}),
+                json!({"container.seccomp.security.alpha.kubernetes.io/manager": "x"}),
+                json!({"container.apparmor.security.beta.kubernetes.io/manager": "x"}),
+                json!({"container.apparmor.security.beta.kubernetes.io/none": "runtime/default"}),
+                json!({"scheduler.alpha.kubernetes.io/tolerations": "[{\"key\":\"a b\"}]"}),
+                json!({"scheduler.alpha.kubernetes.io/tolerations": "x"}),
+                json!({"kubernetes.io/config.mirror": "a"}),
+                json!({"controller.kubernetes.io/pod-deletion-cost": "a"}),
+                json!({"a b": "c"}),
+                json!({"": "a"}),
+                json!({"a": 1}),
+                json!({"/a": "b"}),
+                json!({long(64): "a"}),
             ],
         ),
         "selector" => (
@@ -285,7 +310,6 @@ fn class(name: &str, arguments: &str) -> Option<Sets> {
         "relative" => {
             sets(&["a", "a/b", "a/..b", "b.txt"], &["", "/a", "../a", "a/../b", "..", "..a", "..a/b"])
         }
-        "host" => sets(&["localhost", "10.0.0.1", "example.com"], &["-"]),
         "ip" => sets(
             &["10.0.0.1", "127.0.0.1", "192.168.1.200", "fd00::1"],
             &["10.0.0", "10.0.0.256", "a.b.c.d", "10.0.0.1/24", "::g", "1.2.3.4.5", "localhost", "-1.0.0.0"],
@@ -312,7 +336,6 @@ fn class(name: &str, arguments: &str) -> Option<Sets> {
         "sysctl" => {
             sets(&["net.core.somaxconn", "kernel.a", "net/ipv4/a"], &["", "A.b", "a..b", "_a", "a b", ".a"])
         }
-        "nothing" => (vec![json!("")], vec![]),
         _ => return None,
     })
 }
