@@ -59,7 +59,8 @@ pub(super) fn class(rest: &str) -> Result<(String, &str), RegexError> {
     if empty {
         // Only surrogates, which no text here can hold.
         let all = translated.starts_with("[^");
-        translated = if all { r"[\x{0}-\x{10FFFF}]" } else { r"[^\x{0}-\x{10FFFF}]" }.to_owned();
+        let set = if all { r"[\x{0}-\x{10FFFF}]" } else { r"[^\x{0}-\x{10FFFF}]" };
+        set.clone_into(&mut translated);
     } else {
         translated.push(']');
     }

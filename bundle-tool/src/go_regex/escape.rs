@@ -70,7 +70,7 @@ pub(super) fn character(rest: &str) -> Result<(u32, &str), RegexError> {
     };
     match code {
         Some(code) => Ok((code, after)),
-        None => Err(RegexError::Escape(rest[..1 + first.len_utf8()].to_owned())),
+        None => Err(RegexError::Escape(rest[..=first.len_utf8()].to_owned())),
     }
 }
 

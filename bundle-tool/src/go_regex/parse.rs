@@ -184,7 +184,10 @@ impl<'t> Parser<'t> {
     fn literal(&mut self, code: u32) {
         match char::from_u32(code) {
             Some(c) if c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii() => self.translated.push(c),
-            Some(_) => self.translated.push_str(&format!("\\x{{{code:X}}}")),
+            Some(_) => {
+                let digit = |value| char::from_digit(value, 16).unwrap_or_default();
+                self.translated.extend(['\\', 'x', digit(code >> 4), digit(code & 15)]);
+            }
             // A surrogate: nothing matches it.
             None => self.translated.push_str(r"[^\x{0}-\x{10FFFF}]"),
         }
@@ -258,7 +261,7 @@ impl<'t> Parser<'t> {
                 !name.is_empty() && name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
             // Two groups may have one name.
             if !sound {
-                return Err(RegexError::GroupName(before[..before.len() - rest.len() + end + 1].to_owned()));
+                return Err(RegexError::GroupName(before[..=before.len() - rest.len() + end].to_owned()));
             }
             // Names have no influence on what is matched, and Rust's are narrower.
             self.translated.push('(');

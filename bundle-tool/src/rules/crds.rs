@@ -157,7 +157,7 @@ pub struct SchemaNode<'n, 'b> {
     pub below_additional: bool,
 }
 
-impl<'n, 'b> SchemaNode<'n, 'b> {
+impl<'b> SchemaNode<'_, 'b> {
     /// Whether the schema is that of a whole resource: the root's, or one embedded.
     #[must_use]
     pub fn is_resource(&self) -> bool {
@@ -297,7 +297,7 @@ impl Walk {
         }
     }
 
-    fn schema<'b>(&mut self, node: &SchemaNode<'_, 'b>) {
+    fn schema(&mut self, node: &SchemaNode<'_, '_>) {
         if self.findings.len() > MOST_FINDINGS {
             return;
         }
@@ -315,7 +315,7 @@ impl Walk {
         }
     }
 
-    fn below<'b>(&mut self, node: &SchemaNode<'_, 'b>) {
+    fn below(&mut self, node: &SchemaNode<'_, '_>) {
         let schema = node.schema;
         if schema.has(Keyword::Properties) {
             let properties = node.path.field("properties");
@@ -354,7 +354,7 @@ impl Walk {
         }
     }
 
-    fn rare<'b>(&mut self, node: &SchemaNode<'_, 'b>) {
+    fn rare(&mut self, node: &SchemaNode<'_, '_>) {
         for keyword in [Keyword::AllOf, Keyword::AnyOf, Keyword::OneOf] {
             let path = node.path.field(keyword.name());
             for (index, value) in node.schema.list(keyword).enumerate() {

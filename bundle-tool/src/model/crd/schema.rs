@@ -120,6 +120,7 @@ impl<'b> Schema<'b> {
     }
 
     /// The items of a keyword that is a list.
+    #[must_use]
     pub fn list(&self, keyword: Keyword) -> impl ExactSizeIterator<Item = Value<'b>> + use<'b> {
         let list = self.get(keyword).filter(|value| value.kind() == Kind::Array);
         list.unwrap_or(self.value.nothing()).items()
@@ -176,12 +177,14 @@ impl<'b> Schema<'b> {
             let Some(value) = self.get(*keyword) else { continue };
             let says_something = match keyword {
                 Keyword::Example | Keyword::ExternalDocs => false,
-                Keyword::Enum | Keyword::AllOf | Keyword::AnyOf | Keyword::OneOf | Keyword::Properties => {
-                    !value.is_empty()
-                }
-                Keyword::Definitions | Keyword::PatternProperties | Keyword::Dependencies => {
-                    !value.is_empty()
-                }
+                Keyword::Enum
+                | Keyword::AllOf
+                | Keyword::AnyOf
+                | Keyword::OneOf
+                | Keyword::Properties
+                | Keyword::Definitions
+                | Keyword::PatternProperties
+                | Keyword::Dependencies => !value.is_empty(),
                 Keyword::Items => matches!(self.items(), Items::Schema(_)) || !value.is_empty(),
                 // For these, the empty string is something.
                 Keyword::XListType | Keyword::XMapType => true,

@@ -1,3 +1,4 @@
+use crate::go_regex::GoRegex;
 use crate::model::yaml::{Path, Value};
 use crate::report::{Severity, Suite};
 use crate::rules::{Check, Crd, Reporter, Rule};
@@ -23,8 +24,8 @@ fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
             "the warning is empty".to_owned()
         } else if warning.len() > 256 {
             format!("the warning has {} bytes; it may have 256", warning.len())
-        } else if let Some(c) = warning.chars().find(|c| !is_printable(*c)) {
-            format!("the warning holds {c:?}, which cannot be printed")
+        } else if !is_printable(warning) {
+            "the warning holds a character that cannot be printed".to_owned()
         } else {
             continue;
         };
@@ -33,15 +34,6 @@ fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
 }
 
 /// Letters, marks, numbers, punctuation, symbols, and the plain space.
-fn is_printable(c: char) -> bool {
-    c == ' ' || !(c.is_control() || c.is_whitespace()) && !is_format(c)
-}
-
-/// The characters that show nothing, and those that mean nothing.
-fn is_format(c: char) -> bool {
-    matches!(u32::from(c),
-        0xAD | 0x600..=0x605 | 0x61C | 0x6DD | 0x70F | 0x180E | 0x200B..=0x200F | 0x202A..=0x202E
-        | 0x2060..=0x206F | 0xFDD0..=0xFDEF | 0xFEFF | 0xFFF0..=0xFFFB | 0xE000..=0xF8FF | 0xE0000..=0xE00FF
-        | 0xE01F0..=0x0010_FFFF)
-        || u32::from(c) & 0xFFFE == 0xFFFE
+fn is_printable(text: &str) -> bool {
+    GoRegex::parse(r"^[\pL\pM\pN\pP\pS ]*$").is_ok_and(|regex| regex.is_match(text) == Some(true))
 }

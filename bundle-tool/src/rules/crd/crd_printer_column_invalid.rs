@@ -45,7 +45,7 @@ fn problems(column: Value<'_>) -> Vec<(&'static str, String)> {
     match text("format") {
         known if known.is_empty() || FORMATS.contains(&known) => {}
         other => {
-            problems.push(("format", format!("'{other}' is none of the formats {}", FORMATS.join(", "))))
+            problems.push(("format", format!("'{other}' is none of the formats {}", FORMATS.join(", "))));
         }
     }
     match text("jsonPath") {

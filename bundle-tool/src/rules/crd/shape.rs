@@ -2,6 +2,8 @@
 //!
 //! Source: `pkg/apis/apiextensions/v1/types.go` of `k8s.io/apiextensions-apiserver`.
 
+#![expect(clippy::struct_field_names, reason = "the names of Kubernetes' fields")]
+
 use std::fmt;
 
 use base64::Engine as _;
@@ -21,9 +23,9 @@ pub(super) struct Crd {
     #[serde(rename = "metadata")]
     _metadata: ObjectMeta,
     #[serde(rename = "spec")]
-    _spec: Spec,
+    _specification: Spec,
     #[serde(rename = "status")]
-    _status: Status,
+    _state: Status,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -32,13 +34,13 @@ struct Spec {
     #[serde(rename = "group")]
     _group: String,
     #[serde(rename = "names")]
-    _names: Names,
+    _called: Names,
     #[serde(rename = "scope")]
     _scope: String,
     #[serde(rename = "versions")]
-    _versions: Vec<Version>,
+    _list: Vec<Version>,
     #[serde(rename = "conversion")]
-    _conversion: Option<Conversion>,
+    _converted: Option<Conversion>,
     #[serde(rename = "preserveUnknownFields")]
     _preserve_unknown_fields: bool,
 }
@@ -80,7 +82,7 @@ struct Version {
     #[serde(rename = "additionalPrinterColumns")]
     _additional_printer_columns: Vec<Column>,
     #[serde(rename = "selectableFields")]
-    _selectable_fields: Vec<SelectableField>,
+    _selectable: Vec<SelectableField>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -186,7 +188,7 @@ struct Status {
     #[serde(rename = "conditions")]
     _conditions: Vec<Condition>,
     #[serde(rename = "acceptedNames")]
-    _accepted_names: Names,
+    _accepted_called: Names,
     #[serde(rename = "storedVersions")]
     _stored_versions: Vec<String>,
 }

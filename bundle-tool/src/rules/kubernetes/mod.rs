@@ -9,6 +9,7 @@ pub(super) mod names;
 pub(super) mod numbers;
 pub(super) mod paths;
 pub(super) mod selectors;
+pub(super) mod urls;
 pub(super) mod webhook_client;
 
 pub use errors::Errors;

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::email;
-use crate::rules::kubernetes::webhook_client;
+use crate::rules::kubernetes::urls;
 
 type Check = fn(&str) -> bool;
 
@@ -36,7 +36,7 @@ const FORMATS: [(&str, Check); 26] = [
     ("password", |_| true),
     ("rgbcolor", |text| PATTERNS.rgb_color.is_match(text)),
     ("ssn", |text| text.len() == 11 && PATTERNS.ssn.is_match(text)),
-    ("uri", webhook_client::is_request_uri),
+    ("uri", |text| urls::parse_request_uri(text).is_ok()),
     ("uuid", |text| uuid(text, None, false)),
     ("uuid3", |text| uuid(text, Some('3'), false)),
     ("uuid4", |text| uuid(text, Some('4'), true)),
@@ -67,6 +67,7 @@ struct Patterns {
     hostname: Regex,
     time: Regex,
     duration: Regex,
+    go_duration: Regex,
 }
 
 #[expect(clippy::unwrap_used, reason = "constants; a test uses each")]
@@ -87,6 +88,7 @@ static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| {
         ),
         time: compile(r"^([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})$"),
         duration: compile("([0-9]+)(?-u:[\\t\\n\\x0c\\r ])*([A-Za-zµ]+)"),
+        go_duration: compile(r"^[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+$"),
     }
 });
 
@@ -133,7 +135,7 @@ fn mac(text: &str) -> bool {
     match text.as_bytes() {
         [_, _, b':' | b'-', ..] => groups(if text.as_bytes()[2] == b':' { ':' } else { '-' }, 2, [6, 8, 20]),
         [_, _, _, _, b'.', ..] => groups('.', 4, [6, 8, 20]),
-        _ => false,
+        bytes => [12, 16, 40].contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_hexdigit),
     }
 }
 
@@ -225,11 +227,12 @@ fn duration(text: &str) -> bool {
         &["d", "day"],
         &["w", "wk", "week"],
     ];
-    if matches!(text, "0" | "+0" | "-0") {
+    // Go's own durations, which may be written with another micro sign.
+    if matches!(text, "0" | "+0" | "-0") || text.contains('μ') && PATTERNS.go_duration.is_match(text) {
         return true;
     }
     let mut found = false;
-    for part in PATTERNS.duration.captures_iter(&text.replace('μ', "µ")) {
+    for part in PATTERNS.duration.captures_iter(text) {
         if part[1].parse::<i64>().is_err() {
             return false;
         }
@@ -289,7 +292,11 @@ mod tests {
             ("isbn10", &["0-321-75104-3"], &["978-0321751041"]),
             ("k8s-short-name", &["a-b", "1"], &["a.b", "A", ""]),
             ("k8s-long-name", &["a-b.c"], &["a..b", "a_b"]),
-            ("mac", &["01:23:45:67:89:ab", "0123.4567.89ab"], &["01:23", "01-23:45-67-89-ab"]),
+            (
+                "mac",
+                &["01:23:45:67:89:ab", "0123.4567.89ab", "0123456789ab"],
+                &["01:23", "01-23:45-67-89-ab"],
+            ),
             ("password", &["", "x"], &[]),
             ("rgbcolor", &["rgb(0, 10,255)"], &["rgb(0,0,256)", "rgb(0,0)"]),
             ("ssn", &["111-22-3333"], &["111223333", "111 22 333"]),

@@ -190,10 +190,10 @@ impl<'b> Validator<'b> {
             let name = key.text();
             match (schema.property(name), additional) {
                 (Some(property), _) => {
-                    self.check(*value, &Schema::read(property), nested, &path.field(name))?
+                    self.check(*value, &Schema::read(property), nested, &path.field(name))?;
                 }
                 (None, Additional::Schema(values)) => {
-                    self.check(*value, &Schema::read(values), nested, &path.key(name))?
+                    self.check(*value, &Schema::read(values), nested, &path.key(name))?;
                 }
                 (None, Additional::Boolean(false)) => {
                     return wrong(path, format!("must not have the property '{name}'"));
@@ -332,8 +332,6 @@ fn check_enum(datum: Datum<'_>, value: Value<'_>, schema: &Schema<'_>, path: &Pa
 #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "as Go does")]
 fn equals(datum: Datum<'_>, value: Value<'_>, allowed: Value<'_>) -> bool {
     match (datum, Datum::of(allowed)) {
-        // Nulls have no type that could be converted.
-        (Datum::Null, _) | (_, Datum::Null) => false,
         (Datum::Boolean(a), Datum::Boolean(b)) => a == b,
         (Datum::Integer(a), Datum::Integer(b)) => a == b,
         (Datum::Integer(a), Datum::Number(b)) => a as f64 == b,
@@ -347,6 +345,7 @@ fn equals(datum: Datum<'_>, value: Value<'_>, allowed: Value<'_>) -> bool {
             b.strip_prefix(character) == Some("")
         }
         (Datum::Array, Datum::Array) | (Datum::Object, Datum::Object) => value.to_json() == allowed.to_json(),
+        // Nulls, among others, have no type that could be converted.
         _ => false,
     }
 }
