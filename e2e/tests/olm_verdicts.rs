@@ -160,7 +160,7 @@ const CASES: &[Case] = &[
         rule: Some("conversion-crd-not-owned"),
         outcome: Outcome::Fails("InstallComponentFailed"),
         edit: |csv, _| {
-            conversion(csv, |webhook| set(webhook, "/conversionCRDs", json!(["others.example.com"])))
+            conversion(csv, |webhook| set(webhook, "/conversionCRDs", json!(["others.example.com"])));
         },
     },
     Case {
@@ -282,7 +282,7 @@ impl Running {
         let errors = errors(&csv, &crd)?;
         match case.rule {
             Some(rule) => {
-                ensure!(errors.contains(&rule), "{}: we find {errors:?} instead of {rule}", case.name)
+                ensure!(errors.contains(&rule), "{}: we find {errors:?} instead of {rule}", case.name);
             }
             None => ensure!(errors.is_empty(), "{}: we find {errors:?}", case.name),
         }

@@ -74,8 +74,7 @@ fn first_chunk(text: &[u8]) -> Result<usize, SyntaxError> {
         if behind.is_empty() || behind[0] == b'#' {
             return Ok(());
         }
-        let lines = text[..start].iter().filter(|&&byte| byte == b'\n').count();
-        let line = u32::try_from(lines).unwrap_or(u32::MAX - 1) + 1;
+        let line = u32::try_from(text[..start].split(|&byte| byte == b'\n').count()).unwrap_or(u32::MAX);
         let message = "only a comment may stand behind '---', which separates documents".to_owned();
         Err(SyntaxError { message, position: Position { line, column: 4 } })
     };
@@ -351,7 +350,6 @@ impl Document {
             |kind: &str| SyntaxError { message: format!("cannot decode '{text}' as !!{kind}"), position };
         let value = match tag {
             None if plain => resolve(text),
-            None => Scalar::String,
             Some("binary") => {
                 let compact: String = text.split_whitespace().collect();
                 let bytes = base64::engine::general_purpose::STANDARD
@@ -378,7 +376,7 @@ impl Document {
                 Scalar::Null => Scalar::Null,
                 _ => return Err(fail("null")),
             },
-            Some(_) => Scalar::String,
+            Some(_) | None => Scalar::String,
         };
         if let Scalar::Float(number) = value
             && !number.is_finite()
@@ -436,7 +434,7 @@ mod tests {
 
     #[test]
     fn equal_keys_are_decoded_once() {
-        let long: String = (0..40).map(|index| format!("k{index}: {index}\n")).collect();
+        let long = (0..40).map(|index| format!("k{index}: {index}")).collect::<Vec<_>>().join("\n") + "\n";
         let parsed = parse(format!("{long}k3: last\n").as_bytes());
         let map: std::collections::BTreeMap<String, serde_json::Value> =
             decode(parsed.documents[0].root(), &Path::ROOT).unwrap().object;
@@ -475,7 +473,7 @@ mod tests {
         let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
         for level in 1..12 {
             let below = format!("*a{},", level - 1).repeat(10);
-            text += &format!("a{level}: &a{level} [{below}]\n");
+            text = [text, format!("a{level}: &a{level} [{below}]\n")].concat();
         }
         assert!(error(&text).starts_with("document contains excessive aliasing"));
         assert!(error(&"[".repeat(100_000)).starts_with("nested deeper than 1000 levels"));
