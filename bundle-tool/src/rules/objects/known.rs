@@ -1,6 +1,7 @@
 //! Objects of Kubernetes' own kinds as typed objects.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use base64::Engine;
 use k8s_openapi::api::core::v1::{Service, ServiceAccount};
@@ -80,18 +81,44 @@ pub struct Secret {
     pub immutable: bool,
 }
 
-/// Bytes in base64; line breaks within are skipped, as Go does.
+/// Bytes: a text in base64, in which line breaks are skipped, or a list of numbers from 0 to 255, as Go takes them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Base64(pub Vec<u8>);
 
 impl<'de> Deserialize<'de> for Base64 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut text = String::deserialize(deserializer)?;
+        deserializer.deserialize_any(Bytes)
+    }
+}
+
+struct Bytes;
+
+impl<'de> de::Visitor<'de> for Bytes {
+    type Value = Base64;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text in base64")
+    }
+
+    fn visit_unit<E>(self) -> Result<Base64, E> {
+        Ok(Base64::default())
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Base64, E> {
+        let mut text = text.to_owned();
         text.retain(|c| c != '\n' && c != '\r');
         base64::engine::general_purpose::STANDARD
             .decode(text)
-            .map(Self)
+            .map(Base64)
             .map_err(|error| de::Error::custom(format_args!("the value is not in base64: {error}")))
+    }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut items: A) -> Result<Base64, A::Error> {
+        let mut bytes = Vec::new();
+        while let Some(byte) = items.next_element()? {
+            bytes.push(byte);
+        }
+        Ok(Base64(bytes))
     }
 }
 
