@@ -95,7 +95,8 @@ fn first_documents(bundle: &Bundle) -> impl Iterator<Item = serde_json::Value> {
         .filter_map(|file| Some(file.documents().first()?.root()))
         .filter(|root| root.kind() == crate::model::yaml::Kind::Object)
         .filter(move |root| {
-            let is_csv = root.get("kind").and_then(|kind| kind.as_str()) == Some("ClusterServiceVersion");
+            let is_csv =
+                root.get("kind").and_then(crate::model::yaml::Value::as_str) == Some("ClusterServiceVersion");
             !(is_csv && std::mem::replace(&mut csv_seen, true))
         })
         .map(crate::model::yaml::Value::to_json)

@@ -319,6 +319,7 @@ impl<'a> Value<'a> {
     }
 
     /// The keys and values of a map in the file's order, duplicates included; empty for any other kind.
+    #[must_use]
     pub fn entries(self) -> impl DoubleEndedIterator<Item = (Value<'a>, Value<'a>)> + use<'a> {
         let pairs = if self.kind() == Kind::Object { self.children() } else { &[] };
         pairs.chunks_exact(2).map(move |pair| (self.at(pair[0]), self.at(pair[1])))
@@ -342,6 +343,7 @@ impl<'a> Value<'a> {
     }
 
     /// The items of a list; empty for any other kind.
+    #[must_use]
     pub fn items(self) -> impl ExactSizeIterator<Item = Value<'a>> + use<'a> {
         let items = if self.kind() == Kind::Array { self.children() } else { &[] };
         items.iter().map(move |&id| self.at(id))
