@@ -126,7 +126,7 @@ spec:
 "##;
 
 /// A CRD whose root is changed as a whole.
-pub(super) const SMALL: &str = r##"
+pub(super) const SMALL: &str = r#"
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: gizmos.gadgets.example.com}
@@ -147,7 +147,7 @@ spec:
         {"type":"object","title":"a","properties":{"metadata":{"type":"object","properties":{"labels":{"type":"object"}}}}},{"type":"object","properties":{"kind":{"type":"object"}}},{"type":"object","enum":[{}]},{"type":"object","maxLength":5,"x-kubernetes-map-type":"set"},
         {"type":"object","properties":{"a":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true,"additionalProperties":{"type":"string"}}}},{"type":"object","properties":{"a":{"type":"array","items":{"type":"object","properties":{"b":{"type":"string"}}},"x-kubernetes-list-type":"map"}}}]]'
   "preserveUnknownFields?": '$v[[false],[true]]'
-"##;
+"#;
 
 /// A CRD of a group that is Kubernetes' own.
 pub(super) const PROTECTED: &str = r#"

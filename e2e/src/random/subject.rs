@@ -169,7 +169,7 @@ impl Sound {
                 set(&mut csv, &keys(&format!("{strategy}.deployments")), Some(json!([object])));
             }
             Subject::ApiService => {
-                set(&mut csv, &keys("spec.apiservicedefinitions"), Some(json!({"owned": [object]})))
+                set(&mut csv, &keys("spec.apiservicedefinitions"), Some(json!({"owned": [object]})));
             }
             Subject::Webhook => set(&mut csv, &keys("spec.webhookdefinitions"), Some(json!([object]))),
             Subject::Permission => {

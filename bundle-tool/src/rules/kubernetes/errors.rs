@@ -18,6 +18,7 @@ impl<'e, 'r> Errors<'e, 'r> {
     }
 
     /// Whether something other than null stands at a path of the object as it is written.
+    #[must_use]
     pub fn is_written(&self, path: &Path<'_>) -> bool {
         let found = path.steps().into_iter().try_fold(self.object.root, |value, step| match step {
             Step::Field(name) => name.split('.').try_fold(value, Value::get),
