@@ -1,6 +1,7 @@
 //! What rules here want to know of the bundle's CRDs, in whichever version they are written.
 
 use crate::model::Object;
+use crate::model::csv::CrdDescription;
 use crate::model::yaml::Value;
 use crate::rules::Context;
 
@@ -27,6 +28,22 @@ pub(super) struct Version<'b> {
 /// All CRDs of the bundle.
 pub(super) fn all<'b>(context: &Context<'b>) -> Vec<Crd<'b>> {
     context.bundle.of_kind("CustomResourceDefinition").map(read).collect()
+}
+
+/// Which of the owned entries name a version that is there but not served.
+pub(super) fn unserved(context: &Context<'_>, owned: &[CrdDescription]) -> Vec<usize> {
+    let crds = all(context);
+    let is_unserved = |entry: &CrdDescription| {
+        let crd = crds.iter().find(|crd| crd.object.name() == entry.name);
+        let version = crd.and_then(|crd| crd.versions.iter().find(|version| version.name == entry.version));
+        version.is_some_and(|version| !version.served)
+    };
+    (0..owned.len()).filter(|&index| is_unserved(&owned[index])).collect()
+}
+
+/// Whether OLM looks at an owned entry: of those with one name, it only sees the last.
+pub(super) fn counts(owned: &[CrdDescription], index: usize) -> bool {
+    owned[index + 1..].iter().all(|later| later.name != owned[index].name)
 }
 
 fn read(object: Object<'_>) -> Crd<'_> {

@@ -14,6 +14,7 @@ mod deployment_missing;
 mod owned_crd_duplicate;
 mod owned_crd_missing;
 mod owned_crd_not_served;
+mod owned_version_unserved;
 mod permission_account_missing;
 mod required_crd_name_invalid;
 mod required_crd_owned;
@@ -41,6 +42,7 @@ pub(super) static RULES: &[&Rule] = &[
     &owned_crd_duplicate::RULE,
     &owned_crd_missing::RULE,
     &owned_crd_not_served::RULE,
+    &owned_version_unserved::RULE,
     &permission_account_missing::RULE,
     &required_crd_name_invalid::RULE,
     &required_crd_owned::RULE,

@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     id: "owned-crd-not-served",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The CSV owns a version of a custom resource that its CRD does not serve.",
+    what: "The CSV owns a version of a custom resource that its CRD does not serve; of several versions of one CRD, the last entry.",
     why: "OLM finds the requirement not met: the CSV stays Pending.",
     help: "set served: true for the version, or own one that is served",
     source: "operator-lifecycle-manager, pkg/controller/operators/olm/requirements.go (requirementStatus)",
@@ -17,17 +17,13 @@ pub(super) static RULE: Rule = Rule {
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let list = root.field("spec.customresourcedefinitions.owned");
-    let crds = crds::all(context);
     for csv in &context.csvs {
-        for (index, owned) in csv.typed.spec.customresourcedefinitions.owned.iter().enumerate() {
-            let crd = crds.iter().find(|crd| crd.object.name() == owned.name);
-            let version =
-                crd.and_then(|crd| crd.versions.iter().find(|version| version.name == owned.version));
-            if version.is_some_and(|version| !version.served) {
-                let entry = list.index(index);
-                let message = format!("the version '{}' of '{}' is not served", owned.version, owned.name);
-                reporter.field(&csv.object, &entry.field("version"), message);
-            }
+        let owned = &csv.typed.spec.customresourcedefinitions.owned;
+        for index in crds::unserved(context, owned).into_iter().filter(|index| crds::counts(owned, *index)) {
+            let entry = list.index(index);
+            let message =
+                format!("the version '{}' of '{}' is not served", owned[index].version, owned[index].name);
+            reporter.field(&csv.object, &entry.field("version"), message);
         }
     }
 }

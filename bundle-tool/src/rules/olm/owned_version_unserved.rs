@@ -1,0 +1,29 @@
+use super::crds;
+use crate::model::yaml::Path;
+use crate::report::{Severity, Suite};
+use crate::rules::{Check, Context, Reporter, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "owned-version-unserved",
+    suite: Suite::Bundle,
+    severity: Severity::Warning,
+    what: "The CSV owns a version of a custom resource that its CRD does not serve, and another version of it further down.",
+    why: "OLM only looks at the last entry of a CRD; consoles offer the others all the same, and nobody can use them.",
+    help: "take the entry out, or serve the version",
+    source: "operator-framework/api, pkg/operators/v1alpha1/clusterserviceversion_types.go (GetAllCRDDescriptions)",
+    check: Check::Bundle(check),
+};
+
+fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
+    let root = Path::ROOT;
+    let list = root.field("spec.customresourcedefinitions.owned");
+    for csv in &context.csvs {
+        let owned = &csv.typed.spec.customresourcedefinitions.owned;
+        for index in crds::unserved(context, owned).into_iter().filter(|index| !crds::counts(owned, *index)) {
+            let entry = list.index(index);
+            let message =
+                format!("the version '{}' of '{}' is not served", owned[index].version, owned[index].name);
+            reporter.field(&csv.object, &entry.field("version"), message);
+        }
+    }
+}
