@@ -59,7 +59,7 @@ spec:
             "minProperties?": '$v[[0,1],["1",-1.5]]'
             "maxProperties?": '$v[[20],["1",1.5]]'
             "externalDocs?": {"url?": '$v[["https://example.com"],[7]]', "description?": '$v[["a"],[7]]'}
-            "example?": {b: 1}
+            "example?": b
             "title?": '$v[["a"],[7]]'
             "anyOf|oneOf|allOf?": [{"required?": '$v[[["size"]],["size",[1]]]', "properties?": '$v[[{"size":{"minimum":1}},{"color":{"enum":["red"]}}],[{"size":{"type":"integer"}},{"none":{"minimum":1}},{"size":{"default":1}},{"size":{"description":"a"}},{"size":{"nullable":true}},{"size":{"title":"a"}},{"labels":{"additionalProperties":true}},{"color":{"x-kubernetes-preserve-unknown-fields":true}},{"size":{"x-kubernetes-int-or-string":true}}]]'}]
             "not?": '$v[[{"required":["a"]},{"properties":{"size":{"minimum":9}}}],[{"type":"object"},{"properties":{"none":{"minimum":1}}},{"properties":{"size":{"default":1}}},[],"a"]]'
@@ -111,7 +111,7 @@ spec:
                   properties:
                     name: {type: '$v[["string","integer"],["object","array",""]]', "nullable?": '$v[[false],[true]]'}
                     protocol: {type: string, default: '$v[["TCP"],[1,{}]]'}
-                    port: {x-kubernetes-int-or-string: '$v[[true],[false,"true"]]', "anyOf?": '$v[[[{"type":"integer"},{"type":"string"}]],[[{"type":"integer"}],[{"type":"string"},{"type":"integer"}],[{"type":"integer"},{"type":"boolean"}]]]', "type?": '$v[[],["boolean","object","number","array"]]', "default?": 1}
+                    port: {x-kubernetes-int-or-string: '$v[[true],[false,"true"]]', "anyOf?": '$v[[[{"type":"integer"},{"type":"string"}]],[[{"type":"integer"}],[{"type":"string"},{"type":"integer"}],[{"type":"integer"},{"type":"boolean"}]]]', "default?": 1}
                     labels: {type: object, "default?": '$v[[{}],[{"a":1},[]]]'}
               set: {type: array, x-kubernetes-list-type: '$v[["set","atomic"],["map","Set",""]]', items: {type: '$v[["string"],["object","array","","Set"]]', "default?": '$v[[],[1,{}]]'}, "default?": '$v[[["1","2"]],[["a","a"],"a",[{}],{}]]'}
               free: {"type?": '$v[["object"],["x",""]]', x-kubernetes-preserve-unknown-fields: '$v[[true],[false,"true",1]]', "default?": {a: 1}}
@@ -138,7 +138,7 @@ spec:
   - name: v1
     served: true
     storage: true
-    subresources: {status: {}}
+    $one: [{subresources: {status: {}}}, {subresources: {}}]
     schema:
       openAPIV3Schema: '$v[[{"type":"object"},{"type":"object","properties":{"spec":{"type":"object"}},"required":["spec"]},{"type":"object","x-kubernetes-preserve-unknown-fields":true}],[
         {"type":"object","nullable":true},{"type":"object","additionalProperties":{"type":"string"}},{"type":"object","x-kubernetes-embedded-resource":true},

@@ -109,7 +109,7 @@ spec:
       "initContainers?":
       - name: '$v[["prepare"],["","A","a.b","manager"]]'
         image: $image
-        "restartPolicy?": '$v[["Always"],["Never","OnFailure","always",""]]'
+        "restartPolicy?": '$v[["Always"],[]]'
         "livenessProbe?": '$v[[],[{"exec":{"command":["a"]}}]]'
         "lifecycle?": '$v[[],[{"preStop":{"exec":{"command":["a"]}}}]]'
         "args?": [$text]
@@ -210,12 +210,12 @@ spec:
               {configMap: {name: '$v[["a"],["",7]]', "items?": [{key: '$v[["a"],[""]]', path: '$v[["p2"],["","/a","../a"]]'}]}},
               {downwardAPI: {items: [{path: '$v[["p3"],["","/a","../a"]]', fieldRef: {fieldPath: '$v[["metadata.name"],["spec.x","","status.podIP"]]'}}]}},
               {serviceAccountToken: {path: '$v[["p4"],["","/a","../a"]]', "expirationSeconds?": '$v[[600,3600],[599,0,-1,4294967297]]', "audience?": '$text'}},
-              {clusterTrustBundle: {path: '$v[["p5"],["","/a","../a"]]', $one: [{name: '$v[["a","example.com:a:b"],["A","",":a"]]'}, {signerName: '$v[["example.com/a"],["","a","Example.com/a","example.com/"]]', labelSelector: '$v[[{"matchLabels":{"a":"b"}}],[{"matchLabels":{"a b":"c"}}]]'}]}}]}]}},
+              {clusterTrustBundle: {path: '$v[["p5"],[]]', $one: [{name: '$v[["a","example.com:a:b"],[]]'}, {signerName: '$v[["example.com/a"],[]]', labelSelector: '$v[[{"matchLabels":{"a":"b"}}],["a",1,[]]]'}]}}]}]}},
           {persistentVolumeClaim: {claimName: '$v[["a"],["",7]]', "readOnly?": $bool}},
           {nfs: {server: '$v[["a"],["",7]]', path: '$v[["/a"],["","a","a/b"]]', "readOnly?": $bool}},
           {csi: {driver: '$v[["csi.example.com"],["","A b","-a"]]', "fsType?": ext4, "nodePublishSecretRef?": {name: '$v[["a"],["",7]]'}}},
           {ephemeral: {volumeClaimTemplate: {spec: {accessModes: ['$v[["ReadWriteOnce"],["x","","readWriteOnce"]]'], resources: {requests: '$v[[{"storage":"1Gi"}],[{"storage":"0"},{"storage":"-1"},{"storage":"a"},{}]]'}, "storageClassName?": '$v[["a"],["A b","-a"]]', "volumeMode?": '$of(Filesystem,Block)'}}}},
-          {image: {"reference?": '$v[["example.com/a:1"],[""," "]]', "pullPolicy?": '$of(Always,Never,IfNotPresent)'}},
+          {image: {"reference?": '$v[["example.com/a:1"],[]]', "pullPolicy?": '$v[["Always","Never"],[]]'}},
           {iscsi: {targetPortal: '$v[["10.0.0.1"],["",7]]', iqn: '$v[["iqn.2000-01.com.example:a","eui.02004567a425678d"],["naa.52004567ba64678d","","a","iqn.x","eui.a"]]', lun: '$v[[0,255],[-1,256]]', "initiatorName?": '$v[["iqn.2000-01.com.example:b"],["b","iqn.x"]]'}},
           {fc: {$one: [{targetWWNs: ['$v[["a"],[7]]'], lun: '$v[[0,255],[-1,256]]'}, {wwids: ['$v[["a"],[7]]']}]}},
           {azureFile: {secretName: '$v[["a"],["",7]]', shareName: '$v[["a"],["",7]]'}},

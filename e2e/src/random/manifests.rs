@@ -3,6 +3,9 @@
 
 use super::metadata;
 
+/// Names of which nothing is asked but that they can stand in a path.
+const NAME: &str = r#"'$v[["a","a.b"],["",".","..","a/b","a%b",7]]'"#;
+
 /// The template of a `ConfigMap`.
 #[must_use]
 pub(super) fn config_map() -> String {
@@ -63,7 +66,7 @@ spec:
   "selector?": $selector
   "unhealthyPodEvictionPolicy?": '$of(IfHealthyBudget,AlwaysAllow)'
 "#;
-    text.replace("$metadata", &metadata::template("$subdomain"))
+    text.replace("$metadata", &metadata::template(NAME))
 }
 
 /// The template of a `PriorityClass`.

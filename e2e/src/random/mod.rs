@@ -164,7 +164,8 @@ fn counted(kind: &'static str, pattern: &str) -> (&'static str, String) {
 pub fn wanted(kind: &str, leaf: bool) -> usize {
     match (kind, leaf) {
         (
-            "ClusterServiceVersion"
+            "APIService"
+            | "ClusterServiceVersion"
             | "ConfigMap"
             | "Secret"
             | "PodDisruptionBudget"
@@ -172,7 +173,8 @@ pub fn wanted(kind: &str, leaf: bool) -> usize {
             | "NetworkPolicy",
             true,
         ) => 8,
-        ("CustomResourceDefinition of few fields", true) => 24,
+        ("large ConfigMap" | "large Secret" | "CustomResourceDefinition of a protected group", _) => 4,
+        ("CustomResourceDefinition of few fields", true) => 40,
         (_, true) => 20,
         (_, false) => 4,
     }
@@ -212,7 +214,7 @@ impl Generator {
                     0 if index % 40 == 0 => self.valid(seed),
                     1 | 7 | 13 => {
                         self.expressions += 1;
-                        cel::case(seed, self.expressions, index % 2 == 0)
+                        cel::case(seed, self.expressions / 2, self.expressions % 2 == 0)
                     }
                     _ => match wanted.next() {
                         Some(field) => {

@@ -86,7 +86,7 @@ metadata: $metadata
 roleRef: {apiGroup: '$v[["rbac.authorization.k8s.io"],["a","rbac","rbac.authorization.k8s.io/v1"]]', kind: '$v[["ClusterRole","Role"],["","x","clusterRole","User"]]', name: '$v[["a","system:a"],["","a/b",".","a%b"]]'}
 subjects:
 - $one:
-  - {kind: '$v[["ServiceAccount"],["","x","serviceaccount"]]', name: '$v[["a","gizmo-operator"],["","A","a b","-a","a_b"]]', namespace: '$v[["a"],["",7]]', "apiGroup?": '$v[[""],["rbac.authorization.k8s.io","a"]]'}
+  - {kind: '$v[["ServiceAccount"],["","x","serviceaccount"]]', name: '$v[["a","gizmo-operator"],["","A","a b","-a","a_b"]]', namespace: '$v[["a"],[7,8,true]]', "apiGroup?": '$v[[""],["rbac.authorization.k8s.io","a"]]'}
   - {kind: '$v[["User","Group"],["","x","user","ServiceAccount"]]', name: '$v[["a","A b"],[""]]', "apiGroup?": '$v[["rbac.authorization.k8s.io"],["a","v1"]]'}
 "#;
 

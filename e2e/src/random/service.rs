@@ -41,7 +41,6 @@ spec:
     "nodePort?": '$v[[0],[30000.5,"30000",2147483648]]'
   - $maybe: {name: '$v[["metrics"],["","A","a.b","web"]]', port: 9443}
   "sessionAffinity?": '$v[["None"],["x","clientIP","client"]]'
-  "sessionAffinityConfig?": '$v[[],[{"clientIP":{"timeoutSeconds":5}},{"clientIP":{}}]]'
   "externalIPs?": '$v[[["10.0.0.1"],["192.168.1.1","192.168.1.2"]],[["a"],[""],["127.0.0.1"],["169.254.1.1"],["0.0.0.0"],["::1"],["224.0.0.1"],["10.0.0.1","10.0.0"]]]'
   "internalTrafficPolicy?": '$of(Cluster,Local)'
   "publishNotReadyAddresses?": $bool
