@@ -150,14 +150,14 @@ mod tests {
         write("a.yaml", "kind: A\n---\nkind: A2\n");
         write("c.json", "{\"kind\": \"C\"}");
         write("README.md", "# Title\n\n- a: b\n c");
-        write("noext", "apiVersion: v1\nkind: N\n");
+        write("noext", "apiVersion: v1\nkind: D\n");
         write(".git/x.yaml", "kind: Hidden\n");
         let kinds: Vec<String> = folder(dir.path())
             .unwrap()
             .iter()
             .map(|manifest| manifest.tree.root().get("kind").unwrap().text().to_owned())
             .collect();
-        assert_eq!(kinds, ["A", "A2", "B", "C", "N"]);
+        assert_eq!(kinds, ["A", "A2", "B", "C", "D"]);
     }
 
     #[test]
