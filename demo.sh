@@ -4,6 +4,8 @@
 set -euo pipefail
 tool=$1/bundle-tool operator=$1/memcached-operator
 package=memcached-operator version=0.0.1 base=example.com/memcached-operator
+# The bundle says when it was made: at the time of the commit, so that every run gives the same bytes.
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
 work=$(mktemp -d "${TMPDIR:-/tmp}/demo.XXXXXX")
 server=
 cleanup() {
