@@ -85,9 +85,11 @@ drift: generate ## Fails where what is generated is not what git keeps
 	@git diff --exit-code -- $(GENERATED) && test -z "$$(git status --porcelain -- $(GENERATED))" || \
 	  { echo "generated files have changed: run 'make generate' and commit them"; exit 1; }
 
+# Which of them: all, or for instance E2E='--test whole_way'.
+E2E ?=
 .PHONY: e2e
 e2e: build ## The tests against the cluster of KUBECONFIG and the registry of REGISTRY (e2e/README.md)
-	$(CARGO) test --locked -p e2e --no-fail-fast -- --test-threads=1 --nocapture
+	$(CARGO) test --locked -p e2e $(E2E) --no-fail-fast -- --test-threads=1 --nocapture
 
 .PHONY: bench-operator
 bench-operator: build ## What 1 000 and 5 000 Memcacheds cost, on the control plane of KUBECONFIG (docs/performance.md)
