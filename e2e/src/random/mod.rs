@@ -214,7 +214,7 @@ impl Generator {
                     0 if index % 40 == 0 => self.valid(seed),
                     1 | 7 | 13 => {
                         self.expressions += 1;
-                        cel::case(seed, self.expressions / 2, self.expressions % 2 == 0)
+                        cel::case(seed, self.expressions / 2, self.expressions.is_multiple_of(2))
                     }
                     _ => match wanted.next() {
                         Some(field) => {
