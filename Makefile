@@ -3,8 +3,8 @@
 # The operator's version.
 VERSION ?= 0.0.1
 # The bundle's channels, separated by commas, and the one that is taken where a subscription names none.
-CHANNELS ?= alpha
-DEFAULT_CHANNEL ?= alpha
+CHANNELS ?= stable
+DEFAULT_CHANNEL ?= stable
 # The images. The first part of their names; the operator's own; the bundle's; the catalogue's; the operand's.
 IMAGE_TAG_BASE ?= example.com/memcached-operator
 IMG ?= $(IMAGE_TAG_BASE):v$(VERSION)

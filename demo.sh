@@ -20,7 +20,7 @@ digest() { sed 's/.*@//' "$1"; }
 
 say "1. A bundle, from the operator's own manifests"
 "$operator" manifests --stdout >"$work/manifests.yaml"
-show "$tool" generate bundle --package $package --version $version --channels alpha --default-channel alpha \
+show "$tool" generate bundle --package $package --version $version --channels stable --default-channel stable \
   --output-dir "$work/bundle" <"$work/manifests.yaml"
 (cd "$work" && find bundle bundle.Dockerfile -type f | sort | sed 's/^/    /')
 

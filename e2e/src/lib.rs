@@ -13,5 +13,5 @@ mod wait;
 pub use cluster::{Cluster, Namespace};
 pub use operator::{Operator, condition};
 pub use programs::{Programs, Registry};
-pub use release::{PACKAGE, release};
+pub use release::{CHANNEL, PACKAGE, release};
 pub use wait::{TIMEOUT, wait_for};

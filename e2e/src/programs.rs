@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -96,7 +97,7 @@ impl Programs {
     fn run(&self, program: &str, arguments: &[&str], input: &[u8]) -> Result<String> {
         use std::io::Write as _;
         let line = format!("{program} {}", arguments.join(" "));
-        eprintln!("$ {line}");
+        let start = Instant::now();
         let mut child = Command::new(self.path(program))
             .args(arguments)
             .stdin(Stdio::piped())
@@ -106,6 +107,7 @@ impl Programs {
             .with_context(|| format!("failed to start {line}"))?;
         child.stdin.take().context("no standard input")?.write_all(input)?;
         let output = child.wait_with_output()?;
+        eprintln!("{:6.1} s  $ {line}", start.elapsed().as_secs_f64());
         ensure!(
             output.status.success(),
             "{line}: {}\n{}{}",

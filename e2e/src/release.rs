@@ -6,6 +6,9 @@ use anyhow::Result;
 /// The operator's package.
 pub const PACKAGE: &str = "memcached-operator";
 
+/// The channel that the package is published in.
+pub const CHANNEL: &str = "stable";
+
 /// Pushes the operator's, the bundle's and the catalogue's image under a tag; returns the catalogue's.
 ///
 /// # Errors
@@ -39,6 +42,7 @@ pub fn release(programs: &Programs, registry: &Registry, tag: &str) -> Result<St
     let manifests =
         programs.operator(&["manifests", "--stdout", "--image", &operator, "--operand-image", &operand])?;
     let (bundle_dir, catalog_dir) = (path("bundle"), path("catalog"));
+    let base = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/manifests");
     tool(
         &[
             "generate",
@@ -47,10 +51,12 @@ pub fn release(programs: &Programs, registry: &Registry, tag: &str) -> Result<St
             PACKAGE,
             "--version",
             "0.0.1",
+            "--kustomize-dir",
+            base,
             "--channels",
-            "alpha",
+            CHANNEL,
             "--default-channel",
-            "alpha",
+            CHANNEL,
             "--output-dir",
             &bundle_dir,
         ],

@@ -1,7 +1,7 @@
 //! The four install modes of the CSV, each installed through OLM: what is in scope works, what is not is left alone.
 
 use anyhow::{Result, ensure};
-use e2e::{Cluster, Namespace, PACKAGE, Programs, Registry, TIMEOUT, condition, release, wait_for};
+use e2e::{CHANNEL, Cluster, Namespace, PACKAGE, Programs, Registry, TIMEOUT, condition, release, wait_for};
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::Api;
 use kube::api::ListParams;
@@ -47,7 +47,7 @@ impl Stage {
             json!({
                 "apiVersion": "operators.coreos.com/v1alpha1", "kind": "Subscription",
                 "metadata": {"name": PACKAGE, "namespace": own},
-                "spec": {"source": "memcached", "sourceNamespace": own, "name": PACKAGE, "channel": "alpha"},
+                "spec": {"source": "memcached", "sourceNamespace": own, "name": PACKAGE, "channel": CHANNEL},
             }),
         ]
     }

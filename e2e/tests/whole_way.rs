@@ -1,7 +1,7 @@
 //! From the built programs to memcached pods: push, install through OLM, create, scale, delete.
 
 use anyhow::{Context as _, Result, ensure};
-use e2e::{Cluster, PACKAGE, Programs, Registry, TIMEOUT, release, wait_for};
+use e2e::{CHANNEL, Cluster, PACKAGE, Programs, Registry, TIMEOUT, release, wait_for};
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
@@ -26,7 +26,7 @@ async fn install(cluster: &Cluster, namespace: &str, catalog: &str) -> Result<()
         json!({
             "apiVersion": "operators.coreos.com/v1alpha1", "kind": "Subscription",
             "metadata": {"name": PACKAGE, "namespace": namespace},
-            "spec": {"source": "memcached", "sourceNamespace": namespace, "name": PACKAGE, "channel": "alpha"},
+            "spec": {"source": "memcached", "sourceNamespace": namespace, "name": PACKAGE, "channel": CHANNEL},
         }),
     ] {
         cluster.apply(&object).await?;

@@ -155,7 +155,7 @@ impl Collected {
             ("rbac.authorization.k8s.io", "ClusterRole") => (&mut self.cluster_roles, &shape::CLUSTER_ROLE),
             ("rbac.authorization.k8s.io", "RoleBinding") => (&mut self.role_bindings, &shape::ROLE_BINDING),
             ("rbac.authorization.k8s.io", "ClusterRoleBinding") => {
-                (&mut self.cluster_role_bindings, &shape::CLUSTER_ROLE_BINDING)
+                (&mut self.cluster_role_bindings, &shape::ROLE_BINDING)
             }
             ("", "ServiceAccount") => (&mut self.service_accounts, &shape::SERVICE_ACCOUNT),
             ("", "Service") => (&mut self.services, &shape::SERVICE),

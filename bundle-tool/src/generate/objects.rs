@@ -8,34 +8,7 @@ use super::input::{Collected, Item};
 use super::json::text;
 use super::ledger::{Fate, Ledger};
 use super::rbac::Rbac;
-
-/// The kinds that OLM installs from a bundle.
-///
-/// Source: `supported_resources.go` of operator-framework/operator-registry.
-const KINDS: [&str; 22] = [
-    "ClusterRole",
-    "ClusterRoleBinding",
-    "ClusterServiceVersion",
-    "ConfigMap",
-    "ConsoleCLIDownload",
-    "ConsoleLink",
-    "ConsolePlugin",
-    "ConsoleQuickStart",
-    "ConsoleYAMLSample",
-    "CustomResourceDefinition",
-    "NetworkPolicy",
-    "PodDisruptionBudget",
-    "PodMonitor",
-    "PriorityClass",
-    "PrometheusRule",
-    "Role",
-    "RoleBinding",
-    "Secret",
-    "Service",
-    "ServiceAccount",
-    "ServiceMonitor",
-    "VerticalPodAutoscaler",
-];
+use crate::model::bundle::is_installable;
 
 /// All files but the CSV: name to object.
 pub(super) fn files(collected: &Collected, rbac: &Rbac<'_>, ledger: &mut Ledger) -> Vec<(String, Json)> {
@@ -56,7 +29,7 @@ pub(super) fn files(collected: &Collected, rbac: &Rbac<'_>, ledger: &mut Ledger)
         files.add(&file_name(service), service, ledger);
     }
     for other in &collected.others {
-        if KINDS.binary_search(&other.kind()).is_ok() {
+        if is_installable(other.kind()) {
             if other.kind() == "ClusterServiceVersion" {
                 ledger.warn(
                     other.source,
@@ -143,13 +116,5 @@ fn file_name(item: &Item) -> String {
     match item.api_version().split_once('/') {
         Some((group, version)) => format!("{}_{group}_{version}_{kind}.yaml", item.name()),
         None => format!("{}_{}_{kind}.yaml", item.name(), item.api_version()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn kinds_are_sorted_for_the_search() {
-        assert!(super::KINDS.is_sorted());
     }
 }

@@ -17,6 +17,40 @@ pub const METADATA: &str = "metadata/";
 /// Where the annotations usually are, within a bundle.
 pub const ANNOTATIONS_FILE: &str = "metadata/annotations.yaml";
 
+/// The kinds that OLM creates from a bundle, whatever their group, sorted.
+///
+/// Source: `pkg/lib/bundle/supported_resources.go` of operator-registry v1.59 and
+/// `pkg/controller/operators/catalog/supportedresources.go` of operator-lifecycle-manager v0.46.
+const INSTALLABLE_KINDS: [&str; 21] = [
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "ClusterServiceVersion",
+    "ConfigMap",
+    "ConsoleCLIDownload",
+    "ConsoleLink",
+    "ConsolePlugin",
+    "ConsoleQuickStart",
+    "ConsoleYAMLSample",
+    "CustomResourceDefinition",
+    "NetworkPolicy",
+    "PodDisruptionBudget",
+    "PriorityClass",
+    "PrometheusRule",
+    "Role",
+    "RoleBinding",
+    "Secret",
+    "Service",
+    "ServiceAccount",
+    "ServiceMonitor",
+    "VerticalPodAutoscaler",
+];
+
+/// Whether OLM creates objects of this kind from a bundle.
+#[must_use]
+pub fn is_installable(kind: &str) -> bool {
+    INSTALLABLE_KINDS.binary_search(&kind).is_ok()
+}
+
 /// A folder that should be a registry+v1 bundle.
 #[derive(Debug, Default)]
 pub struct Bundle {
@@ -277,5 +311,13 @@ impl<'b> Object<'b> {
 
     fn string(&self, keys: &[&str]) -> &'b str {
         self.root.dig(keys).and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn kinds_are_sorted_for_the_search() {
+        assert!(super::INSTALLABLE_KINDS.is_sorted());
     }
 }

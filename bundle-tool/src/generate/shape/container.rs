@@ -6,12 +6,12 @@ use super::Shape::{Bool, Int, IntOrText, List, Map, Quantity, Struct, Text};
 use super::{Fields, given, keep, omit};
 
 pub(super) static OBJECT_FIELD_SELECTOR: Fields =
-    Fields(&[omit("apiVersion", Text), keep("fieldPath", Text)]);
+    Fields::of(&[omit("apiVersion", Text), keep("fieldPath", Text)]);
 
 pub(super) static RESOURCE_FIELD_SELECTOR: Fields =
-    Fields(&[omit("containerName", Text), omit("divisor", Quantity), keep("resource", Text)]);
+    Fields::of(&[omit("containerName", Text), omit("divisor", Quantity), keep("resource", Text)]);
 
-pub(super) static CONTAINER_PORT: Fields = Fields(&[
+pub(super) static CONTAINER_PORT: Fields = Fields::of(&[
     keep("containerPort", Int),
     omit("hostIP", Text),
     omit("hostPort", Int),
@@ -19,26 +19,26 @@ pub(super) static CONTAINER_PORT: Fields = Fields(&[
     omit("protocol", Text),
 ]);
 
-static CONFIG_MAP_ENV_SOURCE: Fields = Fields(&[omit("name", Text), given("optional", Bool)]);
+static CONFIG_MAP_ENV_SOURCE: Fields = Fields::of(&[omit("name", Text), given("optional", Bool)]);
 
-static SECRET_ENV_SOURCE: Fields = Fields(&[omit("name", Text), given("optional", Bool)]);
+static SECRET_ENV_SOURCE: Fields = Fields::of(&[omit("name", Text), given("optional", Bool)]);
 
-pub(super) static ENV_FROM_SOURCE: Fields = Fields(&[
+pub(super) static ENV_FROM_SOURCE: Fields = Fields::of(&[
     given("configMapRef", Struct(&CONFIG_MAP_ENV_SOURCE)),
     omit("prefix", Text),
     given("secretRef", Struct(&SECRET_ENV_SOURCE)),
 ]);
 
 static CONFIG_MAP_KEY_SELECTOR: Fields =
-    Fields(&[keep("key", Text), omit("name", Text), given("optional", Bool)]);
+    Fields::of(&[keep("key", Text), omit("name", Text), given("optional", Bool)]);
 
 static SECRET_KEY_SELECTOR: Fields =
-    Fields(&[keep("key", Text), omit("name", Text), given("optional", Bool)]);
+    Fields::of(&[keep("key", Text), omit("name", Text), given("optional", Bool)]);
 
 static FILE_KEY_SELECTOR: Fields =
-    Fields(&[keep("key", Text), given("optional", Bool), keep("path", Text), keep("volumeName", Text)]);
+    Fields::of(&[keep("key", Text), given("optional", Bool), keep("path", Text), keep("volumeName", Text)]);
 
-static ENV_VAR_SOURCE: Fields = Fields(&[
+static ENV_VAR_SOURCE: Fields = Fields::of(&[
     given("configMapKeyRef", Struct(&CONFIG_MAP_KEY_SELECTOR)),
     given("fieldRef", Struct(&OBJECT_FIELD_SELECTOR)),
     given("fileKeyRef", Struct(&FILE_KEY_SELECTOR)),
@@ -47,26 +47,26 @@ static ENV_VAR_SOURCE: Fields = Fields(&[
 ]);
 
 pub(super) static ENV_VAR: Fields =
-    Fields(&[keep("name", Text), omit("value", Text), given("valueFrom", Struct(&ENV_VAR_SOURCE))]);
+    Fields::of(&[keep("name", Text), omit("value", Text), given("valueFrom", Struct(&ENV_VAR_SOURCE))]);
 
-static RESOURCE_CLAIM: Fields = Fields(&[keep("name", Text), omit("request", Text)]);
+static RESOURCE_CLAIM: Fields = Fields::of(&[keep("name", Text), omit("request", Text)]);
 
-pub(super) static RESOURCE_REQUIREMENTS: Fields = Fields(&[
+pub(super) static RESOURCE_REQUIREMENTS: Fields = Fields::of(&[
     omit("claims", List(&Struct(&RESOURCE_CLAIM))),
     omit("limits", Map(&Quantity)),
     omit("requests", Map(&Quantity)),
 ]);
 
 pub(super) static CONTAINER_RESIZE_POLICY: Fields =
-    Fields(&[keep("resourceName", Text), keep("restartPolicy", Text)]);
+    Fields::of(&[keep("resourceName", Text), keep("restartPolicy", Text)]);
 
 static CONTAINER_RESTART_RULE_ON_EXIT_CODES: Fields =
-    Fields(&[omit("operator", Text), omit("values", List(&Int))]);
+    Fields::of(&[omit("operator", Text), omit("values", List(&Int))]);
 
 pub(super) static CONTAINER_RESTART_RULE: Fields =
-    Fields(&[omit("action", Text), given("exitCodes", Struct(&CONTAINER_RESTART_RULE_ON_EXIT_CODES))]);
+    Fields::of(&[omit("action", Text), given("exitCodes", Struct(&CONTAINER_RESTART_RULE_ON_EXIT_CODES))]);
 
-pub(super) static VOLUME_MOUNT: Fields = Fields(&[
+pub(super) static VOLUME_MOUNT: Fields = Fields::of(&[
     keep("mountPath", Text),
     given("mountPropagation", Text),
     keep("name", Text),
@@ -76,13 +76,13 @@ pub(super) static VOLUME_MOUNT: Fields = Fields(&[
     omit("subPathExpr", Text),
 ]);
 
-pub(super) static VOLUME_DEVICE: Fields = Fields(&[keep("devicePath", Text), keep("name", Text)]);
+pub(super) static VOLUME_DEVICE: Fields = Fields::of(&[keep("devicePath", Text), keep("name", Text)]);
 
-static EXEC_ACTION: Fields = Fields(&[omit("command", List(&Text))]);
+static EXEC_ACTION: Fields = Fields::of(&[omit("command", List(&Text))]);
 
-static HTTP_HEADER: Fields = Fields(&[keep("name", Text), keep("value", Text)]);
+static HTTP_HEADER: Fields = Fields::of(&[keep("name", Text), keep("value", Text)]);
 
-static HTTP_GET_ACTION: Fields = Fields(&[
+static HTTP_GET_ACTION: Fields = Fields::of(&[
     omit("host", Text),
     omit("httpHeaders", List(&Struct(&HTTP_HEADER))),
     omit("path", Text),
@@ -90,11 +90,11 @@ static HTTP_GET_ACTION: Fields = Fields(&[
     omit("scheme", Text),
 ]);
 
-static TCP_SOCKET_ACTION: Fields = Fields(&[omit("host", Text), keep("port", IntOrText)]);
+static TCP_SOCKET_ACTION: Fields = Fields::of(&[omit("host", Text), keep("port", IntOrText)]);
 
-static GRPC_ACTION: Fields = Fields(&[keep("port", Int), given("service", Text)]);
+static GRPC_ACTION: Fields = Fields::of(&[keep("port", Int), given("service", Text)]);
 
-pub(super) static PROBE: Fields = Fields(&[
+pub(super) static PROBE: Fields = Fields::of(&[
     given("exec", Struct(&EXEC_ACTION)),
     omit("failureThreshold", Int),
     given("grpc", Struct(&GRPC_ACTION)),
@@ -107,38 +107,40 @@ pub(super) static PROBE: Fields = Fields(&[
     omit("timeoutSeconds", Int),
 ]);
 
-static SLEEP_ACTION: Fields = Fields(&[keep("seconds", Int)]);
+static SLEEP_ACTION: Fields = Fields::of(&[keep("seconds", Int)]);
 
-static LIFECYCLE_HANDLER: Fields = Fields(&[
+static LIFECYCLE_HANDLER: Fields = Fields::of(&[
     given("exec", Struct(&EXEC_ACTION)),
     given("httpGet", Struct(&HTTP_GET_ACTION)),
     given("sleep", Struct(&SLEEP_ACTION)),
     given("tcpSocket", Struct(&TCP_SOCKET_ACTION)),
 ]);
 
-pub(super) static LIFECYCLE: Fields = Fields(&[
+pub(super) static LIFECYCLE: Fields = Fields::of(&[
     given("postStart", Struct(&LIFECYCLE_HANDLER)),
     given("preStop", Struct(&LIFECYCLE_HANDLER)),
     given("stopSignal", Text),
 ]);
 
-static CAPABILITIES: Fields = Fields(&[omit("add", List(&Text)), omit("drop", List(&Text))]);
+static CAPABILITIES: Fields = Fields::of(&[omit("add", List(&Text)), omit("drop", List(&Text))]);
 
 pub(super) static SE_LINUX_OPTIONS: Fields =
-    Fields(&[omit("level", Text), omit("role", Text), omit("type", Text), omit("user", Text)]);
+    Fields::of(&[omit("level", Text), omit("role", Text), omit("type", Text), omit("user", Text)]);
 
-pub(super) static WINDOWS_SECURITY_CONTEXT_OPTIONS: Fields = Fields(&[
+pub(super) static WINDOWS_SECURITY_CONTEXT_OPTIONS: Fields = Fields::of(&[
     given("gmsaCredentialSpec", Text),
     given("gmsaCredentialSpecName", Text),
     given("hostProcess", Bool),
     given("runAsUserName", Text),
 ]);
 
-pub(super) static SECCOMP_PROFILE: Fields = Fields(&[given("localhostProfile", Text), keep("type", Text)]);
+pub(super) static SECCOMP_PROFILE: Fields =
+    Fields::of(&[given("localhostProfile", Text), keep("type", Text)]);
 
-pub(super) static APP_ARMOR_PROFILE: Fields = Fields(&[given("localhostProfile", Text), keep("type", Text)]);
+pub(super) static APP_ARMOR_PROFILE: Fields =
+    Fields::of(&[given("localhostProfile", Text), keep("type", Text)]);
 
-pub(super) static SECURITY_CONTEXT: Fields = Fields(&[
+pub(super) static SECURITY_CONTEXT: Fields = Fields::of(&[
     given("allowPrivilegeEscalation", Bool),
     given("appArmorProfile", Struct(&APP_ARMOR_PROFILE)),
     given("capabilities", Struct(&CAPABILITIES)),
@@ -153,7 +155,7 @@ pub(super) static SECURITY_CONTEXT: Fields = Fields(&[
     given("windowsOptions", Struct(&WINDOWS_SECURITY_CONTEXT_OPTIONS)),
 ]);
 
-pub(super) static CONTAINER: Fields = Fields(&[
+pub(super) static CONTAINER: Fields = Fields::of(&[
     omit("args", List(&Text)),
     omit("command", List(&Text)),
     omit("env", List(&Struct(&ENV_VAR))),

@@ -3,10 +3,10 @@
 //! Source: `types.go` of `k8s.io/api/core/v1` and `k8s.io/api/rbac/v1`, v0.34.
 
 use super::Shape::{Bool, Int, IntOrText, List, Map, Struct, Text};
-use super::meta::{LABEL_SELECTOR, LOCAL_OBJECT_REFERENCE, OBJECT_META, OBJECT_REFERENCE};
+use super::meta::{LABEL_SELECTOR, LOCAL_OBJECT_REFERENCE, OBJECT, OBJECT_REFERENCE};
 use super::{Fields, given, keep, omit};
 
-pub(super) static POLICY_RULE: Fields = Fields(&[
+pub(super) static POLICY_RULE: Fields = Fields::of(&[
     omit("apiGroups", List(&Text)),
     omit("nonResourceURLs", List(&Text)),
     omit("resourceNames", List(&Text)),
@@ -14,54 +14,32 @@ pub(super) static POLICY_RULE: Fields = Fields(&[
     keep("verbs", List(&Text)),
 ]);
 
-pub(in crate::generate) static ROLE: Fields = Fields(&[
-    omit("apiVersion", Text),
-    omit("kind", Text),
-    omit("metadata", Struct(&OBJECT_META)),
-    keep("rules", List(&Struct(&POLICY_RULE))),
-]);
+pub(in crate::generate) static ROLE: Fields =
+    Fields::with(&OBJECT, &[keep("rules", List(&Struct(&POLICY_RULE)))]);
 
-static AGGREGATION_RULE: Fields = Fields(&[omit("clusterRoleSelectors", List(&Struct(&LABEL_SELECTOR)))]);
+static AGGREGATION_RULE: Fields = Fields::of(&[omit("clusterRoleSelectors", List(&Struct(&LABEL_SELECTOR)))]);
 
-pub(in crate::generate) static CLUSTER_ROLE: Fields = Fields(&[
-    given("aggregationRule", Struct(&AGGREGATION_RULE)),
-    omit("apiVersion", Text),
-    omit("kind", Text),
-    omit("metadata", Struct(&OBJECT_META)),
-    keep("rules", List(&Struct(&POLICY_RULE))),
-]);
+pub(in crate::generate) static CLUSTER_ROLE: Fields =
+    Fields::with(&ROLE, &[given("aggregationRule", Struct(&AGGREGATION_RULE))]);
 
 static SUBJECT: Fields =
-    Fields(&[omit("apiGroup", Text), keep("kind", Text), keep("name", Text), omit("namespace", Text)]);
+    Fields::of(&[omit("apiGroup", Text), keep("kind", Text), keep("name", Text), omit("namespace", Text)]);
 
-static ROLE_REF: Fields = Fields(&[keep("apiGroup", Text), keep("kind", Text), keep("name", Text)]);
+static ROLE_REF: Fields = Fields::of(&[keep("apiGroup", Text), keep("kind", Text), keep("name", Text)]);
 
-pub(in crate::generate) static ROLE_BINDING: Fields = Fields(&[
-    omit("apiVersion", Text),
-    omit("kind", Text),
-    omit("metadata", Struct(&OBJECT_META)),
-    keep("roleRef", Struct(&ROLE_REF)),
-    omit("subjects", List(&Struct(&SUBJECT))),
-]);
+pub(in crate::generate) static ROLE_BINDING: Fields =
+    Fields::with(&OBJECT, &[keep("roleRef", Struct(&ROLE_REF)), omit("subjects", List(&Struct(&SUBJECT)))]);
 
-pub(in crate::generate) static CLUSTER_ROLE_BINDING: Fields = Fields(&[
-    omit("apiVersion", Text),
-    omit("kind", Text),
-    omit("metadata", Struct(&OBJECT_META)),
-    keep("roleRef", Struct(&ROLE_REF)),
-    omit("subjects", List(&Struct(&SUBJECT))),
-]);
+pub(in crate::generate) static SERVICE_ACCOUNT: Fields = Fields::with(
+    &OBJECT,
+    &[
+        given("automountServiceAccountToken", Bool),
+        omit("imagePullSecrets", List(&Struct(&LOCAL_OBJECT_REFERENCE))),
+        omit("secrets", List(&Struct(&OBJECT_REFERENCE))),
+    ],
+);
 
-pub(in crate::generate) static SERVICE_ACCOUNT: Fields = Fields(&[
-    omit("apiVersion", Text),
-    given("automountServiceAccountToken", Bool),
-    omit("imagePullSecrets", List(&Struct(&LOCAL_OBJECT_REFERENCE))),
-    omit("kind", Text),
-    omit("metadata", Struct(&OBJECT_META)),
-    omit("secrets", List(&Struct(&OBJECT_REFERENCE))),
-]);
-
-static SERVICE_PORT: Fields = Fields(&[
+static SERVICE_PORT: Fields = Fields::of(&[
     given("appProtocol", Text),
     omit("name", Text),
     omit("nodePort", Int),
@@ -70,11 +48,11 @@ static SERVICE_PORT: Fields = Fields(&[
     omit("targetPort", IntOrText),
 ]);
 
-static CLIENT_IP_CONFIG: Fields = Fields(&[given("timeoutSeconds", Int)]);
+static CLIENT_IP_CONFIG: Fields = Fields::of(&[given("timeoutSeconds", Int)]);
 
-static SESSION_AFFINITY_CONFIG: Fields = Fields(&[given("clientIP", Struct(&CLIENT_IP_CONFIG))]);
+static SESSION_AFFINITY_CONFIG: Fields = Fields::of(&[given("clientIP", Struct(&CLIENT_IP_CONFIG))]);
 
-static SERVICE_SPEC: Fields = Fields(&[
+static SERVICE_SPEC: Fields = Fields::of(&[
     given("allocateLoadBalancerNodePorts", Bool),
     omit("clusterIP", Text),
     omit("clusterIPs", List(&Text)),
@@ -97,9 +75,5 @@ static SERVICE_SPEC: Fields = Fields(&[
     omit("type", Text),
 ]);
 
-pub(in crate::generate) static SERVICE: Fields = Fields(&[
-    omit("apiVersion", Text),
-    omit("kind", Text),
-    omit("metadata", Struct(&OBJECT_META)),
-    omit("spec", Struct(&SERVICE_SPEC)),
-]);
+pub(in crate::generate) static SERVICE: Fields =
+    Fields::with(&OBJECT, &[omit("spec", Struct(&SERVICE_SPEC))]);

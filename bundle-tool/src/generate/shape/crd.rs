@@ -5,10 +5,11 @@
 use super::Shape::{
     Any, Bool, Float, Int, List, Map, Struct, StructOrBool, StructOrList, StructOrTexts, Text,
 };
-use super::meta::OBJECT_META;
+use super::meta::OBJECT;
+use super::webhook::WEBHOOK_CLIENT_CONFIG;
 use super::{Fields, given, keep, omit};
 
-static CUSTOM_RESOURCE_DEFINITION_NAMES: Fields = Fields(&[
+static CUSTOM_RESOURCE_DEFINITION_NAMES: Fields = Fields::of(&[
     omit("categories", List(&Text)),
     keep("kind", Text),
     omit("listKind", Text),
@@ -17,9 +18,9 @@ static CUSTOM_RESOURCE_DEFINITION_NAMES: Fields = Fields(&[
     omit("singular", Text),
 ]);
 
-static EXTERNAL_DOCUMENTATION: Fields = Fields(&[omit("description", Text), omit("url", Text)]);
+static EXTERNAL_DOCUMENTATION: Fields = Fields::of(&[omit("description", Text), omit("url", Text)]);
 
-static VALIDATION_RULE: Fields = Fields(&[
+static VALIDATION_RULE: Fields = Fields::of(&[
     omit("fieldPath", Text),
     omit("message", Text),
     omit("messageExpression", Text),
@@ -28,7 +29,7 @@ static VALIDATION_RULE: Fields = Fields(&[
     keep("rule", Text),
 ]);
 
-static SCHEMA: Fields = Fields(&[
+static SCHEMA: Fields = Fields::of(&[
     given("$ref", Text),
     omit("$schema", Text),
     given("additionalItems", StructOrBool(&SCHEMA)),
@@ -75,34 +76,36 @@ static SCHEMA: Fields = Fields(&[
     omit("x-kubernetes-validations", List(&Struct(&VALIDATION_RULE))),
 ]);
 
-static CUSTOM_RESOURCE_VALIDATION: Fields = Fields(&[given("openAPIV3Schema", Struct(&SCHEMA))]);
+static CUSTOM_RESOURCE_VALIDATION: Fields = Fields::of(&[given("openAPIV3Schema", Struct(&SCHEMA))]);
 
-static CUSTOM_RESOURCE_SUBRESOURCE_STATUS: Fields = Fields(&[]);
+static CUSTOM_RESOURCE_SUBRESOURCE_STATUS: Fields = Fields::of(&[]);
 
-static CUSTOM_RESOURCE_SUBRESOURCE_SCALE: Fields = Fields(&[
+static CUSTOM_RESOURCE_SUBRESOURCE_SCALE: Fields = Fields::of(&[
     given("labelSelectorPath", Text),
     keep("specReplicasPath", Text),
     keep("statusReplicasPath", Text),
 ]);
 
-static CUSTOM_RESOURCE_SUBRESOURCES: Fields = Fields(&[
+static CUSTOM_RESOURCE_SUBRESOURCES: Fields = Fields::of(&[
     given("scale", Struct(&CUSTOM_RESOURCE_SUBRESOURCE_SCALE)),
     given("status", Struct(&CUSTOM_RESOURCE_SUBRESOURCE_STATUS)),
 ]);
 
-static CUSTOM_RESOURCE_COLUMN_DEFINITION: Fields = Fields(&[
+/// What the columns of both versions share.
+static COLUMN: Fields = Fields::of(&[
     omit("description", Text),
     omit("format", Text),
-    keep("jsonPath", Text),
     keep("name", Text),
     omit("priority", Int),
     keep("type", Text),
 ]);
 
-static SELECTABLE_FIELD: Fields = Fields(&[keep("jsonPath", Text)]);
+static CUSTOM_RESOURCE_COLUMN_DEFINITION: Fields = Fields::with(&COLUMN, &[keep("jsonPath", Text)]);
 
-static CUSTOM_RESOURCE_DEFINITION_VERSION: Fields = Fields(&[
-    omit("additionalPrinterColumns", List(&Struct(&CUSTOM_RESOURCE_COLUMN_DEFINITION))),
+static SELECTABLE_FIELD: Fields = Fields::of(&[keep("jsonPath", Text)]);
+
+/// What the `spec.versions` of both versions share.
+static VERSION: Fields = Fields::of(&[
     omit("deprecated", Bool),
     given("deprecationWarning", Text),
     keep("name", Text),
@@ -113,24 +116,20 @@ static CUSTOM_RESOURCE_DEFINITION_VERSION: Fields = Fields(&[
     given("subresources", Struct(&CUSTOM_RESOURCE_SUBRESOURCES)),
 ]);
 
-static APIEXTENSIONS_V1_SERVICE_REFERENCE: Fields =
-    Fields(&[keep("name", Text), keep("namespace", Text), given("path", Text), given("port", Int)]);
+static CUSTOM_RESOURCE_DEFINITION_VERSION: Fields = Fields::with(
+    &VERSION,
+    &[omit("additionalPrinterColumns", List(&Struct(&CUSTOM_RESOURCE_COLUMN_DEFINITION)))],
+);
 
-static APIEXTENSIONS_V1_WEBHOOK_CLIENT_CONFIG: Fields = Fields(&[
-    omit("caBundle", Text),
-    given("service", Struct(&APIEXTENSIONS_V1_SERVICE_REFERENCE)),
-    given("url", Text),
-]);
-
-static WEBHOOK_CONVERSION: Fields = Fields(&[
-    given("clientConfig", Struct(&APIEXTENSIONS_V1_WEBHOOK_CLIENT_CONFIG)),
+static WEBHOOK_CONVERSION: Fields = Fields::of(&[
+    given("clientConfig", Struct(&WEBHOOK_CLIENT_CONFIG)),
     keep("conversionReviewVersions", List(&Text)),
 ]);
 
 static CUSTOM_RESOURCE_CONVERSION: Fields =
-    Fields(&[keep("strategy", Text), given("webhook", Struct(&WEBHOOK_CONVERSION))]);
+    Fields::of(&[keep("strategy", Text), given("webhook", Struct(&WEBHOOK_CONVERSION))]);
 
-static CUSTOM_RESOURCE_DEFINITION_SPEC: Fields = Fields(&[
+static CUSTOM_RESOURCE_DEFINITION_SPEC: Fields = Fields::of(&[
     given("conversion", Struct(&CUSTOM_RESOURCE_CONVERSION)),
     keep("group", Text),
     keep("names", Struct(&CUSTOM_RESOURCE_DEFINITION_NAMES)),
@@ -139,48 +138,23 @@ static CUSTOM_RESOURCE_DEFINITION_SPEC: Fields = Fields(&[
     keep("versions", List(&Struct(&CUSTOM_RESOURCE_DEFINITION_VERSION))),
 ]);
 
-pub(in crate::generate) static CUSTOM_RESOURCE_DEFINITION: Fields = Fields(&[
-    omit("apiVersion", Text),
-    omit("kind", Text),
-    omit("metadata", Struct(&OBJECT_META)),
-    keep("spec", Struct(&CUSTOM_RESOURCE_DEFINITION_SPEC)),
-]);
+pub(in crate::generate) static CUSTOM_RESOURCE_DEFINITION: Fields =
+    Fields::with(&OBJECT, &[keep("spec", Struct(&CUSTOM_RESOURCE_DEFINITION_SPEC))]);
 
-static CUSTOM_RESOURCE_SUBRESOURCE_STATUS_V1BETA1: Fields = Fields(&[]);
+static CUSTOM_RESOURCE_COLUMN_DEFINITION_V1BETA1: Fields = Fields::with(&COLUMN, &[keep("JSONPath", Text)]);
 
-static CUSTOM_RESOURCE_SUBRESOURCES_V1BETA1: Fields = Fields(&[
-    given("scale", Struct(&CUSTOM_RESOURCE_SUBRESOURCE_SCALE)),
-    given("status", Struct(&CUSTOM_RESOURCE_SUBRESOURCE_STATUS_V1BETA1)),
-]);
+static CUSTOM_RESOURCE_DEFINITION_VERSION_V1BETA1: Fields = Fields::with(
+    &VERSION,
+    &[omit("additionalPrinterColumns", List(&Struct(&CUSTOM_RESOURCE_COLUMN_DEFINITION_V1BETA1)))],
+);
 
-static CUSTOM_RESOURCE_COLUMN_DEFINITION_V1BETA1: Fields = Fields(&[
-    keep("JSONPath", Text),
-    omit("description", Text),
-    omit("format", Text),
-    keep("name", Text),
-    omit("priority", Int),
-    keep("type", Text),
-]);
-
-static CUSTOM_RESOURCE_DEFINITION_VERSION_V1BETA1: Fields = Fields(&[
-    omit("additionalPrinterColumns", List(&Struct(&CUSTOM_RESOURCE_COLUMN_DEFINITION_V1BETA1))),
-    omit("deprecated", Bool),
-    given("deprecationWarning", Text),
-    keep("name", Text),
-    given("schema", Struct(&CUSTOM_RESOURCE_VALIDATION)),
-    omit("selectableFields", List(&Struct(&SELECTABLE_FIELD))),
-    keep("served", Bool),
-    keep("storage", Bool),
-    given("subresources", Struct(&CUSTOM_RESOURCE_SUBRESOURCES_V1BETA1)),
-]);
-
-static CUSTOM_RESOURCE_CONVERSION_V1BETA1: Fields = Fields(&[
+static CUSTOM_RESOURCE_CONVERSION_V1BETA1: Fields = Fields::of(&[
     omit("conversionReviewVersions", List(&Text)),
     keep("strategy", Text),
-    given("webhookClientConfig", Struct(&APIEXTENSIONS_V1_WEBHOOK_CLIENT_CONFIG)),
+    given("webhookClientConfig", Struct(&WEBHOOK_CLIENT_CONFIG)),
 ]);
 
-static CUSTOM_RESOURCE_DEFINITION_SPEC_V1BETA1: Fields = Fields(&[
+static CUSTOM_RESOURCE_DEFINITION_SPEC_V1BETA1: Fields = Fields::of(&[
     omit("additionalPrinterColumns", List(&Struct(&CUSTOM_RESOURCE_COLUMN_DEFINITION_V1BETA1))),
     given("conversion", Struct(&CUSTOM_RESOURCE_CONVERSION_V1BETA1)),
     keep("group", Text),
@@ -188,15 +162,11 @@ static CUSTOM_RESOURCE_DEFINITION_SPEC_V1BETA1: Fields = Fields(&[
     given("preserveUnknownFields", Bool),
     keep("scope", Text),
     omit("selectableFields", List(&Struct(&SELECTABLE_FIELD))),
-    given("subresources", Struct(&CUSTOM_RESOURCE_SUBRESOURCES_V1BETA1)),
+    given("subresources", Struct(&CUSTOM_RESOURCE_SUBRESOURCES)),
     given("validation", Struct(&CUSTOM_RESOURCE_VALIDATION)),
     omit("version", Text),
     omit("versions", List(&Struct(&CUSTOM_RESOURCE_DEFINITION_VERSION_V1BETA1))),
 ]);
 
-pub(in crate::generate) static CUSTOM_RESOURCE_DEFINITION_V1BETA1: Fields = Fields(&[
-    omit("apiVersion", Text),
-    omit("kind", Text),
-    omit("metadata", Struct(&OBJECT_META)),
-    keep("spec", Struct(&CUSTOM_RESOURCE_DEFINITION_SPEC_V1BETA1)),
-]);
+pub(in crate::generate) static CUSTOM_RESOURCE_DEFINITION_V1BETA1: Fields =
+    Fields::with(&OBJECT, &[keep("spec", Struct(&CUSTOM_RESOURCE_DEFINITION_SPEC_V1BETA1))]);

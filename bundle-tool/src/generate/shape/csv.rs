@@ -4,30 +4,31 @@
 
 use super::Shape::{Any, Bool, Int, IntOrText, List, Map, Struct, Text};
 use super::core::POLICY_RULE;
-use super::meta::{LABEL_SELECTOR, OBJECT_META};
+use super::meta::{LABEL_SELECTOR, OBJECT};
 use super::pod::DEPLOYMENT_SPEC;
 use super::webhook::RULE_WITH_OPERATIONS;
 use super::{Fields, given, keep, omit};
 
 static STRATEGY_DEPLOYMENT_SPEC: Fields =
-    Fields(&[omit("label", Map(&Text)), keep("name", Text), keep("spec", Struct(&DEPLOYMENT_SPEC))]);
+    Fields::of(&[omit("label", Map(&Text)), keep("name", Text), keep("spec", Struct(&DEPLOYMENT_SPEC))]);
 
 static STRATEGY_DEPLOYMENT_PERMISSIONS: Fields =
-    Fields(&[keep("rules", List(&Struct(&POLICY_RULE))), keep("serviceAccountName", Text)]);
+    Fields::of(&[keep("rules", List(&Struct(&POLICY_RULE))), keep("serviceAccountName", Text)]);
 
-static STRATEGY_DETAILS_DEPLOYMENT: Fields = Fields(&[
+static STRATEGY_DETAILS_DEPLOYMENT: Fields = Fields::of(&[
     omit("clusterPermissions", List(&Struct(&STRATEGY_DEPLOYMENT_PERMISSIONS))),
     keep("deployments", List(&Struct(&STRATEGY_DEPLOYMENT_SPEC))),
     omit("permissions", List(&Struct(&STRATEGY_DEPLOYMENT_PERMISSIONS))),
 ]);
 
 static NAMED_INSTALL_STRATEGY: Fields =
-    Fields(&[omit("spec", Struct(&STRATEGY_DETAILS_DEPLOYMENT)), keep("strategy", Text)]);
+    Fields::of(&[omit("spec", Struct(&STRATEGY_DETAILS_DEPLOYMENT)), keep("strategy", Text)]);
 
 static API_RESOURCE_REFERENCE: Fields =
-    Fields(&[keep("kind", Text), keep("name", Text), keep("version", Text)]);
+    Fields::of(&[keep("kind", Text), keep("name", Text), keep("version", Text)]);
 
-static STATUS_DESCRIPTOR: Fields = Fields(&[
+/// A spec, a status or an action descriptor.
+static DESCRIPTOR: Fields = Fields::of(&[
     omit("description", Text),
     omit("displayName", Text),
     keep("path", Text),
@@ -35,60 +36,34 @@ static STATUS_DESCRIPTOR: Fields = Fields(&[
     omit("x-descriptors", List(&Text)),
 ]);
 
-static SPEC_DESCRIPTOR: Fields = Fields(&[
-    omit("description", Text),
-    omit("displayName", Text),
-    keep("path", Text),
-    omit("value", Any),
-    omit("x-descriptors", List(&Text)),
-]);
-
-static ACTION_DESCRIPTOR: Fields = Fields(&[
-    omit("description", Text),
-    omit("displayName", Text),
-    keep("path", Text),
-    omit("value", Any),
-    omit("x-descriptors", List(&Text)),
-]);
-
-static CRD_DESCRIPTION: Fields = Fields(&[
-    omit("actionDescriptors", List(&Struct(&ACTION_DESCRIPTOR))),
+static CRD_DESCRIPTION: Fields = Fields::of(&[
+    omit("actionDescriptors", List(&Struct(&DESCRIPTOR))),
     omit("description", Text),
     omit("displayName", Text),
     keep("kind", Text),
     keep("name", Text),
     omit("resources", List(&Struct(&API_RESOURCE_REFERENCE))),
-    omit("specDescriptors", List(&Struct(&SPEC_DESCRIPTOR))),
-    omit("statusDescriptors", List(&Struct(&STATUS_DESCRIPTOR))),
+    omit("specDescriptors", List(&Struct(&DESCRIPTOR))),
+    omit("statusDescriptors", List(&Struct(&DESCRIPTOR))),
     keep("version", Text),
 ]);
 
-static CUSTOM_RESOURCE_DEFINITIONS: Fields = Fields(&[
+static CUSTOM_RESOURCE_DEFINITIONS: Fields = Fields::of(&[
     omit("owned", List(&Struct(&CRD_DESCRIPTION))),
     omit("required", List(&Struct(&CRD_DESCRIPTION))),
 ]);
 
-static API_SERVICE_DESCRIPTION: Fields = Fields(&[
-    omit("actionDescriptors", List(&Struct(&ACTION_DESCRIPTOR))),
-    omit("containerPort", Int),
-    omit("deploymentName", Text),
-    omit("description", Text),
-    omit("displayName", Text),
-    keep("group", Text),
-    keep("kind", Text),
-    keep("name", Text),
-    omit("resources", List(&Struct(&API_RESOURCE_REFERENCE))),
-    omit("specDescriptors", List(&Struct(&SPEC_DESCRIPTOR))),
-    omit("statusDescriptors", List(&Struct(&STATUS_DESCRIPTOR))),
-    keep("version", Text),
-]);
+static API_SERVICE_DESCRIPTION: Fields = Fields::with(
+    &CRD_DESCRIPTION,
+    &[omit("containerPort", Int), omit("deploymentName", Text), keep("group", Text)],
+);
 
-static API_SERVICE_DEFINITIONS: Fields = Fields(&[
+static API_SERVICE_DEFINITIONS: Fields = Fields::of(&[
     omit("owned", List(&Struct(&API_SERVICE_DESCRIPTION))),
     omit("required", List(&Struct(&API_SERVICE_DESCRIPTION))),
 ]);
 
-static WEBHOOK_DESCRIPTION: Fields = Fields(&[
+static WEBHOOK_DESCRIPTION: Fields = Fields::of(&[
     keep("admissionReviewVersions", List(&Text)),
     omit("containerPort", Int),
     omit("conversionCRDs", List(&Text)),
@@ -106,21 +81,22 @@ static WEBHOOK_DESCRIPTION: Fields = Fields(&[
     given("webhookPath", Text),
 ]);
 
-static GROUP_VERSION_KIND: Fields = Fields(&[keep("group", Text), keep("kind", Text), keep("version", Text)]);
+static GROUP_VERSION_KIND: Fields =
+    Fields::of(&[keep("group", Text), keep("kind", Text), keep("version", Text)]);
 
-static MAINTAINER: Fields = Fields(&[omit("email", Text), omit("name", Text)]);
+static MAINTAINER: Fields = Fields::of(&[omit("email", Text), omit("name", Text)]);
 
-static APP_LINK: Fields = Fields(&[omit("name", Text), omit("url", Text)]);
+static APP_LINK: Fields = Fields::of(&[omit("name", Text), omit("url", Text)]);
 
-static ICON: Fields = Fields(&[keep("base64data", Text), keep("mediatype", Text)]);
+static ICON: Fields = Fields::of(&[keep("base64data", Text), keep("mediatype", Text)]);
 
-static INSTALL_MODE: Fields = Fields(&[keep("supported", Bool), keep("type", Text)]);
+static INSTALL_MODE: Fields = Fields::of(&[keep("supported", Bool), keep("type", Text)]);
 
-static CLEANUP_SPEC: Fields = Fields(&[keep("enabled", Bool)]);
+static CLEANUP_SPEC: Fields = Fields::of(&[keep("enabled", Bool)]);
 
-static RELATED_IMAGE: Fields = Fields(&[keep("image", Text), keep("name", Text)]);
+static RELATED_IMAGE: Fields = Fields::of(&[keep("image", Text), keep("name", Text)]);
 
-static CLUSTER_SERVICE_VERSION_SPEC: Fields = Fields(&[
+static CLUSTER_SERVICE_VERSION_SPEC: Fields = Fields::of(&[
     omit("annotations", Map(&Text)),
     omit("apiservicedefinitions", Struct(&API_SERVICE_DEFINITIONS)),
     omit("cleanup", Struct(&CLEANUP_SPEC)),
@@ -147,9 +123,5 @@ static CLUSTER_SERVICE_VERSION_SPEC: Fields = Fields(&[
     omit("webhookdefinitions", List(&Struct(&WEBHOOK_DESCRIPTION))),
 ]);
 
-pub(in crate::generate) static CLUSTER_SERVICE_VERSION: Fields = Fields(&[
-    omit("apiVersion", Text),
-    omit("kind", Text),
-    keep("metadata", Struct(&OBJECT_META)),
-    keep("spec", Struct(&CLUSTER_SERVICE_VERSION_SPEC)),
-]);
+pub(in crate::generate) static CLUSTER_SERVICE_VERSION: Fields =
+    Fields::with(&OBJECT, &[keep("spec", Struct(&CLUSTER_SERVICE_VERSION_SPEC))]);

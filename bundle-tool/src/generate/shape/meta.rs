@@ -5,7 +5,7 @@
 use super::Shape::{Any, Bool, Int, List, Map, Struct, Text};
 use super::{Fields, given, keep, omit};
 
-pub(super) static OBJECT_REFERENCE: Fields = Fields(&[
+pub(super) static OBJECT_REFERENCE: Fields = Fields::of(&[
     omit("apiVersion", Text),
     omit("fieldPath", Text),
     omit("kind", Text),
@@ -15,7 +15,7 @@ pub(super) static OBJECT_REFERENCE: Fields = Fields(&[
     omit("uid", Text),
 ]);
 
-static OWNER_REFERENCE: Fields = Fields(&[
+static OWNER_REFERENCE: Fields = Fields::of(&[
     keep("apiVersion", Text),
     given("blockOwnerDeletion", Bool),
     given("controller", Bool),
@@ -24,7 +24,7 @@ static OWNER_REFERENCE: Fields = Fields(&[
     keep("uid", Text),
 ]);
 
-pub(super) static OBJECT_META: Fields = Fields(&[
+pub(super) static OBJECT_META: Fields = Fields::of(&[
     omit("annotations", Map(&Text)),
     given("deletionGracePeriodSeconds", Int),
     given("deletionTimestamp", Text),
@@ -41,12 +41,16 @@ pub(super) static OBJECT_META: Fields = Fields(&[
     omit("uid", Text),
 ]);
 
-static LABEL_SELECTOR_REQUIREMENT: Fields =
-    Fields(&[keep("key", Text), keep("operator", Text), omit("values", List(&Text))]);
+/// What every object begins with.
+pub(super) static OBJECT: Fields =
+    Fields::of(&[omit("apiVersion", Text), omit("kind", Text), omit("metadata", Struct(&OBJECT_META))]);
 
-pub(super) static LABEL_SELECTOR: Fields = Fields(&[
+static LABEL_SELECTOR_REQUIREMENT: Fields =
+    Fields::of(&[keep("key", Text), keep("operator", Text), omit("values", List(&Text))]);
+
+pub(super) static LABEL_SELECTOR: Fields = Fields::of(&[
     omit("matchExpressions", List(&Struct(&LABEL_SELECTOR_REQUIREMENT))),
     omit("matchLabels", Map(&Text)),
 ]);
 
-pub(super) static LOCAL_OBJECT_REFERENCE: Fields = Fields(&[omit("name", Text)]);
+pub(super) static LOCAL_OBJECT_REFERENCE: Fields = Fields::of(&[omit("name", Text)]);

@@ -2,7 +2,7 @@
 //! the type says `omitempty`, and scalars take the type that the field wants.
 //!
 //! operator-sdk, OLM and every other Go program read a manifest into such types and write it out again; what comes
-//! out here is what comes out there. The tables are data: one static a type, sorted by field.
+//! out here is what comes out there. The tables are data: one static a type, sorted by field; a type may embed another.
 
 mod container;
 mod core;
@@ -15,9 +15,7 @@ mod scorecard;
 mod volumes;
 mod webhook;
 
-pub(super) use self::core::{
-    CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING, SERVICE, SERVICE_ACCOUNT,
-};
+pub(super) use self::core::{CLUSTER_ROLE, ROLE, ROLE_BINDING, SERVICE, SERVICE_ACCOUNT};
 pub(super) use crd::{CUSTOM_RESOURCE_DEFINITION, CUSTOM_RESOURCE_DEFINITION_V1BETA1};
 pub(super) use csv::CLUSTER_SERVICE_VERSION;
 pub(super) use pod::DEPLOYMENT;
@@ -52,9 +50,14 @@ pub(super) enum Shape {
     StructOrTexts(&'static Fields),
 }
 
-/// The fields of a type, sorted by name.
+/// The fields of a type.
 #[derive(Debug)]
-pub(super) struct Fields(&'static [Field]);
+pub(super) struct Fields {
+    /// Its own, sorted by name.
+    own: &'static [Field],
+    /// The type that is embedded in it, whose fields count as its own.
+    embedded: Option<&'static Fields>,
+}
 
 #[derive(Debug, Clone, Copy)]
 struct Field {
@@ -233,7 +236,7 @@ impl Walk {
                 object.insert(field.name.to_owned(), json);
             }
         }
-        for field in fields.0.iter().filter(|field| field.is_written_unset()) {
+        for field in fields.all().filter(|field| field.is_written_unset()) {
             if !object.contains_key(field.name) {
                 object.insert(field.name.to_owned(), zero(field.shape));
             }
@@ -247,13 +250,33 @@ impl Walk {
 }
 
 impl Fields {
+    const fn of(own: &'static [Field]) -> Self {
+        Self { own, embedded: None }
+    }
+
+    const fn with(embedded: &'static Self, own: &'static [Field]) -> Self {
+        Self { own, embedded: Some(embedded) }
+    }
+
+    /// The type and what is embedded in it.
+    fn levels(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |fields| fields.embedded)
+    }
+
+    /// All fields, its own first.
+    fn all(&self) -> impl Iterator<Item = &'static Field> {
+        self.levels().flat_map(|fields| fields.own)
+    }
+
     /// The field of this name, or failing that the first whose name differs only in capitals, as Go's JSON decoder
     /// takes it.
     fn find(&self, name: &str) -> Option<&'static Field> {
-        match self.0.binary_search_by(|field| field.name.cmp(name)) {
-            Ok(index) => Some(&self.0[index]),
-            Err(_) => self.0.iter().find(|field| field.name.eq_ignore_ascii_case(name)),
-        }
+        let exact = |fields: &Self| {
+            fields.own.binary_search_by(|field| field.name.cmp(name)).ok().map(|index| &fields.own[index])
+        };
+        self.levels()
+            .find_map(exact)
+            .or_else(|| self.all().find(|field| field.name.eq_ignore_ascii_case(name)))
     }
 }
 
@@ -291,7 +314,7 @@ fn zero(shape: Shape) -> Json {
 }
 
 fn zero_fields(fields: &Fields) -> Json {
-    let unset = fields.0.iter().filter(|field| field.is_written_unset());
+    let unset = fields.all().filter(|field| field.is_written_unset());
     Json::Object(unset.map(|field| (field.name.to_owned(), zero(field.shape))).collect())
 }
 
@@ -376,7 +399,6 @@ mod tests {
             &ROLE,
             &CLUSTER_ROLE,
             &ROLE_BINDING,
-            &CLUSTER_ROLE_BINDING,
             &SERVICE_ACCOUNT,
             &CONFIGURATION,
         ];
@@ -385,8 +407,9 @@ mod tests {
                 continue;
             }
             seen.push(fields);
-            assert!(fields.0.is_sorted_by_key(|field| field.name), "{fields:?}");
-            for field in fields.0 {
+            open.extend(fields.embedded);
+            assert!(fields.own.is_sorted_by_key(|field| field.name), "{fields:?}");
+            for field in fields.own {
                 let mut shape = field.shape;
                 while let Shape::List(inner) | Shape::Map(inner) = shape {
                     shape = *inner;

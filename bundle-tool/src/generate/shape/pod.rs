@@ -4,46 +4,18 @@
 
 use super::Shape::{Bool, Int, IntOrText, List, Map, Quantity, Struct, Text};
 use super::container::{
-    APP_ARMOR_PROFILE, CONTAINER, CONTAINER_PORT, CONTAINER_RESIZE_POLICY, CONTAINER_RESTART_RULE,
-    ENV_FROM_SOURCE, ENV_VAR, LIFECYCLE, PROBE, RESOURCE_REQUIREMENTS, SE_LINUX_OPTIONS, SECCOMP_PROFILE,
-    SECURITY_CONTEXT, VOLUME_DEVICE, VOLUME_MOUNT, WINDOWS_SECURITY_CONTEXT_OPTIONS,
+    APP_ARMOR_PROFILE, CONTAINER, RESOURCE_REQUIREMENTS, SE_LINUX_OPTIONS, SECCOMP_PROFILE,
+    WINDOWS_SECURITY_CONTEXT_OPTIONS,
 };
-use super::meta::{LABEL_SELECTOR, LOCAL_OBJECT_REFERENCE, OBJECT_META};
+use super::meta::{LABEL_SELECTOR, LOCAL_OBJECT_REFERENCE, OBJECT, OBJECT_META};
 use super::volumes::VOLUME;
 use super::{Fields, given, keep, omit};
 
-static EPHEMERAL_CONTAINER: Fields = Fields(&[
-    omit("args", List(&Text)),
-    omit("command", List(&Text)),
-    omit("env", List(&Struct(&ENV_VAR))),
-    omit("envFrom", List(&Struct(&ENV_FROM_SOURCE))),
-    omit("image", Text),
-    omit("imagePullPolicy", Text),
-    given("lifecycle", Struct(&LIFECYCLE)),
-    given("livenessProbe", Struct(&PROBE)),
-    keep("name", Text),
-    omit("ports", List(&Struct(&CONTAINER_PORT))),
-    given("readinessProbe", Struct(&PROBE)),
-    omit("resizePolicy", List(&Struct(&CONTAINER_RESIZE_POLICY))),
-    omit("resources", Struct(&RESOURCE_REQUIREMENTS)),
-    given("restartPolicy", Text),
-    omit("restartPolicyRules", List(&Struct(&CONTAINER_RESTART_RULE))),
-    given("securityContext", Struct(&SECURITY_CONTEXT)),
-    given("startupProbe", Struct(&PROBE)),
-    omit("stdin", Bool),
-    omit("stdinOnce", Bool),
-    omit("targetContainerName", Text),
-    omit("terminationMessagePath", Text),
-    omit("terminationMessagePolicy", Text),
-    omit("tty", Bool),
-    omit("volumeDevices", List(&Struct(&VOLUME_DEVICE))),
-    omit("volumeMounts", List(&Struct(&VOLUME_MOUNT))),
-    omit("workingDir", Text),
-]);
+static EPHEMERAL_CONTAINER: Fields = Fields::with(&CONTAINER, &[omit("targetContainerName", Text)]);
 
-static SYSCTL: Fields = Fields(&[keep("name", Text), keep("value", Text)]);
+static SYSCTL: Fields = Fields::of(&[keep("name", Text), keep("value", Text)]);
 
-static POD_SECURITY_CONTEXT: Fields = Fields(&[
+static POD_SECURITY_CONTEXT: Fields = Fields::of(&[
     given("appArmorProfile", Struct(&APP_ARMOR_PROFILE)),
     given("fsGroup", Int),
     given("fsGroupChangePolicy", Text),
@@ -60,24 +32,24 @@ static POD_SECURITY_CONTEXT: Fields = Fields(&[
 ]);
 
 static NODE_SELECTOR_REQUIREMENT: Fields =
-    Fields(&[keep("key", Text), keep("operator", Text), omit("values", List(&Text))]);
+    Fields::of(&[keep("key", Text), keep("operator", Text), omit("values", List(&Text))]);
 
-static NODE_SELECTOR_TERM: Fields = Fields(&[
+static NODE_SELECTOR_TERM: Fields = Fields::of(&[
     omit("matchExpressions", List(&Struct(&NODE_SELECTOR_REQUIREMENT))),
     omit("matchFields", List(&Struct(&NODE_SELECTOR_REQUIREMENT))),
 ]);
 
-static NODE_SELECTOR: Fields = Fields(&[keep("nodeSelectorTerms", List(&Struct(&NODE_SELECTOR_TERM)))]);
+static NODE_SELECTOR: Fields = Fields::of(&[keep("nodeSelectorTerms", List(&Struct(&NODE_SELECTOR_TERM)))]);
 
 static PREFERRED_SCHEDULING_TERM: Fields =
-    Fields(&[keep("preference", Struct(&NODE_SELECTOR_TERM)), keep("weight", Int)]);
+    Fields::of(&[keep("preference", Struct(&NODE_SELECTOR_TERM)), keep("weight", Int)]);
 
-static NODE_AFFINITY: Fields = Fields(&[
+static NODE_AFFINITY: Fields = Fields::of(&[
     omit("preferredDuringSchedulingIgnoredDuringExecution", List(&Struct(&PREFERRED_SCHEDULING_TERM))),
     given("requiredDuringSchedulingIgnoredDuringExecution", Struct(&NODE_SELECTOR)),
 ]);
 
-static POD_AFFINITY_TERM: Fields = Fields(&[
+static POD_AFFINITY_TERM: Fields = Fields::of(&[
     given("labelSelector", Struct(&LABEL_SELECTOR)),
     omit("matchLabelKeys", List(&Text)),
     omit("mismatchLabelKeys", List(&Text)),
@@ -87,25 +59,25 @@ static POD_AFFINITY_TERM: Fields = Fields(&[
 ]);
 
 static WEIGHTED_POD_AFFINITY_TERM: Fields =
-    Fields(&[keep("podAffinityTerm", Struct(&POD_AFFINITY_TERM)), keep("weight", Int)]);
+    Fields::of(&[keep("podAffinityTerm", Struct(&POD_AFFINITY_TERM)), keep("weight", Int)]);
 
-static POD_AFFINITY: Fields = Fields(&[
+static POD_AFFINITY: Fields = Fields::of(&[
     omit("preferredDuringSchedulingIgnoredDuringExecution", List(&Struct(&WEIGHTED_POD_AFFINITY_TERM))),
     omit("requiredDuringSchedulingIgnoredDuringExecution", List(&Struct(&POD_AFFINITY_TERM))),
 ]);
 
-static POD_ANTI_AFFINITY: Fields = Fields(&[
+static POD_ANTI_AFFINITY: Fields = Fields::of(&[
     omit("preferredDuringSchedulingIgnoredDuringExecution", List(&Struct(&WEIGHTED_POD_AFFINITY_TERM))),
     omit("requiredDuringSchedulingIgnoredDuringExecution", List(&Struct(&POD_AFFINITY_TERM))),
 ]);
 
-static AFFINITY: Fields = Fields(&[
+static AFFINITY: Fields = Fields::of(&[
     given("nodeAffinity", Struct(&NODE_AFFINITY)),
     given("podAffinity", Struct(&POD_AFFINITY)),
     given("podAntiAffinity", Struct(&POD_ANTI_AFFINITY)),
 ]);
 
-static TOLERATION: Fields = Fields(&[
+static TOLERATION: Fields = Fields::of(&[
     omit("effect", Text),
     omit("key", Text),
     omit("operator", Text),
@@ -113,19 +85,19 @@ static TOLERATION: Fields = Fields(&[
     omit("value", Text),
 ]);
 
-static HOST_ALIAS: Fields = Fields(&[omit("hostnames", List(&Text)), keep("ip", Text)]);
+static HOST_ALIAS: Fields = Fields::of(&[omit("hostnames", List(&Text)), keep("ip", Text)]);
 
-static POD_DNS_CONFIG_OPTION: Fields = Fields(&[omit("name", Text), given("value", Text)]);
+static POD_DNS_CONFIG_OPTION: Fields = Fields::of(&[omit("name", Text), given("value", Text)]);
 
-static POD_DNS_CONFIG: Fields = Fields(&[
+static POD_DNS_CONFIG: Fields = Fields::of(&[
     omit("nameservers", List(&Text)),
     omit("options", List(&Struct(&POD_DNS_CONFIG_OPTION))),
     omit("searches", List(&Text)),
 ]);
 
-static POD_READINESS_GATE: Fields = Fields(&[keep("conditionType", Text)]);
+static POD_READINESS_GATE: Fields = Fields::of(&[keep("conditionType", Text)]);
 
-static TOPOLOGY_SPREAD_CONSTRAINT: Fields = Fields(&[
+static TOPOLOGY_SPREAD_CONSTRAINT: Fields = Fields::of(&[
     given("labelSelector", Struct(&LABEL_SELECTOR)),
     omit("matchLabelKeys", List(&Text)),
     keep("maxSkew", Int),
@@ -136,16 +108,19 @@ static TOPOLOGY_SPREAD_CONSTRAINT: Fields = Fields(&[
     keep("whenUnsatisfiable", Text),
 ]);
 
-static POD_OS: Fields = Fields(&[keep("name", Text)]);
+static POD_OS: Fields = Fields::of(&[keep("name", Text)]);
 
-static POD_SCHEDULING_GATE: Fields = Fields(&[keep("name", Text)]);
+static POD_SCHEDULING_GATE: Fields = Fields::of(&[keep("name", Text)]);
 
-static POD_RESOURCE_CLAIM: Fields =
-    Fields(&[keep("name", Text), given("resourceClaimName", Text), given("resourceClaimTemplateName", Text)]);
+static POD_RESOURCE_CLAIM: Fields = Fields::of(&[
+    keep("name", Text),
+    given("resourceClaimName", Text),
+    given("resourceClaimTemplateName", Text),
+]);
 
-static POD_SCHEDULING_GROUP: Fields = Fields(&[given("podGroupName", Text)]);
+static POD_SCHEDULING_GROUP: Fields = Fields::of(&[given("podGroupName", Text)]);
 
-static POD_SPEC: Fields = Fields(&[
+static POD_SPEC: Fields = Fields::of(&[
     given("activeDeadlineSeconds", Int),
     given("affinity", Struct(&AFFINITY)),
     given("automountServiceAccountToken", Bool),
@@ -191,15 +166,15 @@ static POD_SPEC: Fields = Fields(&[
 ]);
 
 static POD_TEMPLATE_SPEC: Fields =
-    Fields(&[omit("metadata", Struct(&OBJECT_META)), omit("spec", Struct(&POD_SPEC))]);
+    Fields::of(&[omit("metadata", Struct(&OBJECT_META)), omit("spec", Struct(&POD_SPEC))]);
 
 static ROLLING_UPDATE_DEPLOYMENT: Fields =
-    Fields(&[given("maxSurge", IntOrText), given("maxUnavailable", IntOrText)]);
+    Fields::of(&[given("maxSurge", IntOrText), given("maxUnavailable", IntOrText)]);
 
 static DEPLOYMENT_STRATEGY: Fields =
-    Fields(&[given("rollingUpdate", Struct(&ROLLING_UPDATE_DEPLOYMENT)), omit("type", Text)]);
+    Fields::of(&[given("rollingUpdate", Struct(&ROLLING_UPDATE_DEPLOYMENT)), omit("type", Text)]);
 
-pub(super) static DEPLOYMENT_SPEC: Fields = Fields(&[
+pub(super) static DEPLOYMENT_SPEC: Fields = Fields::of(&[
     omit("minReadySeconds", Int),
     omit("paused", Bool),
     given("progressDeadlineSeconds", Int),
@@ -210,9 +185,5 @@ pub(super) static DEPLOYMENT_SPEC: Fields = Fields(&[
     keep("template", Struct(&POD_TEMPLATE_SPEC)),
 ]);
 
-pub(in crate::generate) static DEPLOYMENT: Fields = Fields(&[
-    omit("apiVersion", Text),
-    omit("kind", Text),
-    omit("metadata", Struct(&OBJECT_META)),
-    omit("spec", Struct(&DEPLOYMENT_SPEC)),
-]);
+pub(in crate::generate) static DEPLOYMENT: Fields =
+    Fields::with(&OBJECT, &[omit("spec", Struct(&DEPLOYMENT_SPEC))]);

@@ -5,15 +5,15 @@
 use super::Shape::{Bool, List, Map, Struct, Text};
 use super::{Fields, keep, omit};
 
-static SCORECARD_METADATA: Fields = Fields(&[omit("name", Text)]);
+static SCORECARD_METADATA: Fields = Fields::of(&[omit("name", Text)]);
 
-static MOUNT_PATH: Fields = Fields(&[omit("path", Text)]);
+static MOUNT_PATH: Fields = Fields::of(&[omit("path", Text)]);
 
-static STORAGE_SPEC: Fields = Fields(&[omit("mountPath", Struct(&MOUNT_PATH))]);
+static STORAGE_SPEC: Fields = Fields::of(&[omit("mountPath", Struct(&MOUNT_PATH))]);
 
-static STORAGE: Fields = Fields(&[keep("spec", Struct(&STORAGE_SPEC))]);
+static STORAGE: Fields = Fields::of(&[keep("spec", Struct(&STORAGE_SPEC))]);
 
-static TEST_CONFIGURATION: Fields = Fields(&[
+static TEST_CONFIGURATION: Fields = Fields::of(&[
     omit("entrypoint", List(&Text)),
     keep("image", Text),
     omit("labels", Map(&Text)),
@@ -22,9 +22,9 @@ static TEST_CONFIGURATION: Fields = Fields(&[
 ]);
 
 static STAGE_CONFIGURATION: Fields =
-    Fields(&[omit("parallel", Bool), keep("tests", List(&Struct(&TEST_CONFIGURATION)))]);
+    Fields::of(&[omit("parallel", Bool), keep("tests", List(&Struct(&TEST_CONFIGURATION)))]);
 
-pub(in crate::generate) static CONFIGURATION: Fields = Fields(&[
+pub(in crate::generate) static CONFIGURATION: Fields = Fields::of(&[
     omit("apiVersion", Text),
     omit("kind", Text),
     omit("metadata", Struct(&SCORECARD_METADATA)),

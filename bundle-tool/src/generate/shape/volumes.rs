@@ -7,22 +7,26 @@ use super::container::{OBJECT_FIELD_SELECTOR, RESOURCE_FIELD_SELECTOR};
 use super::meta::{LABEL_SELECTOR, LOCAL_OBJECT_REFERENCE, OBJECT_META};
 use super::{Fields, given, keep, omit};
 
-static HOST_PATH_VOLUME_SOURCE: Fields = Fields(&[keep("path", Text), given("type", Text)]);
+static HOST_PATH_VOLUME_SOURCE: Fields = Fields::of(&[keep("path", Text), given("type", Text)]);
 
-static EMPTY_DIR_VOLUME_SOURCE: Fields = Fields(&[omit("medium", Text), given("sizeLimit", Quantity)]);
+static EMPTY_DIR_VOLUME_SOURCE: Fields = Fields::of(&[omit("medium", Text), given("sizeLimit", Quantity)]);
 
 static GCE_PERSISTENT_DISK_VOLUME_SOURCE: Fields =
-    Fields(&[omit("fsType", Text), omit("partition", Int), keep("pdName", Text), omit("readOnly", Bool)]);
+    Fields::of(&[omit("fsType", Text), omit("partition", Int), keep("pdName", Text), omit("readOnly", Bool)]);
 
-static AWS_ELASTIC_BLOCK_STORE_VOLUME_SOURCE: Fields =
-    Fields(&[omit("fsType", Text), omit("partition", Int), omit("readOnly", Bool), keep("volumeID", Text)]);
+static AWS_ELASTIC_BLOCK_STORE_VOLUME_SOURCE: Fields = Fields::of(&[
+    omit("fsType", Text),
+    omit("partition", Int),
+    omit("readOnly", Bool),
+    keep("volumeID", Text),
+]);
 
 static GIT_REPO_VOLUME_SOURCE: Fields =
-    Fields(&[omit("directory", Text), keep("repository", Text), omit("revision", Text)]);
+    Fields::of(&[omit("directory", Text), keep("repository", Text), omit("revision", Text)]);
 
-static KEY_TO_PATH: Fields = Fields(&[keep("key", Text), given("mode", Int), keep("path", Text)]);
+static KEY_TO_PATH: Fields = Fields::of(&[keep("key", Text), given("mode", Int), keep("path", Text)]);
 
-static SECRET_VOLUME_SOURCE: Fields = Fields(&[
+static SECRET_VOLUME_SOURCE: Fields = Fields::of(&[
     given("defaultMode", Int),
     omit("items", List(&Struct(&KEY_TO_PATH))),
     given("optional", Bool),
@@ -30,9 +34,9 @@ static SECRET_VOLUME_SOURCE: Fields = Fields(&[
 ]);
 
 static NFS_VOLUME_SOURCE: Fields =
-    Fields(&[keep("path", Text), omit("readOnly", Bool), keep("server", Text)]);
+    Fields::of(&[keep("path", Text), omit("readOnly", Bool), keep("server", Text)]);
 
-static ISCSI_VOLUME_SOURCE: Fields = Fields(&[
+static ISCSI_VOLUME_SOURCE: Fields = Fields::of(&[
     omit("chapAuthDiscovery", Bool),
     omit("chapAuthSession", Bool),
     omit("fsType", Text),
@@ -47,12 +51,12 @@ static ISCSI_VOLUME_SOURCE: Fields = Fields(&[
 ]);
 
 static GLUSTERFS_VOLUME_SOURCE: Fields =
-    Fields(&[keep("endpoints", Text), keep("path", Text), omit("readOnly", Bool)]);
+    Fields::of(&[keep("endpoints", Text), keep("path", Text), omit("readOnly", Bool)]);
 
 static PERSISTENT_VOLUME_CLAIM_VOLUME_SOURCE: Fields =
-    Fields(&[keep("claimName", Text), omit("readOnly", Bool)]);
+    Fields::of(&[keep("claimName", Text), omit("readOnly", Bool)]);
 
-static RBD_VOLUME_SOURCE: Fields = Fields(&[
+static RBD_VOLUME_SOURCE: Fields = Fields::of(&[
     omit("fsType", Text),
     keep("image", Text),
     omit("keyring", Text),
@@ -63,7 +67,7 @@ static RBD_VOLUME_SOURCE: Fields = Fields(&[
     omit("user", Text),
 ]);
 
-static FLEX_VOLUME_SOURCE: Fields = Fields(&[
+static FLEX_VOLUME_SOURCE: Fields = Fields::of(&[
     keep("driver", Text),
     omit("fsType", Text),
     omit("options", Map(&Text)),
@@ -71,14 +75,14 @@ static FLEX_VOLUME_SOURCE: Fields = Fields(&[
     given("secretRef", Struct(&LOCAL_OBJECT_REFERENCE)),
 ]);
 
-static CINDER_VOLUME_SOURCE: Fields = Fields(&[
+static CINDER_VOLUME_SOURCE: Fields = Fields::of(&[
     omit("fsType", Text),
     omit("readOnly", Bool),
     given("secretRef", Struct(&LOCAL_OBJECT_REFERENCE)),
     keep("volumeID", Text),
 ]);
 
-static CEPH_FS_VOLUME_SOURCE: Fields = Fields(&[
+static CEPH_FS_VOLUME_SOURCE: Fields = Fields::of(&[
     keep("monitors", List(&Text)),
     omit("path", Text),
     omit("readOnly", Bool),
@@ -87,9 +91,9 @@ static CEPH_FS_VOLUME_SOURCE: Fields = Fields(&[
     omit("user", Text),
 ]);
 
-static FLOCKER_VOLUME_SOURCE: Fields = Fields(&[omit("datasetName", Text), omit("datasetUUID", Text)]);
+static FLOCKER_VOLUME_SOURCE: Fields = Fields::of(&[omit("datasetName", Text), omit("datasetUUID", Text)]);
 
-static DOWNWARD_API_VOLUME_FILE: Fields = Fields(&[
+static DOWNWARD_API_VOLUME_FILE: Fields = Fields::of(&[
     given("fieldRef", Struct(&OBJECT_FIELD_SELECTOR)),
     given("mode", Int),
     keep("path", Text),
@@ -97,9 +101,9 @@ static DOWNWARD_API_VOLUME_FILE: Fields = Fields(&[
 ]);
 
 static DOWNWARD_API_VOLUME_SOURCE: Fields =
-    Fields(&[given("defaultMode", Int), omit("items", List(&Struct(&DOWNWARD_API_VOLUME_FILE)))]);
+    Fields::of(&[given("defaultMode", Int), omit("items", List(&Struct(&DOWNWARD_API_VOLUME_FILE)))]);
 
-static FC_VOLUME_SOURCE: Fields = Fields(&[
+static FC_VOLUME_SOURCE: Fields = Fields::of(&[
     omit("fsType", Text),
     given("lun", Int),
     omit("readOnly", Bool),
@@ -108,23 +112,23 @@ static FC_VOLUME_SOURCE: Fields = Fields(&[
 ]);
 
 static AZURE_FILE_VOLUME_SOURCE: Fields =
-    Fields(&[omit("readOnly", Bool), keep("secretName", Text), keep("shareName", Text)]);
+    Fields::of(&[omit("readOnly", Bool), keep("secretName", Text), keep("shareName", Text)]);
 
-static CONFIG_MAP_VOLUME_SOURCE: Fields = Fields(&[
+static CONFIG_MAP_VOLUME_SOURCE: Fields = Fields::of(&[
     given("defaultMode", Int),
     omit("items", List(&Struct(&KEY_TO_PATH))),
     omit("name", Text),
     given("optional", Bool),
 ]);
 
-static VSPHERE_VIRTUAL_DISK_VOLUME_SOURCE: Fields = Fields(&[
+static VSPHERE_VIRTUAL_DISK_VOLUME_SOURCE: Fields = Fields::of(&[
     omit("fsType", Text),
     omit("storagePolicyID", Text),
     omit("storagePolicyName", Text),
     keep("volumePath", Text),
 ]);
 
-static QUOBYTE_VOLUME_SOURCE: Fields = Fields(&[
+static QUOBYTE_VOLUME_SOURCE: Fields = Fields::of(&[
     omit("group", Text),
     omit("readOnly", Bool),
     keep("registry", Text),
@@ -133,7 +137,7 @@ static QUOBYTE_VOLUME_SOURCE: Fields = Fields(&[
     keep("volume", Text),
 ]);
 
-static AZURE_DISK_VOLUME_SOURCE: Fields = Fields(&[
+static AZURE_DISK_VOLUME_SOURCE: Fields = Fields::of(&[
     given("cachingMode", Text),
     keep("diskName", Text),
     keep("diskURI", Text),
@@ -142,20 +146,21 @@ static AZURE_DISK_VOLUME_SOURCE: Fields = Fields(&[
     given("readOnly", Bool),
 ]);
 
-static PHOTON_PERSISTENT_DISK_VOLUME_SOURCE: Fields = Fields(&[omit("fsType", Text), keep("pdID", Text)]);
+static PHOTON_PERSISTENT_DISK_VOLUME_SOURCE: Fields = Fields::of(&[omit("fsType", Text), keep("pdID", Text)]);
 
 static SECRET_PROJECTION: Fields =
-    Fields(&[omit("items", List(&Struct(&KEY_TO_PATH))), omit("name", Text), given("optional", Bool)]);
+    Fields::of(&[omit("items", List(&Struct(&KEY_TO_PATH))), omit("name", Text), given("optional", Bool)]);
 
-static DOWNWARD_API_PROJECTION: Fields = Fields(&[omit("items", List(&Struct(&DOWNWARD_API_VOLUME_FILE)))]);
+static DOWNWARD_API_PROJECTION: Fields =
+    Fields::of(&[omit("items", List(&Struct(&DOWNWARD_API_VOLUME_FILE)))]);
 
 static CONFIG_MAP_PROJECTION: Fields =
-    Fields(&[omit("items", List(&Struct(&KEY_TO_PATH))), omit("name", Text), given("optional", Bool)]);
+    Fields::of(&[omit("items", List(&Struct(&KEY_TO_PATH))), omit("name", Text), given("optional", Bool)]);
 
 static SERVICE_ACCOUNT_TOKEN_PROJECTION: Fields =
-    Fields(&[omit("audience", Text), given("expirationSeconds", Int), keep("path", Text)]);
+    Fields::of(&[omit("audience", Text), given("expirationSeconds", Int), keep("path", Text)]);
 
-static CLUSTER_TRUST_BUNDLE_PROJECTION: Fields = Fields(&[
+static CLUSTER_TRUST_BUNDLE_PROJECTION: Fields = Fields::of(&[
     given("labelSelector", Struct(&LABEL_SELECTOR)),
     given("name", Text),
     given("optional", Bool),
@@ -163,7 +168,7 @@ static CLUSTER_TRUST_BUNDLE_PROJECTION: Fields = Fields(&[
     given("signerName", Text),
 ]);
 
-static POD_CERTIFICATE_PROJECTION: Fields = Fields(&[
+static POD_CERTIFICATE_PROJECTION: Fields = Fields::of(&[
     omit("certificateChainPath", Text),
     omit("credentialBundlePath", Text),
     omit("keyPath", Text),
@@ -173,7 +178,7 @@ static POD_CERTIFICATE_PROJECTION: Fields = Fields(&[
     omit("userAnnotations", Map(&Text)),
 ]);
 
-static VOLUME_PROJECTION: Fields = Fields(&[
+static VOLUME_PROJECTION: Fields = Fields::of(&[
     given("clusterTrustBundle", Struct(&CLUSTER_TRUST_BUNDLE_PROJECTION)),
     given("configMap", Struct(&CONFIG_MAP_PROJECTION)),
     given("downwardAPI", Struct(&DOWNWARD_API_PROJECTION)),
@@ -183,12 +188,12 @@ static VOLUME_PROJECTION: Fields = Fields(&[
 ]);
 
 static PROJECTED_VOLUME_SOURCE: Fields =
-    Fields(&[given("defaultMode", Int), keep("sources", List(&Struct(&VOLUME_PROJECTION)))]);
+    Fields::of(&[given("defaultMode", Int), keep("sources", List(&Struct(&VOLUME_PROJECTION)))]);
 
 static PORTWORX_VOLUME_SOURCE: Fields =
-    Fields(&[omit("fsType", Text), omit("readOnly", Bool), keep("volumeID", Text)]);
+    Fields::of(&[omit("fsType", Text), omit("readOnly", Bool), keep("volumeID", Text)]);
 
-static SCALE_IO_VOLUME_SOURCE: Fields = Fields(&[
+static SCALE_IO_VOLUME_SOURCE: Fields = Fields::of(&[
     omit("fsType", Text),
     keep("gateway", Text),
     omit("protectionDomain", Text),
@@ -201,7 +206,7 @@ static SCALE_IO_VOLUME_SOURCE: Fields = Fields(&[
     omit("volumeName", Text),
 ]);
 
-static STORAGE_OS_VOLUME_SOURCE: Fields = Fields(&[
+static STORAGE_OS_VOLUME_SOURCE: Fields = Fields::of(&[
     omit("fsType", Text),
     omit("readOnly", Bool),
     given("secretRef", Struct(&LOCAL_OBJECT_REFERENCE)),
@@ -209,7 +214,7 @@ static STORAGE_OS_VOLUME_SOURCE: Fields = Fields(&[
     omit("volumeNamespace", Text),
 ]);
 
-static CSI_VOLUME_SOURCE: Fields = Fields(&[
+static CSI_VOLUME_SOURCE: Fields = Fields::of(&[
     keep("driver", Text),
     given("fsType", Text),
     given("nodePublishSecretRef", Struct(&LOCAL_OBJECT_REFERENCE)),
@@ -218,15 +223,15 @@ static CSI_VOLUME_SOURCE: Fields = Fields(&[
 ]);
 
 static VOLUME_RESOURCE_REQUIREMENTS: Fields =
-    Fields(&[omit("limits", Map(&Quantity)), omit("requests", Map(&Quantity))]);
+    Fields::of(&[omit("limits", Map(&Quantity)), omit("requests", Map(&Quantity))]);
 
 static TYPED_LOCAL_OBJECT_REFERENCE: Fields =
-    Fields(&[given("apiGroup", Text), keep("kind", Text), keep("name", Text)]);
+    Fields::of(&[given("apiGroup", Text), keep("kind", Text), keep("name", Text)]);
 
 static TYPED_OBJECT_REFERENCE: Fields =
-    Fields(&[given("apiGroup", Text), keep("kind", Text), keep("name", Text), given("namespace", Text)]);
+    Fields::of(&[given("apiGroup", Text), keep("kind", Text), keep("name", Text), given("namespace", Text)]);
 
-static PERSISTENT_VOLUME_CLAIM_SPEC: Fields = Fields(&[
+static PERSISTENT_VOLUME_CLAIM_SPEC: Fields = Fields::of(&[
     omit("accessModes", List(&Text)),
     given("dataSource", Struct(&TYPED_LOCAL_OBJECT_REFERENCE)),
     given("dataSourceRef", Struct(&TYPED_OBJECT_REFERENCE)),
@@ -238,15 +243,17 @@ static PERSISTENT_VOLUME_CLAIM_SPEC: Fields = Fields(&[
     omit("volumeName", Text),
 ]);
 
-static PERSISTENT_VOLUME_CLAIM_TEMPLATE: Fields =
-    Fields(&[omit("metadata", Struct(&OBJECT_META)), keep("spec", Struct(&PERSISTENT_VOLUME_CLAIM_SPEC))]);
+static PERSISTENT_VOLUME_CLAIM_TEMPLATE: Fields = Fields::of(&[
+    omit("metadata", Struct(&OBJECT_META)),
+    keep("spec", Struct(&PERSISTENT_VOLUME_CLAIM_SPEC)),
+]);
 
 static EPHEMERAL_VOLUME_SOURCE: Fields =
-    Fields(&[given("volumeClaimTemplate", Struct(&PERSISTENT_VOLUME_CLAIM_TEMPLATE))]);
+    Fields::of(&[given("volumeClaimTemplate", Struct(&PERSISTENT_VOLUME_CLAIM_TEMPLATE))]);
 
-static IMAGE_VOLUME_SOURCE: Fields = Fields(&[omit("pullPolicy", Text), omit("reference", Text)]);
+static IMAGE_VOLUME_SOURCE: Fields = Fields::of(&[omit("pullPolicy", Text), omit("reference", Text)]);
 
-pub(super) static VOLUME: Fields = Fields(&[
+pub(super) static VOLUME: Fields = Fields::of(&[
     given("awsElasticBlockStore", Struct(&AWS_ELASTIC_BLOCK_STORE_VOLUME_SOURCE)),
     given("azureDisk", Struct(&AZURE_DISK_VOLUME_SOURCE)),
     given("azureFile", Struct(&AZURE_FILE_VOLUME_SOURCE)),

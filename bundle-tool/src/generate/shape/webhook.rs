@@ -3,16 +3,16 @@
 //! Source: `types.go` of `k8s.io/api/admissionregistration/v1`, v0.34.
 
 use super::Shape::{Int, List, Struct, Text};
-use super::meta::{LABEL_SELECTOR, OBJECT_META};
+use super::meta::{LABEL_SELECTOR, OBJECT};
 use super::{Fields, given, keep, omit};
 
 static SERVICE_REFERENCE: Fields =
-    Fields(&[keep("name", Text), keep("namespace", Text), given("path", Text), given("port", Int)]);
+    Fields::of(&[keep("name", Text), keep("namespace", Text), given("path", Text), given("port", Int)]);
 
-static WEBHOOK_CLIENT_CONFIG: Fields =
-    Fields(&[omit("caBundle", Text), given("service", Struct(&SERVICE_REFERENCE)), given("url", Text)]);
+pub(super) static WEBHOOK_CLIENT_CONFIG: Fields =
+    Fields::of(&[omit("caBundle", Text), given("service", Struct(&SERVICE_REFERENCE)), given("url", Text)]);
 
-pub(super) static RULE_WITH_OPERATIONS: Fields = Fields(&[
+pub(super) static RULE_WITH_OPERATIONS: Fields = Fields::of(&[
     omit("apiGroups", List(&Text)),
     omit("apiVersions", List(&Text)),
     omit("operations", List(&Text)),
@@ -20,9 +20,9 @@ pub(super) static RULE_WITH_OPERATIONS: Fields = Fields(&[
     given("scope", Text),
 ]);
 
-static MATCH_CONDITION: Fields = Fields(&[keep("expression", Text), keep("name", Text)]);
+static MATCH_CONDITION: Fields = Fields::of(&[keep("expression", Text), keep("name", Text)]);
 
-static VALIDATING_WEBHOOK: Fields = Fields(&[
+static VALIDATING_WEBHOOK: Fields = Fields::of(&[
     keep("admissionReviewVersions", List(&Text)),
     keep("clientConfig", Struct(&WEBHOOK_CLIENT_CONFIG)),
     given("failurePolicy", Text),
@@ -36,31 +36,10 @@ static VALIDATING_WEBHOOK: Fields = Fields(&[
     given("timeoutSeconds", Int),
 ]);
 
-pub(in crate::generate) static VALIDATING_WEBHOOK_CONFIGURATION: Fields = Fields(&[
-    omit("apiVersion", Text),
-    omit("kind", Text),
-    omit("metadata", Struct(&OBJECT_META)),
-    omit("webhooks", List(&Struct(&VALIDATING_WEBHOOK))),
-]);
+pub(in crate::generate) static VALIDATING_WEBHOOK_CONFIGURATION: Fields =
+    Fields::with(&OBJECT, &[omit("webhooks", List(&Struct(&VALIDATING_WEBHOOK)))]);
 
-static MUTATING_WEBHOOK: Fields = Fields(&[
-    keep("admissionReviewVersions", List(&Text)),
-    keep("clientConfig", Struct(&WEBHOOK_CLIENT_CONFIG)),
-    given("failurePolicy", Text),
-    omit("matchConditions", List(&Struct(&MATCH_CONDITION))),
-    given("matchPolicy", Text),
-    keep("name", Text),
-    given("namespaceSelector", Struct(&LABEL_SELECTOR)),
-    given("objectSelector", Struct(&LABEL_SELECTOR)),
-    given("reinvocationPolicy", Text),
-    omit("rules", List(&Struct(&RULE_WITH_OPERATIONS))),
-    given("sideEffects", Text),
-    given("timeoutSeconds", Int),
-]);
+static MUTATING_WEBHOOK: Fields = Fields::with(&VALIDATING_WEBHOOK, &[given("reinvocationPolicy", Text)]);
 
-pub(in crate::generate) static MUTATING_WEBHOOK_CONFIGURATION: Fields = Fields(&[
-    omit("apiVersion", Text),
-    omit("kind", Text),
-    omit("metadata", Struct(&OBJECT_META)),
-    omit("webhooks", List(&Struct(&MUTATING_WEBHOOK))),
-]);
+pub(in crate::generate) static MUTATING_WEBHOOK_CONFIGURATION: Fields =
+    Fields::with(&OBJECT, &[omit("webhooks", List(&Struct(&MUTATING_WEBHOOK)))]);

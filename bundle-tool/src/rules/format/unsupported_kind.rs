@@ -1,3 +1,4 @@
+use crate::model::bundle::is_installable;
 use crate::model::yaml::Path;
 use crate::report::{Severity, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
@@ -13,37 +14,12 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Bundle(check),
 };
 
-/// The kinds that OLM creates from a bundle, whatever their group.
-const SUPPORTED: [&str; 21] = [
-    "ClusterRole",
-    "ClusterRoleBinding",
-    "ClusterServiceVersion",
-    "ConfigMap",
-    "ConsoleCLIDownload",
-    "ConsoleLink",
-    "ConsolePlugin",
-    "ConsoleQuickStart",
-    "ConsoleYAMLSample",
-    "CustomResourceDefinition",
-    "NetworkPolicy",
-    "PodDisruptionBudget",
-    "PriorityClass",
-    "PrometheusRule",
-    "Role",
-    "RoleBinding",
-    "Secret",
-    "Service",
-    "ServiceAccount",
-    "ServiceMonitor",
-    "VerticalPodAutoscaler",
-];
-
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     for object in &context.objects {
         match object.kind() {
             "" => reporter.field(object, &root, "the object has no kind"),
-            kind if SUPPORTED.binary_search(&kind).is_err() => {
+            kind if !is_installable(kind) => {
                 reporter.field(object, &root.field("kind"), format!("a bundle cannot hold a {kind}"));
             }
             _ => {}
