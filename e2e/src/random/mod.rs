@@ -174,7 +174,7 @@ pub fn wanted(kind: &str, leaf: bool) -> usize {
             true,
         ) => 8,
         ("large ConfigMap" | "large Secret" | "CustomResourceDefinition of a protected group", _) => 4,
-        ("CustomResourceDefinition of few fields", true) => 40,
+        ("CustomResourceDefinition of few fields", true) => 24,
         (_, true) => 20,
         (_, false) => 4,
     }
@@ -275,8 +275,10 @@ impl Generator {
             .flat_map(|known| known.template.fields.iter().map(move |field| (known, field)))
             .filter(|(known, field)| field.pattern == *pattern && (known.name == *kind || *kind == ANY))
             .collect();
+        let field_of_any = *kind == ANY;
         let (kind, field) = fields[turn % fields.len()];
-        let turn = turn / fields.len();
+        // All kinds have the same metadata; other fields of one name have values of their own.
+        let turn = if field_of_any { turn } else { turn / fields.len() };
         let instance = kind.template.instantiate(&mut rng, Some(field));
         let object = self.sound.object(kind.subject, instance.object);
         let change = instance.target.and_then(|(path, place)| {
