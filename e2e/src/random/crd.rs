@@ -146,7 +146,6 @@ spec:
         {"type":"object","not":{"properties":{"a":{"minimum":1}}}},{"type":"object","uniqueItems":true},{"type":"object","default":{}},{"type":"object","x-kubernetes-int-or-string":true},
         {"type":"object","title":"a","properties":{"metadata":{"type":"object","properties":{"labels":{"type":"object"}}}}},{"type":"object","properties":{"kind":{"type":"object"}}},{"type":"object","enum":[{}]},{"type":"object","maxLength":5,"x-kubernetes-map-type":"set"},
         {"type":"object","properties":{"a":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true,"additionalProperties":{"type":"string"}}}},{"type":"object","properties":{"a":{"type":"array","items":{"type":"object","properties":{"b":{"type":"string"}}},"x-kubernetes-list-type":"map"}}}]]'
-  "preserveUnknownFields?": '$v[[false],[true]]'
 "#;
 
 /// A CRD of a group that is Kubernetes' own.

@@ -174,7 +174,7 @@ pub fn wanted(kind: &str, leaf: bool) -> usize {
             true,
         ) => 8,
         ("large ConfigMap" | "large Secret" | "CustomResourceDefinition of a protected group", _) => 4,
-        ("CustomResourceDefinition of few fields", true) => 24,
+        ("CustomResourceDefinition of few fields", true) => 60,
         (_, true) => 20,
         (_, false) => 4,
     }
