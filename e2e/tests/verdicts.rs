@@ -15,16 +15,16 @@ use bundle_tool::rules::{self, Selection};
 use e2e::Cluster;
 use e2e::random::report::{self, Difference, Expressions, Outcome};
 use e2e::random::subject::{Request, Sound};
-use e2e::random::{Case, Count, Generator, shrink, wanted};
+use e2e::random::{Case, Change, Count, Generator, shrink, wanted};
 use futures::StreamExt as _;
 use kube::Client;
 use kube::api::{GetParams, PostParams};
 use serde_json::Value;
 
 /// How many objects a full run has; only then are the counts held against what is asked for.
-const FULL: usize = 28_000;
+const FULL: usize = 16_800;
 /// How many objects are made before the API server's answers choose the next fields.
-const BATCH: usize = 1_000;
+const BATCH: usize = 500;
 /// How many requests are under way at a time.
 const IN_FLIGHT: usize = 64;
 /// How often a question is asked again whose connection broke, and how long is waited before.
@@ -99,18 +99,23 @@ impl Judges {
             .iter()
             .map(|case| self.sound.requests(case.subject, &case.changed(), &self.namespace))
             .collect();
-        let asked = futures::stream::iter(requests)
-            .map(|requests| {
-                let client = self.client.clone();
-                async move { tokio::spawn(async move { ask_again(&client, requests).await }).await? }
-            })
-            .buffered(IN_FLIGHT)
-            .collect::<Vec<Result<_>>>()
-            .await;
+        let client = self.client.clone();
+        // While we judge, the API server judges.
+        let asked = tokio::spawn(async move {
+            futures::stream::iter(requests)
+                .map(|requests| {
+                    let client = client.clone();
+                    async move { tokio::spawn(async move { ask_again(&client, requests).await }).await? }
+                })
+                .buffered(IN_FLIGHT)
+                .collect::<Vec<Result<_>>>()
+                .await
+        });
         let ours = tokio::task::block_in_place(|| {
             let selection = Selection::default();
             cases.iter().map(|case| judge(&self.sound, case, &selection)).collect::<Vec<_>>()
         });
+        let asked = asked.await?;
         let mut outcomes = Vec::with_capacity(cases.len());
         for ((case, theirs), ours) in cases.into_iter().zip(asked).zip(ours) {
             outcomes.push(Outcome { case, theirs: theirs?, ours });
@@ -243,7 +248,7 @@ async fn differences(judges: &Judges, outcomes: &[Outcome]) -> Vec<(Difference, 
             continue;
         }
         if let Some(difference) = report::difference(outcome.theirs.as_deref(), &outcome.ours) {
-            let field = outcome.case.change.as_ref().map(|(field, _)| field.clone());
+            let field = outcome.case.change.as_ref().map(|change| change.pattern.clone());
             let rule = if difference == Difference::FalseAlarm { outcome.ours[0].rule } else { "" };
             groups.entry((difference, outcome.case.kind, field, rule)).or_default().push(outcome);
         }
@@ -259,7 +264,7 @@ async fn differences(judges: &Judges, outcomes: &[Outcome]) -> Vec<(Difference, 
         };
         let mut text = report::describe(difference, outcome, small.as_ref(), alike.len());
         for other in alike.iter().skip(1).take(4) {
-            if let Some((_, edit)) = &other.case.change {
+            if let Some(Change { edit, .. }) = &other.case.change {
                 let _ = write!(text, "  also:    {edit}");
                 if let Some(theirs) = &other.theirs {
                     let _ = write!(text, "  ({})", theirs.chars().take(200).collect::<String>());

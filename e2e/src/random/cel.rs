@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::subject::Subject;
 use super::template::Step;
-use super::{Case, cel_defects};
+use super::{Case, Change, cel_defects};
 
 /// What a CRD's expressions use.
 #[derive(Debug, Clone)]
@@ -378,10 +378,12 @@ pub fn case(seed: u64, turn: usize, defective: bool) -> Case {
     super::edit::set(&mut object, &at, Some(json!([rule])));
     let mut record = Used { functions: used, defective: None, defect: None };
     let change = defective.then(|| {
-        let (defect, edit, in_call) = cel_defects::choose(&mut rng, &grown);
+        // Every function's call is defective in every second round.
+        let in_call = (turn / FUNCTIONS.len()).is_multiple_of(2);
+        let (defect, edit) = cel_defects::choose(&mut rng, &grown, in_call);
         record.defect = Some(defect);
         record.defective = in_call.then_some(grown.name);
-        (format!("x-kubernetes-validations: {defect}"), edit)
+        Change { pattern: format!("x-kubernetes-validations: {defect}"), name: defect.to_owned(), edit }
     });
     Case { kind: "CRD with CEL", subject: Subject::Crd, seed, object, change, cel: Some(record) }
 }

@@ -37,18 +37,20 @@ fn rule(text: impl Into<Value>) -> Edit {
     Edit { path: at_rule(&["rule"]), value: Some(text.into()) }
 }
 
-/// Chooses a defect: its name, the change, and whether it is in the call of `grown`.
-pub(super) fn choose(rng: &mut Rng, grown: &Grown) -> (&'static str, Edit, bool) {
-    match rng.u8(..100) {
-        0..55 => in_call(rng, grown),
-        55..70 => of_rule(rng, &grown.rule()),
-        70..80 => of_field(rng),
-        80..97 => beyond_limit(rng),
+/// Chooses a defect, in the call of `grown` or elsewhere: its name, and the change.
+pub(super) fn choose(rng: &mut Rng, grown: &Grown, call: bool) -> (&'static str, Edit) {
+    if call {
+        return in_call(rng, grown);
+    }
+    match rng.u8(..45) {
+        0..15 => of_rule(rng, &grown.rule()),
+        15..25 => of_field(rng),
+        25..42 => beyond_limit(rng),
         _ => elsewhere(rng),
     }
 }
 
-fn in_call(rng: &mut Rng, grown: &Grown) -> (&'static str, Edit, bool) {
+fn in_call(rng: &mut Rng, grown: &Grown) -> (&'static str, Edit) {
     let broken = |text: String| rule(grown.rule().replacen(&grown.text(), &text, 1));
     let choice = rng.u8(..10);
     if choice < 6 && !grown.arguments.is_empty() {
@@ -56,7 +58,7 @@ fn in_call(rng: &mut Rng, grown: &Grown) -> (&'static str, Edit, bool) {
         let index = rng.usize(..arguments.len());
         misfit(rng, arguments[index].0).clone_into(&mut arguments[index].1);
         let changed = Grown { arguments, ..*grown };
-        return ("wrong type", broken(changed.text()), true);
+        return ("wrong type", broken(changed.text()));
     }
     let text = grown.text();
     if let Some(open) = text.rfind('(').filter(|_| choice < 8 && text.ends_with(')')) {
@@ -64,18 +66,17 @@ fn in_call(rng: &mut Rng, grown: &Grown) -> (&'static str, Edit, bool) {
         return (
             "another argument",
             broken(format!("{}{comma}{})", &text[..text.len() - 1], "self.nothing")),
-            true,
         );
     }
     if let Some(open) =
         text.find('(').filter(|open| *open > 0 && text[..*open].ends_with(|c: char| c.is_alphanumeric()))
     {
-        return ("no such function", broken(format!("{}X{}", &text[..open], &text[open..])), true);
+        return ("no such function", broken(format!("{}X{}", &text[..open], &text[open..])));
     }
-    ("no such field", broken(text.replace("self.", "self.nothing.") + " == self.nothing"), true)
+    ("no such field", broken(text.replace("self.", "self.nothing.") + " == self.nothing"))
 }
 
-fn of_rule(rng: &mut Rng, text: &str) -> (&'static str, Edit, bool) {
+fn of_rule(rng: &mut Rng, text: &str) -> (&'static str, Edit) {
     let all: [(&'static str, String); 22] = [
         ("empty", String::new()),
         ("only blanks", "  ".to_owned()),
@@ -101,12 +102,12 @@ fn of_rule(rng: &mut Rng, text: &str) -> (&'static str, Edit, bool) {
         ("a library of 1.35", "self.l.distinct().size() == 1".to_owned()),
     ];
     let (name, text) = all[rng.usize(..all.len())].clone();
-    (name, rule(text), false)
+    (name, rule(text))
 }
 
-fn of_field(rng: &mut Rng) -> (&'static str, Edit, bool) {
+fn of_field(rng: &mut Rng) -> (&'static str, Edit) {
     let field = |name: &'static str, key: &str, value: Value| {
-        (name, Edit { path: at_rule(&[key]), value: Some(value) }, false)
+        (name, Edit { path: at_rule(&[key]), value: Some(value) })
     };
     match rng.u8(..12) {
         0 => field("reason", "reason", json!(["x", "", "fieldValueInvalid"][rng.usize(..3)])),
@@ -124,23 +125,22 @@ fn of_field(rng: &mut Rng) -> (&'static str, Edit, bool) {
         4 => field("optionalOldSelf", "optionalOldSelf", json!([true, false][rng.usize(..2)])),
         5 => field("a message that is no text", "message", json!(7)),
         6 => field("message of a rule with several lines", "rule", json!("self.b\n&& true")),
-        7 => ("a rule without expression", Edit { path: at_rule(&["rule"]), value: None }, false),
+        7 => ("a rule without expression", Edit { path: at_rule(&["rule"]), value: None }),
         8 => field("fieldPath with a line break", "fieldPath", json!(".s\n")),
-        9 => ("a rule that is no map", Edit { path: at_rule(&[]), value: Some(json!("self.b")) }, false),
+        9 => ("a rule that is no map", Edit { path: at_rule(&[]), value: Some(json!("self.b")) }),
         10 => (
             "two rules that are the same",
             Edit {
                 path: at_spec(&["x-kubernetes-validations"]),
                 value: Some(json!([{"rule": "self.b"}, {"rule": "self.b"}])),
             },
-            false,
         ),
         _ => field("a rule that is no text", "rule", json!(true)),
     }
 }
 
 /// Costs: the budget of an expression, of all of a schema, and where elements cannot be told apart.
-fn beyond_limit(rng: &mut Rng) -> (&'static str, Edit, bool) {
+fn beyond_limit(rng: &mut Rng) -> (&'static str, Edit) {
     let schema = |key: &[&str], value: Value| Edit { path: at_spec(key), value: Some(value) };
     let many = u64::from(rng.u32(400..6000));
     let long = u64::from(rng.u32(10..5000));
@@ -186,12 +186,11 @@ fn beyond_limit(rng: &mut Rng) -> (&'static str, Edit, bool) {
         0..5 => (
             "an expression's budget",
             schema(&["properties", "l"], with(strings, format!("self.all(a, self.all(b, {inner}))"))),
-            false,
         ),
         5 => {
             let item = json!({"type": "string", "maxLength": long, "x-kubernetes-validations": [{"rule": "self.matches('^[a-z]+$')"}]});
             let list = json!({"type": "array", "maxItems": many * 50, "items": item});
-            ("an expression's budget, by its place", schema(&["properties", "l"], list), false)
+            ("an expression's budget, by its place", schema(&["properties", "l"], list))
         }
         6 => {
             // Each is within its budget, all together are not.
@@ -199,20 +198,19 @@ fn beyond_limit(rng: &mut Rng) -> (&'static str, Edit, bool) {
                 .map(|n| json!({"rule": format!("self.all(a, self.all(b, a != b || {n} > 0))")}))
                 .collect();
             let list = json!({"type": "array", "maxItems": rng.u32(500..1800), "items": {"type": "string", "maxLength": 10}, "x-kubernetes-validations": rules});
-            ("a schema's budget", schema(&["properties", "l"], list), false)
+            ("a schema's budget", schema(&["properties", "l"], list))
         }
         _ => {
             let unbounded = json!({"type": "array", "items": {"type": "string"}});
             (
                 "no bound",
                 schema(&["properties", "l"], with(unbounded, format!("self.all(a, self.all(b, {inner}))"))),
-                false,
             )
         }
     }
 }
 
-fn elsewhere(rng: &mut Rng) -> (&'static str, Edit, bool) {
+fn elsewhere(rng: &mut Rng) -> (&'static str, Edit) {
     let rules = |text: &str| json!([{"rule": text}]);
     let mut item = json!({"type": "object", "properties": {"name": {"type": "string", "maxLength": 5}}});
     match rng.u8(..4) {
@@ -221,7 +219,6 @@ fn elsewhere(rng: &mut Rng) -> (&'static str, Edit, bool) {
             (
                 "oldSelf where elements cannot be told apart",
                 Edit { path: at_spec(&["properties", "la", "items"]), value: Some(item) },
-                false,
             )
         }
         1 => (
@@ -232,7 +229,6 @@ fn elsewhere(rng: &mut Rng) -> (&'static str, Edit, bool) {
                     json!([{"properties": {"s": {"x-kubernetes-validations": rules("self == 'a'")}}}]),
                 ),
             },
-            false,
         ),
         2 => (
             "a rule where everything is taken",
@@ -240,7 +236,6 @@ fn elsewhere(rng: &mut Rng) -> (&'static str, Edit, bool) {
                 path: at_spec(&["properties", "free", "x-kubernetes-validations"]),
                 value: Some(rules("self.a == 'b'")),
             },
-            false,
         ),
         _ => (
             "a rule of a resource within",
@@ -248,7 +243,6 @@ fn elsewhere(rng: &mut Rng) -> (&'static str, Edit, bool) {
                 path: at_spec(&["properties", "embedded", "x-kubernetes-validations"]),
                 value: Some(rules("self.metadata.labels == 'b'")),
             },
-            false,
         ),
     }
 }

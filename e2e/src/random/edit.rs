@@ -17,45 +17,57 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// The changes of what stands at `path` that are worth a try, in an order of their own; so that trying one after
-    /// the other leaves none out.
-    pub fn options(rng: &mut Rng, object: &Value, path: &[Step], place: Place<'_>) -> Vec<Self> {
-        let here = |value: Option<Value>| Self { path: path.to_vec(), value };
-        let all = |values: Vec<Value>| values.into_iter().map(|value| here(Some(value)));
-        let removal = |required: bool| required.then(|| here(None));
-        match place {
+    /// The changes of what stands at `path` that are worth a try, each with a name by which it is known again in
+    /// another object.
+    pub fn options(rng: &mut Rng, object: &Value, path: &[Step], place: Place<'_>) -> Vec<(String, Self)> {
+        let mut options = Vec::new();
+        let mut named = |name: String, path: &[Step], value: Option<Value>| {
+            options.push((name, Self { path: path.to_vec(), value }));
+        };
+        let mut values = match place {
             Place::Leaf(class, required) => {
-                let mut options: Vec<_> = all(class.invalid().to_vec()).chain(removal(required)).collect();
-                if !class.is_never() {
-                    options.extend(all((0..3).map(|_| class.wrong_type(rng)).collect()));
-                    options.extend(all(vec![Value::Null]));
+                if required {
+                    named("removed".to_owned(), path, None);
                 }
-                options
+                let mut values = class.invalid().to_vec();
+                if !class.is_never() {
+                    values.extend((0..3).map(|_| class.wrong_type(rng)));
+                    values.push(Value::Null);
+                }
+                values
             }
             Place::Map(required, entries) => {
                 let map = at(object, path).cloned().unwrap_or_default();
-                let members = entries.iter().flat_map(|entry| entry.members(rng));
+                if required {
+                    named("removed".to_owned(), path, None);
+                }
                 // Another member of which only one may be there.
-                let several = members.filter(|(name, _)| map.get(name).is_none()).map(|(name, value)| {
-                    let mut path = path.to_vec();
-                    path.push(Step::Key(name));
-                    Self { path, value: Some(value) }
-                });
-                several
-                    .chain(removal(required))
-                    .chain(all(vec![json!("text"), json!([]), json!({}), json!(1), json!([{}]), Value::Null]))
-                    .collect()
+                for (name, value) in entries.iter().flat_map(|entry| entry.members(rng)) {
+                    if map.get(&name).is_none() {
+                        let mut path = path.to_vec();
+                        path.push(Step::Key(name.clone()));
+                        named(format!("{name} beside another"), &path, Some(value));
+                    }
+                }
+                vec![json!("text"), json!([]), json!({}), json!(1), json!([{}]), Value::Null]
             }
             Place::List(required) => {
                 let items = at(object, path).and_then(Value::as_array).cloned().unwrap_or_default();
+                if required {
+                    named("removed".to_owned(), path, None);
+                }
                 let doubled = [items.clone(), items.last().cloned().into_iter().collect()].concat();
+                named("the last item doubled".to_owned(), path, Some(Value::Array(doubled)));
                 let with_null = [items, vec![Value::Null]].concat();
-                all(vec![Value::Array(doubled), json!("text"), json!({}), json!([])])
-                    .chain(removal(required))
-                    .chain(all(vec![json!(7), Value::Array(with_null), Value::Null]))
-                    .collect()
+                named("a null added".to_owned(), path, Some(Value::Array(with_null)));
+                vec![json!("text"), json!({}), json!([]), json!(7), Value::Null]
             }
+        };
+        values.dedup();
+        for value in values {
+            named(shortened(&value), path, Some(value));
         }
+        options
     }
 
     /// The object with the change.
@@ -71,18 +83,21 @@ impl fmt::Display for Edit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", path_text(&self.path))?;
         match &self.value {
-            Some(value) => {
-                let text = value.to_string();
-                if text.chars().count() > 300 {
-                    let start: String = text.chars().take(120).collect();
-                    write!(f, " = {start}… ({} characters)", text.chars().count())
-                } else {
-                    write!(f, " = {text}")
-                }
-            }
+            Some(value) => write!(f, " = {}", shortened(value)),
             None => write!(f, " removed"),
         }
     }
+}
+
+/// A value as people can read it.
+fn shortened(value: &Value) -> String {
+    let text = value.to_string();
+    let length = text.chars().count();
+    if length <= 300 {
+        return text;
+    }
+    let start: String = text.chars().take(120).collect();
+    format!("{start}… ({length} characters)")
 }
 
 /// A path as people write it: `spec.ports[0].name`.

@@ -23,7 +23,8 @@ mod typed;
 mod values;
 mod webhook;
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use fastrand::Rng;
 use serde_json::Value;
@@ -53,17 +54,28 @@ pub struct Case {
     pub seed: u64,
     /// The valid object.
     pub object: Value,
-    /// The field that is changed, as reports name it, and the change.
-    pub change: Option<(String, Edit)>,
+    /// What is changed.
+    pub change: Option<Change>,
     /// The CEL functions of the object, where it has expressions; the last is the one that was changed.
     pub cel: Option<cel::Used>,
+}
+
+/// What was changed in an object.
+#[derive(Debug, Clone)]
+pub struct Change {
+    /// The field, as reports name it.
+    pub pattern: String,
+    /// The name of the change among those of its field.
+    pub name: String,
+    /// The change.
+    pub edit: Edit,
 }
 
 impl Case {
     /// The object with its change.
     #[must_use]
     pub fn changed(&self) -> Value {
-        subject::changed(&self.object, self.change.as_ref().map(|(_, edit)| edit))
+        subject::changed(&self.object, self.change.as_ref().map(|change| &change.edit))
     }
 }
 
@@ -127,7 +139,7 @@ pub fn kinds() -> Vec<Kind> {
 
 const SERVICES: &str = "/api/v1/namespaces/{namespace}/services";
 
-/// Chooses which fields are changed next: those that were refused least often.
+/// Chooses which fields are changed next, and how: those that were refused least often, by what may be refused.
 #[derive(Debug)]
 pub struct Generator {
     kinds: Vec<Kind>,
@@ -136,6 +148,23 @@ pub struct Generator {
     expressions: usize,
     /// How often each field was changed and refused, by kind and pattern.
     pub counts: BTreeMap<(&'static str, String), Count>,
+    /// How often each change of a field was made, and what was said of it, by the change's text.
+    changes: BTreeMap<(&'static str, String), BTreeMap<String, Tries>>,
+}
+
+/// How often a change was made.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tries {
+    made: usize,
+    refused: usize,
+    taken: usize,
+}
+
+impl Tries {
+    /// How late its next turn is: what was taken every time is made again seldom, so that it is still seen to be taken.
+    fn turn(self) -> usize {
+        if self.refused == 0 && self.taken > 0 { self.made * 16 } else { self.made }
+    }
 }
 
 /// How often a field was changed, and how often that was refused.
@@ -192,7 +221,7 @@ impl Generator {
                 count.leaf |= field.leaf;
             }
         }
-        Self { kinds, sound: Sound::default(), expressions: 0, counts }
+        Self { kinds, sound: Sound::default(), expressions: 0, counts, changes: BTreeMap::new() }
     }
 
     /// The sound bundle.
@@ -201,27 +230,23 @@ impl Generator {
         &self.sound
     }
 
-    /// The next `size` objects: one in forty is valid, three in twenty have expressions, the others have a change of the
+    /// The next `size` objects: one in forty is valid, five in forty have expressions, the others have a change of the
     /// fields that are furthest from having been refused often enough.
     pub fn batch(&mut self, seed: u64, size: usize) -> Vec<Case> {
         let mut rng = Rng::with_seed(seed);
         let mut wanted = self.wanted(size);
-        let mut turns = BTreeMap::new();
         (0..size)
             .map(|index| {
                 let seed = rng.u64(..);
                 match index % 20 {
                     0 if index % 40 == 0 => self.valid(seed),
-                    1 | 7 | 13 => {
+                    // Five in forty.
+                    1 | 9 | 17 if index % 40 != 17 => {
                         self.expressions += 1;
                         cel::case(seed, self.expressions / 2, self.expressions.is_multiple_of(2))
                     }
                     _ => match wanted.next() {
-                        Some(field) => {
-                            let turn = turns.entry(field.clone()).or_insert_with(|| self.counts[&field].set);
-                            *turn += 1;
-                            self.changed(seed, &field, *turn - 1)
-                        }
+                        Some(field) => self.changed(seed, &field),
                         None => self.valid(seed),
                     },
                 }
@@ -229,33 +254,24 @@ impl Generator {
             .collect()
     }
 
-    /// Fields, by how much they lack, in turns.
+    /// The next `size` fields: always the one that lacks most, if all before it are refused; of those that lack
+    /// nothing the one that was changed least often.
     fn wanted(&self, size: usize) -> std::vec::IntoIter<(&'static str, String)> {
-        let mut fields: Vec<_> = self
-            .counts
-            .iter()
-            .map(|(field, count)| {
-                let wanted = wanted(field.0, count.leaf);
-                // What is tried in vain again and again is tried less often.
-                let lacks = wanted.saturating_sub(count.refused) * 100
-                    / (wanted + count.set.saturating_sub(2 * wanted));
-                (lacks, wanted.saturating_sub(count.refused).max(1), field)
-            })
-            .collect();
-        fields.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.2.cmp(b.2)));
+        let turn = |kind: &str, count: Count, pending: usize| {
+            let wanted = wanted(kind, count.leaf);
+            // What is tried in vain again and again is tried less often.
+            let vain = count.set.saturating_sub(2 * wanted);
+            let lacks = wanted.saturating_sub(count.refused + pending) * 1000 / (wanted + vain);
+            (lacks, Reverse(count.set + pending))
+        };
+        let mut fields: BinaryHeap<_> =
+            self.counts.iter().map(|(field, count)| (turn(field.0, *count, 0), Reverse(field), 0)).collect();
         let mut list = Vec::with_capacity(size);
-        let mut turn = 0;
         while list.len() < size {
-            let before = list.len();
-            list.extend(
-                fields.iter().filter(|(_, lacks, _)| *lacks > turn).map(|(_, _, field)| (*field).clone()),
-            );
-            turn += 1;
-            if list.len() == before {
-                turn = 0;
-            }
+            let Some((_, Reverse(field), pending)) = fields.pop() else { break };
+            list.push(field.clone());
+            fields.push((turn(field.0, self.counts[field], pending + 1), Reverse(field), pending + 1));
         }
-        list.truncate(size);
         list.into_iter()
     }
 
@@ -267,38 +283,44 @@ impl Generator {
         Case { kind: kind.name, subject: kind.subject, seed, object, change: None, cel: None }
     }
 
-    fn changed(&self, seed: u64, (kind, pattern): &(&'static str, String), turn: usize) -> Case {
+    fn changed(&mut self, seed: u64, (kind, pattern): &(&'static str, String)) -> Case {
         let mut rng = Rng::with_seed(seed);
+        let tries = self.changes.entry((*kind, pattern.clone())).or_default();
+        let turn: usize = tries.values().map(|tries| tries.made).sum();
         let fields: Vec<_> = self
             .kinds
             .iter()
             .flat_map(|known| known.template.fields.iter().map(move |field| (known, field)))
             .filter(|(known, field)| field.pattern == *pattern && (known.name == *kind || *kind == ANY))
             .collect();
-        let field_of_any = *kind == ANY;
         let (kind, field) = fields[turn % fields.len()];
-        // All kinds have the same metadata; other fields of one name have values of their own.
-        let turn = if field_of_any { turn } else { turn / fields.len() };
         let instance = kind.template.instantiate(&mut rng, Some(field));
         let object = self.sound.object(kind.subject, instance.object);
         let change = instance.target.and_then(|(path, place)| {
             let mut options = Edit::options(&mut rng, &object, &path, place);
             // Without a version there is no place to send an object to.
-            options
-                .retain(|edit| pattern != "apiVersion" || edit.value.as_ref().is_some_and(Value::is_string));
-            let choice = turn % options.len().max(1);
-            (choice < options.len()).then(|| (pattern.clone(), options.swap_remove(choice)))
+            options.retain(|(_, edit)| {
+                pattern != "apiVersion" || edit.value.as_ref().is_some_and(Value::is_string)
+            });
+            let turn = |name: &str| tries.get(name).map_or(0, |tries| tries.turn());
+            let (name, edit) = options.into_iter().min_by_key(|(name, _)| turn(name))?;
+            tries.entry(name.clone()).or_default().made += 1;
+            Some(Change { pattern: pattern.clone(), name, edit })
         });
         Case { kind: kind.name, subject: kind.subject, seed, object, change, cel: None }
     }
 
     /// Takes down what the API server said of an object.
     pub fn count(&mut self, case: &Case, refused: bool) {
-        if let Some((pattern, _)) = &case.change
-            && let Some(count) = self.counts.get_mut(&counted(case.kind, pattern))
-        {
+        let Some(Change { pattern, name, .. }) = &case.change else { return };
+        let field = counted(case.kind, pattern);
+        if let Some(count) = self.counts.get_mut(&field) {
             count.set += 1;
             count.refused += usize::from(refused);
+        }
+        if let Some(tries) = self.changes.get_mut(&field).and_then(|tries| tries.get_mut(name)) {
+            tries.refused += usize::from(refused);
+            tries.taken += usize::from(!refused);
         }
     }
 }

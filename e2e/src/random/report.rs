@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use bundle_tool::report::Finding;
 
-use super::{Case, Count, Generator, cel};
+use super::{Case, Change, Count, Generator, cel};
 
 /// What was said of one object.
 #[derive(Debug)]
@@ -178,7 +178,7 @@ pub fn describe(difference: Difference, outcome: &Outcome, small: Option<&Case>,
     };
     let _ = writeln!(text, "{} (seed {}): {what}; {alike} alike", case.kind, case.seed);
     match &case.change {
-        Some((pattern, edit)) => {
+        Some(Change { pattern, edit, .. }) => {
             let _ = writeln!(text, "  field:   {pattern}\n  change:  {edit}");
         }
         None => {

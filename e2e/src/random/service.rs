@@ -17,6 +17,7 @@ spec:
   - type: '$v[["ClusterIP"],["x","clusterIP","ExternalName"]]'
     "clusterIP?": '$v[["","None"],["a","10.0.0.256","none","10.0.0.1/8"]]'
   - type: '$v[["ClusterIP"],["x"]]'
+    clusterIP: None
     "clusterIPs?": '$v[[["None"]],[["None","a"],["a"],["10.96.0.77","10.96.0.78","10.96.0.79"],[""]]]'
     "ipFamilies?": '$v[[["IPv4"]],[["IPv5"],["ipv4"],["IPv4","IPv4"],["IPv4","IPv6","IPv4"],[""]]]'
     "ipFamilyPolicy?": '$v[["SingleStack","PreferDualStack"],["x","singleStack",""]]'

@@ -17,7 +17,7 @@ where
     let mut small = case.clone();
     loop {
         let mut progress = false;
-        let kept = small.change.as_ref().map(|(_, edit)| edit.path.clone()).unwrap_or_default();
+        let kept = small.change.as_ref().map(|change| change.edit.path.clone()).unwrap_or_default();
         // From the end, so that what stands before keeps its place.
         for path in parts(&small.object).into_iter().rev() {
             if !may_go(&path, &kept) || super::edit::at(&small.object, &path).is_none() {
@@ -75,6 +75,7 @@ fn collect(value: &Value, path: &mut Vec<Step>, all: &mut Vec<Vec<Step>>) {
 mod tests {
     use serde_json::json;
 
+    use super::super::Change;
     use super::super::edit::Edit;
     use super::super::subject::Subject;
     use super::*;
@@ -88,7 +89,11 @@ mod tests {
             subject: Subject::Csv,
             seed: 0,
             object,
-            change: Some(("a[].z".to_owned(), Edit { path, value: Some(json!(7)) })),
+            change: Some(Change {
+                pattern: "a[].z".to_owned(),
+                name: "7".to_owned(),
+                edit: Edit { path, value: Some(json!(7)) },
+            }),
             cel: None,
         };
         let small = shrink(&case, |case| async move {
