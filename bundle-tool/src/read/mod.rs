@@ -3,5 +3,6 @@
 
 pub mod bundle;
 pub mod catalog;
+mod json;
 pub mod manifests;
 pub mod yaml;

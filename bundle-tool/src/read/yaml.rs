@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use base64::Engine as _;
 use libyaml_safer::{Event, EventData, Mark, Parser};
 
+use super::json;
 use crate::model::First;
 use crate::model::yaml::{Builder, Kind, NodeId, Position, Scalar, SyntaxError, Tree, resolve};
 
@@ -28,6 +29,7 @@ pub struct Parsed {
 /// Reads all documents of a text. Empty documents (nothing, or comments alone) are left out.
 #[must_use]
 pub fn parse(text: &[u8]) -> Parsed {
+    let text = &*json::for_yaml(text);
     let (documents, error) = documents(text);
     match first_chunk(text) {
         Err(wrong) => Parsed { documents: Vec::new(), error: Some(wrong), first: First::Unreadable },

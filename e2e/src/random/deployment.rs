@@ -110,8 +110,8 @@ spec:
       - name: '$v[["prepare"],["","A","a.b","manager"]]'
         image: $image
         "restartPolicy?": '$v[["Always"],[]]'
-        "livenessProbe?": '$v[[],[{"exec":{"command":["a"]}}]]'
-        "lifecycle?": '$v[[],[{"preStop":{"exec":{"command":["a"]}}}]]'
+        "livenessProbe?": '$v[[],[{"exec":{"command":["a"]}},{},"a",{"exec":{}},["a"]]]'
+        "lifecycle?": '$v[[],[{"preStop":{"exec":{"command":["a"]}}},{"preStop":{}},"a",{"postStart":{"exec":{}}},["a"]]]'
         "args?": [$text]
         "env?": [{name: $env-name, value: $text}]
       containers:

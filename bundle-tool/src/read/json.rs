@@ -1,0 +1,119 @@
+//! JSON, where Go's reader of JSON takes what its reader of YAML refuses.
+//!
+//! Kubernetes' and OLM's loaders try a text that begins with a brace as JSON first. JSON is YAML but for what strings
+//! may hold: halves of characters written as two escapes, control characters, bytes that are not UTF-8. These are
+//! rewritten here, so that one reader serves both; lines stay what they were.
+//!
+//! Source: `util/yaml/decoder.go` of k8s.io/apimachinery (`YAMLOrJSONDecoder`), `encoding/json` of Go (`unquote`).
+
+use std::borrow::Cow;
+
+use serde::de::IgnoredAny;
+
+/// The text, with the strings of its first value written as YAML can read them, if that value is JSON.
+pub(super) fn for_yaml(text: &[u8]) -> Cow<'_, [u8]> {
+    if !text.trim_ascii_start().starts_with(b"{") || !is_special(text) {
+        return Cow::Borrowed(text);
+    }
+    let mut values = serde_json::Deserializer::from_slice(text).into_iter::<IgnoredAny>();
+    if !matches!(values.next(), Some(Ok(_))) {
+        return Cow::Borrowed(text);
+    }
+    let (value, rest) = text.split_at(values.byte_offset());
+    let mut written = rewritten(&String::from_utf8_lossy(value)).into_bytes();
+    written.extend_from_slice(rest);
+    Cow::Owned(written)
+}
+
+/// Whether there is anything that YAML does not take: an escaped half of a character, a control character, or what is
+/// not UTF-8.
+fn is_special(text: &[u8]) -> bool {
+    text.windows(3).any(|escape| matches!(escape, [b'\\', b'u', b'd' | b'D']))
+        || std::str::from_utf8(text).map_or(true, |text| text.chars().any(is_refused))
+}
+
+/// Whether YAML refuses a character as it stands.
+fn is_refused(char: char) -> bool {
+    matches!(char, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
+}
+
+fn rewritten(text: &str) -> String {
+    let mut written = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(char) = rest.chars().next() {
+        let (length, decoded) = match char {
+            '\\' => match half(rest) {
+                Some(high @ 0xd800..=0xdbff) => match half(&rest[6..]) {
+                    Some(low @ 0xdc00..=0xdfff) => {
+                        (12, char::from_u32(0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00)))
+                    }
+                    _ => (6, None),
+                },
+                Some(0xdc00..=0xdfff) => (6, None),
+                // Any other escape, of which the second character does not begin one.
+                _ => {
+                    let length = 1 + rest[1..].chars().next().map_or(0, char::len_utf8);
+                    written.push_str(&rest[..length]);
+                    rest = &rest[length..];
+                    continue;
+                }
+            },
+            char if is_refused(char) => {
+                written.push_str(&format!("\\u{:04x}", u32::from(char)));
+                rest = &rest[char.len_utf8()..];
+                continue;
+            }
+            char => (char.len_utf8(), Some(char)),
+        };
+        written.push(decoded.unwrap_or(char::REPLACEMENT_CHARACTER));
+        rest = &rest[length..];
+    }
+    written
+}
+
+/// What an escape of four digits stands for.
+fn half(text: &str) -> Option<u32> {
+    u32::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::yaml;
+
+    fn value(text: &[u8]) -> Option<serde_json::Value> {
+        let parsed = yaml::parse(text);
+        parsed.error.is_none().then(|| parsed.documents[0].root().get("a").unwrap().to_json())
+    }
+
+    #[test]
+    fn strings_are_read_as_go_reads_json() {
+        let cases: [(&[u8], &str); 8] = [
+            (br#"{"a": "\ud83d\ude00"}"#, "\u{1f600}"),
+            (br#" {"a":"x\uD83D\uDE00y"}"#, "x\u{1f600}y"),
+            (br#"{"a": "\ud83d"}"#, "\u{fffd}"),
+            (br#"{"a": "\ude00\ud83d!"}"#, "\u{fffd}\u{fffd}!"),
+            (br#"{"a": "\\ud83d"}"#, "\\ud83d"),
+            (b"{\"a\": \"\x7f\"}", "\u{7f}"),
+            (b"{\"a\": \"\xc2\x80\xef\xbf\xbf\"}", "\u{80}\u{ffff}"),
+            (b"{\"a\": \"\xff\"}", "\u{fffd}"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(value(text), Some(expected.into()), "{}", String::from_utf8_lossy(text));
+        }
+    }
+
+    #[test]
+    fn what_is_no_json_is_left_to_yaml() {
+        for text in [&br#"a: "\ud83d\ude00""#[..], b"a: \x7f\n", br#"{a: "\ud83d\ude00"}"#, b"{\"a\": \x7f}"]
+        {
+            assert_eq!(value(text), None, "{}", String::from_utf8_lossy(text));
+        }
+        assert_eq!(value(br#"{a: "\u00e4"}"#), Some("ä".into()));
+    }
+
+    #[test]
+    fn what_stands_behind_the_value_is_left() {
+        assert_eq!(for_yaml(b"{\"a\": \"\x7f\"}\n\x7f").as_ref(), b"{\"a\": \"\\u007f\"}\n\x7f");
+    }
+}
