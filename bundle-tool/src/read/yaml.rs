@@ -1,7 +1,8 @@
 //! Text into [`Tree`]s, with libyaml's parser and go-yaml v2's reading of scalars, tags, aliases and merges.
 //!
 //! Kubernetes and OLM read YAML through go-yaml v2, a port of libyaml: what that port refuses is refused here with
-//! the same reason, and nothing else, but for nesting deeper than [`MAX_DEPTH`].
+//! the same reason, and nothing else, but for what no object can be: [`MAX_DEPTH`], [`MAX_VALUES`],
+//! [`MAX_ALIASED_BYTES`].
 
 use std::collections::HashMap;
 
@@ -14,6 +15,14 @@ use crate::model::yaml::{Builder, Kind, NodeId, Position, Scalar, SyntaxError, T
 
 /// How deep a document may be nested. go-yaml's own limit is 10 000; no manifest comes near either.
 pub const MAX_DEPTH: usize = 1000;
+
+/// How many values a document may hold. Written as JSON, as they are sent to the API server, so many take more than
+/// the 3 MiB that it reads.
+pub const MAX_VALUES: u64 = 2_000_000;
+
+/// How many bytes the aliases of a document may stand for: far more than the API server reads, and less than what
+/// would exhaust a machine's memory.
+pub const MAX_ALIASED_BYTES: u64 = 16 << 20;
 
 /// What a text held: the documents that could be read and, where reading stopped early, why.
 #[derive(Debug)]
@@ -151,6 +160,8 @@ struct Open {
     position: Position,
     /// `decoded` when the collection began, to know how much it holds.
     decoded_before: u64,
+    /// As `decoded_before`, in bytes of text.
+    bytes_before: u64,
     /// Which values of the mapping stand behind a merge key, as indices into `children`.
     merges: Vec<usize>,
 }
@@ -159,6 +170,8 @@ struct Anchor {
     node: NodeId,
     /// How many nodes go-yaml would decode for the alias.
     size: u64,
+    /// How many bytes of text they have.
+    bytes: u64,
 }
 
 struct Document {
@@ -167,6 +180,11 @@ struct Document {
     anchors: HashMap<String, Anchor>,
     decoded: u64,
     aliased: u64,
+    /// Bytes of text, with those of aliases.
+    bytes: u64,
+    aliased_bytes: u64,
+    /// Values that are written, rather than aliases.
+    values: u64,
 }
 
 impl Document {
@@ -177,6 +195,9 @@ impl Document {
             anchors: HashMap::new(),
             decoded: 0,
             aliased: 0,
+            bytes: 0,
+            aliased_bytes: 0,
+            values: 0,
         }
     }
 
@@ -191,8 +212,9 @@ impl Document {
                     let merge =
                         value == "<<" && tag.as_deref().map_or(plain_implicit, |tag| tag == MERGE_TAG);
                     let node = self.scalar(tag.as_deref(), &value, plain_implicit, place)?;
-                    self.decoded += 1;
-                    self.anchor(anchor, node, 1);
+                    self.count(place)?;
+                    self.bytes += value.len() as u64;
+                    self.anchor(anchor, node, 1, value.len() as u64);
                     if merge
                         && let Some(open) = self.open.last_mut()
                         && open.mapping
@@ -230,7 +252,7 @@ impl Document {
         if self.open.len() >= MAX_DEPTH {
             return Err(SyntaxError { message: format!("nested deeper than {MAX_DEPTH} levels"), position });
         }
-        self.decoded += 1;
+        self.count(position)?;
         let decoded_before = self.decoded;
         self.open.push(Open {
             mapping,
@@ -238,6 +260,7 @@ impl Document {
             anchor,
             position,
             decoded_before,
+            bytes_before: self.bytes,
             merges: Vec::new(),
         });
         Ok(())
@@ -258,8 +281,20 @@ impl Document {
             self.builder.sequence(&open.children, open.position)
         };
         let size = self.decoded - open.decoded_before + 1;
-        self.anchor(open.anchor, node, size);
+        self.anchor(open.anchor, node, size, self.bytes - open.bytes_before);
         Ok(node)
+    }
+
+    /// Counts one more value.
+    fn count(&mut self, position: Position) -> Result<(), SyntaxError> {
+        self.decoded += 1;
+        self.values += 1;
+        if self.values > MAX_VALUES {
+            let message =
+                format!("more than {MAX_VALUES} values: the API server reads no object of this size");
+            return Err(SyntaxError { message, position });
+        }
+        Ok(())
     }
 
     /// The mapping's entries with those of its merge keys in their place; later ones count, as in go-yaml v2.
@@ -303,9 +338,9 @@ impl Document {
         Ok(())
     }
 
-    fn anchor(&mut self, name: Option<String>, node: NodeId, size: u64) {
+    fn anchor(&mut self, name: Option<String>, node: NodeId, size: u64, bytes: u64) {
         if let Some(name) = name {
-            self.anchors.insert(name, Anchor { node, size });
+            self.anchors.insert(name, Anchor { node, size, bytes });
         }
     }
 
@@ -313,11 +348,17 @@ impl Document {
         if self.open.iter().any(|open| open.anchor.as_deref() == Some(name)) {
             return Err(SyntaxError { message: format!("anchor '{name}' value contains itself"), position });
         }
-        let Some(&Anchor { node, size }) = self.anchors.get(name) else {
+        let Some(&Anchor { node, size, bytes }) = self.anchors.get(name) else {
             return Err(SyntaxError { message: format!("unknown anchor '{name}' referenced"), position });
         };
         self.decoded += size + 1;
         self.aliased += size;
+        self.bytes += bytes;
+        self.aliased_bytes += bytes;
+        if self.aliased_bytes > MAX_ALIASED_BYTES {
+            let message = format!("the aliases stand for more than {MAX_ALIASED_BYTES} bytes");
+            return Err(SyntaxError { message, position });
+        }
         if self.is_bomb() {
             return Err(SyntaxError { message: "document contains excessive aliasing".to_owned(), position });
         }
@@ -479,5 +520,7 @@ mod tests {
         }
         assert!(error(&text).starts_with("document contains excessive aliasing"));
         assert!(error(&"[".repeat(100_000)).starts_with("nested deeper than 1000 levels"));
+        let text = format!("a: &a {}\nb: [{}]\n", "x".repeat(1 << 20), "*a,".repeat(17));
+        assert!(error(&text).starts_with("the aliases stand for more than 16777216 bytes"));
     }
 }

@@ -42,7 +42,7 @@ spec:
       "displayName?": '$v[["a"],[7]]'
       "description?": '$v[["a"],[7]]'
       "resources?": [{name: '$v[["","a"],[7]]', kind: '$v[["Pod"],[7]]', version: '$v[["v1"],[7]]'}]
-      "statusDescriptors|specDescriptors?": [{path: '$v[["size"],[7]]', "displayName?": '$v[["a"],[7]]', "description?": '$v[["a"],[7]]', "x-descriptors?": '$v[[["urn:a"]],["a",[7]]]', "value?": '$v[["YQ==",""],["a","%",1,{}]]'}]
+      "statusDescriptors|specDescriptors?": [{path: '$v[["size"],[7]]', "displayName?": '$v[["a"],[7]]', "description?": '$v[["a"],[7]]', "x-descriptors?": '$v[[["urn:a"]],["a",[7]]]', "value?": '$v[["YQ=="],["","a","%",1,{}]]'}]
       "actionDescriptors?": [{path: '$v[["size"],[7]]', "displayName?": '$v[["a"],[7]]'}]
   "apiservicedefinitions?":
     "required?": [{name: '$v[["a"],[7]]', group: '$v[["a.example.com"],[7]]', version: '$v[["v1"],[7]]', kind: '$v[["A"],[7]]'}]

@@ -333,9 +333,10 @@ fn class(name: &str, arguments: &str) -> Option<Sets> {
         ),
         "base64" => sets(&["", "YQ==", "aGVsbG8="], &["a", "%%%", "YQ=", "a b"]),
         "image" => sets(&["example.com/a:1", "a", "example.com/a@sha256:0123"], &["", " a", "a ", "\ta"]),
-        "sysctl" => {
-            sets(&["net.core.somaxconn", "kernel.a", "net/ipv4/a"], &["", "A.b", "a..b", "_a", "a b", ".a"])
-        }
+        "sysctl" => sets(
+            &["kernel.a", "vm.a-b.c"],
+            &["net.core.somaxconn", "net/ipv4/a", "", "A.b", "a..b", "_a", "a b", ".a"],
+        ),
         _ => return None,
     })
 }

@@ -1,0 +1,182 @@
+//! Hostile bundles: each ends soon, with findings or with one message, whatever stands in it.
+//!
+//! `BAD_INPUT_BYTES` sets how large they are, for a run of the released program on 10 MB; the default is small enough
+//! for a debug build.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use assert_cmd::Command;
+use serde_json::{Value, json};
+
+const TIMEOUT: Duration = Duration::from_secs(120);
+
+fn bytes() -> usize {
+    std::env::var("BAD_INPUT_BYTES").ok().and_then(|bytes| bytes.parse().ok()).unwrap_or(300_000)
+}
+
+/// Judges the sound bundle with one more file: it is neither accepted nor a crash.
+fn refused(name: &str, file: &str, text: &[u8]) {
+    let dir = tempfile::tempdir().unwrap();
+    let kept = std::env::var_os("BAD_INPUT_KEEP").map(|kept| Path::new(&kept).join(name));
+    let folder = kept.unwrap_or_else(|| dir.path().join("bundle"));
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/bundle");
+    for part in ["manifests", "metadata"] {
+        fs::create_dir_all(folder.join(part)).unwrap();
+        for entry in fs::read_dir(fixture.join(part)).unwrap() {
+            let entry = entry.unwrap();
+            fs::copy(entry.path(), folder.join(part).join(entry.file_name())).unwrap();
+        }
+    }
+    fs::write(folder.join("manifests").join(file), text).unwrap();
+    let mut command = Command::cargo_bin("bundle-tool").unwrap();
+    let output =
+        command.args(["validate", "--output", "json"]).arg(&folder).timeout(TIMEOUT).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    let start: String = errors.chars().take(2000).collect();
+    assert!(matches!(output.status.code(), Some(1 | 2)), "{name}: {:?} {start}", output.status);
+    assert!(!errors.contains("panicked"), "{name}: {start}");
+    if output.status.code() == Some(1) {
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(answer["bundles"][0]["passed"], false, "{name}");
+    } else {
+        assert_eq!(errors.lines().count(), 1, "{name}: {start}");
+    }
+}
+
+fn yaml(name: &str, text: &str) {
+    refused(name, "bad.yaml", text.as_bytes());
+}
+
+/// A CRD with `spec` as a schema's `spec`.
+fn crd(name: &str, spec: &Value) {
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "gizmos.gadgets.example.com"},
+        "spec": {
+            "group": "gadgets.example.com",
+            "scope": "Namespaced",
+            "names": {"kind": "Gizmo", "plural": "gizmos"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
+                "type": "object",
+                "properties": {"spec": spec},
+            }}}],
+        },
+    });
+    refused(name, "gizmos.gadgets.example.com.crd.yaml", crd.to_string().as_bytes());
+}
+
+fn pattern(name: &str, pattern: &str) {
+    let text = json!({"type": "string", "pattern": pattern, "default": "a".repeat(1000)});
+    crd(name, &json!({"type": "object", "properties": {"a": text}}));
+}
+
+fn rule(name: &str, rule: &str) {
+    let properties = json!({"s": {"type": "string"}, "l": {"type": "array", "items": {"type": "string"}}});
+    let rules = json!([{"rule": rule}]);
+    crd(name, &json!({"type": "object", "properties": properties, "x-kubernetes-validations": rules}));
+}
+
+#[test]
+fn aliases_that_explode() {
+    let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+    for level in 1..30 {
+        let below = format!("*a{},", level - 1).repeat(10);
+        let _ = writeln!(text, "a{level}: &a{level} [{below}]");
+    }
+    yaml("alias-bomb", &text);
+    let mut text = String::from("a0: &a0 {x: y}\n");
+    for level in 1..40 {
+        let below = level - 1;
+        let _ = writeln!(text, "a{level}: &a{level}\n  <<: [*a{below}, *a{below}]\n  b{level}: *a{below}");
+    }
+    yaml("merge-bomb", &text);
+    let keys: String = (0..bytes() / 20).map(|key| format!("  b{key}: *a\n")).collect();
+    let long = "x".repeat(bytes() / 2);
+    let object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n";
+    yaml("alias-text", &format!("{object}  a: &a {long}\n{keys}"));
+    yaml("alias-list", &format!("a: &a {}\nb: [{}]\n", "x".repeat(1000), "*a,".repeat(bytes() / 3)));
+}
+
+#[test]
+fn nesting_without_end() {
+    let depth = bytes() / 2;
+    yaml("flow-lists", &"[".repeat(depth * 2));
+    yaml("flow-maps", &"{a: ".repeat(depth / 2));
+    yaml("closed-lists", &format!("a: {}{}\n", "[".repeat(depth), "]".repeat(depth)));
+    yaml("block-lists", &"- ".repeat(depth));
+    yaml("block-keys", &"? ".repeat(depth));
+    refused("json", "bad.json", format!("{{\"a\":{}", "[".repeat(depth * 2)).as_bytes());
+    let json = format!("{{\"a\": \"\\ud83d\\ude00\", \"b\": {}{}}}", "[".repeat(depth), "]".repeat(depth));
+    refused("json-with-surrogates", "bad.json", json.as_bytes());
+    let mut schema = json!({"type": "string"});
+    for _ in 0..60 {
+        schema = json!({"type": "array", "items": schema, "x-kubernetes-list-type": "x"});
+    }
+    crd("deep-schema", &schema);
+}
+
+#[test]
+fn huge_scalars_and_lists() {
+    let long = "x".repeat(bytes());
+    yaml("scalar", &long);
+    yaml("key", &format!("{long}: a\n"));
+    yaml("quoted", &format!("a: \"{long}\n"));
+    yaml("number", &format!("a: {}\n", "9".repeat(bytes())));
+    yaml("anchor", &format!("a: &{long} b\n"));
+    yaml("tag", &format!("a: !{long} b\n"));
+    yaml("comment", &format!("#{long}"));
+    yaml("maps", &format!("[{}]", "{a},".repeat(bytes() / 4)));
+    yaml("nulls", &format!("[{}]", "~,".repeat(bytes() / 2)));
+    let keys: String = (0..bytes() / 10).map(|key| format!("k{key}: 1\n")).collect();
+    yaml("keys", &keys);
+    yaml("equal-keys", &"a: 1\n".repeat(bytes() / 5));
+    yaml("documents", &"---\na: 1\n".repeat(bytes() / 9));
+    refused("zeros", "bad.yaml", &vec![0; bytes()]);
+    refused("bytes", "bad.yaml", &vec![0xff; bytes()]);
+    let object = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata:\n  A a: {long}\n");
+    yaml("config-map", &object);
+}
+
+#[test]
+fn regular_expressions_that_explode() {
+    pattern("long", &format!("{}(", "a|".repeat(bytes() / 2)));
+    pattern("groups", &"(".repeat(bytes()));
+    pattern("nested", &format!("{}a{}[", "(".repeat(500), ")*".repeat(500)));
+    pattern("repeats", &format!("{}{}", "(".repeat(8), "a{1000}){1000}".repeat(8)));
+    pattern("classes", &format!("{}[", r"[\pL\pN]".repeat(bytes() / 8)));
+    pattern("slow", "(a*)*(a*)*(a*)*(a*)*b$");
+}
+
+#[test]
+fn expressions_that_explode() {
+    let half = bytes() / 2;
+    rule("parentheses", &format!("{}true{}", "(".repeat(half), ")".repeat(half)));
+    rule("not", &format!("{}true", "!".repeat(half * 2)));
+    rule("lists", &"[".repeat(half * 2));
+    rule("conditions", &"true ? true : ".repeat(half / 7));
+    rule("and", &format!("{}1", "true && ".repeat(half / 4)));
+    rule("plus", &format!("{}''", "self.s + ".repeat(half / 5)));
+    rule("selects", &format!("self{}", ".s".repeat(half)));
+    rule("text", &format!("'{}", "x".repeat(half * 2)));
+    rule("number", &"9".repeat(half * 2));
+    let nested =
+        (0..24).fold("x".to_owned(), |inner, level| format!("[{inner}, {inner}].map(v{level}, v{level})"));
+    if nested.len() < 20_000_000 {
+        rule("doubled", &nested[..nested.len().min(bytes())]);
+    }
+    let nested = (0..40).fold("true".to_owned(), |inner, level| format!("self.l.all(v{level}, {inner})"));
+    rule("nested-macros", &nested);
+    let flat = (0..half / 30).map(|_| "self.l.all(a, a == 'b')").collect::<Vec<_>>().join(" && ");
+    rule("flat-macros", &flat);
+    let many: Vec<_> = (0..half / 50).map(|_| json!({"rule": "self.s.contains(self.s)"})).collect();
+    crd(
+        "many-rules",
+        &json!({"type": "object", "properties": {"s": {"type": "string"}}, "x-kubernetes-validations": many}),
+    );
+}
