@@ -13,7 +13,7 @@ use std::time::Duration;
 use assert_cmd::Command;
 use serde_json::{Value, json};
 
-const TIMEOUT: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_mins(2);
 
 fn bytes() -> usize {
     std::env::var("BAD_INPUT_BYTES").ok().and_then(|bytes| bytes.parse().ok()).unwrap_or(300_000)

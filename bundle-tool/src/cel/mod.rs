@@ -3,9 +3,10 @@
 //! conditions of admission webhooks ([`check_match_condition`]). OLM's constraints are the third
 //! kind ([`check_constraint`]).
 //!
-//! Nothing is evaluated: what is here is cel-go's parser with its macros, its type checker and
+//! What is here is cel-go's parser with its macros, its type checker and
 //! overload resolution, the literal checks that Kubernetes switches on, the constant folding that
-//! can fail when a program is planned, and the cost estimator. But for Go's regular expressions it
+//! can fail when a program is planned, and the cost estimator. Rules are evaluated only as far as
+//! defaults need it ([`broken_rule`]). But for Go's regular expressions it
 //! stands alone: callers fill a [`Schema`] and get a [`Report`] whose places are schema paths and
 //! rule numbers.
 //!
@@ -19,6 +20,8 @@ mod cost_functions;
 mod crd;
 mod decl;
 mod estimate;
+mod eval;
+mod eval_functions;
 mod expression;
 mod field_path;
 mod format;
@@ -39,6 +42,7 @@ mod types;
 mod validate;
 
 pub use crd::{EXPRESSION_LIMIT, SCHEMA_LIMIT, check_schema, check_schema_with_lists};
+pub use eval::{Broken, broken_rule};
 pub use expression::{check_constraint, check_match_condition};
 pub use report::{Cost, Fault, Faults, Field, Problem, Report, Step, path_text};
 pub use schema::{Additional, Rule, Schema};

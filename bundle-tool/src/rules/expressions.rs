@@ -56,6 +56,23 @@ impl<'n, 'b> SoundSchema<'n, 'b> {
     }
 }
 
+/// Which rule of the schema, or of those within it, the value breaks: how it is to be said.
+pub(super) fn broken_rule(schema: Value<'_>, value: Value<'_>) -> Option<String> {
+    let (schema, has_rules) = read(schema, false);
+    let broken = has_rules.then(|| cel::broken_rule(&schema, &value.to_json())).flatten()?;
+    let place = cel::path_text(&broken.path);
+    let place = if place.is_empty() { String::new() } else { format!(" at '{place}'") };
+    let number = broken.rule + 1;
+    Some(match broken.error {
+        None => format!("the default breaks rule {number} of x-kubernetes-validations{place}"),
+        Some(error) => {
+            format!(
+                "rule {number} of x-kubernetes-validations{place} cannot be held against the default: {error}"
+            )
+        }
+    })
+}
+
 /// Calls `then` with the path that `steps` lead to.
 fn at(path: &Path<'_>, steps: &[Step], then: &mut dyn FnMut(&Path<'_>)) {
     let Some((first, rest)) = steps.split_first() else { return then(path) };

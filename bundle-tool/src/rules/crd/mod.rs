@@ -31,6 +31,7 @@ mod crd_version_unserved;
 mod crd_versions_missing;
 mod default;
 mod schema_additional_at_resource;
+mod schema_default_breaks_rule;
 mod schema_default_forbidden;
 mod schema_default_invalid;
 mod schema_default_metadata_invalid;
@@ -109,6 +110,7 @@ pub(super) static RULES: &[&Rule] = &[
     &crd_version_unserved::RULE,
     &crd_versions_missing::RULE,
     &schema_additional_at_resource::RULE,
+    &schema_default_breaks_rule::RULE,
     &schema_default_forbidden::RULE,
     &schema_default_invalid::RULE,
     &schema_default_metadata_invalid::RULE,
