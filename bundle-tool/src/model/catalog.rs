@@ -76,8 +76,12 @@ impl Catalog {
     /// # Errors
     /// A blob cannot be written as JSON, YAML's subset.
     pub fn to_yaml(&self) -> serde_json::Result<String> {
-        let documents = self.blobs()?;
-        Ok(documents.iter().map(|blob| format!("---\n{}", yaml::emit(blob))).collect())
+        let mut text = String::new();
+        for blob in &self.blobs()? {
+            text.push_str("---\n");
+            text.push_str(&yaml::emit(blob));
+        }
+        Ok(text)
     }
 }
 

@@ -202,10 +202,10 @@ pub fn wanted(kind: &str, leaf: bool) -> usize {
             | "NetworkPolicy",
             true,
         ) => 8,
-        ("large ConfigMap" | "large Secret" | "CustomResourceDefinition of a protected group", _) => 4,
+        ("large ConfigMap" | "large Secret" | "CustomResourceDefinition of a protected group", _)
+        | (_, false) => 4,
         ("CustomResourceDefinition of few fields", true) => 60,
         (_, true) => 20,
-        (_, false) => 4,
     }
 }
 

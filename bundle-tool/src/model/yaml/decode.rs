@@ -235,7 +235,7 @@ impl<'de> de::Deserializer<'de> for Deserializer<'_, '_> {
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         match self.value.kind() {
             Kind::Null | Kind::Array => visitor.visit_seq(Items {
-                items: self.value.items().enumerate(),
+                rest: self.value.items().enumerate(),
                 path: self.path,
                 unknown: self.unknown,
             }),
@@ -246,7 +246,7 @@ impl<'de> de::Deserializer<'de> for Deserializer<'_, '_> {
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         match self.value.kind() {
             Kind::Null | Kind::Object => visitor.visit_map(Entries {
-                entries: self.value.unique_entries(),
+                rest: self.value.unique_entries(),
                 current: None,
                 path: self.path,
                 unknown: self.unknown,
@@ -265,7 +265,7 @@ impl<'de> de::Deserializer<'de> for Deserializer<'_, '_> {
         match self.value.kind() {
             Kind::Null | Kind::Object => visitor
                 .visit_map(Entries {
-                    entries: self.value.unique_entries(),
+                    rest: self.value.unique_entries(),
                     current: None,
                     path: self.path,
                     unknown: self.unknown,
@@ -303,7 +303,7 @@ impl<'de> de::Deserializer<'de> for Deserializer<'_, '_> {
 }
 
 struct Items<'a, 'p, I: Iterator<Item = (usize, Value<'a>)>> {
-    items: I,
+    rest: I,
     path: &'p Path<'p>,
     unknown: &'p RefCell<Vec<Unknown>>,
 }
@@ -315,7 +315,7 @@ impl<'de, 'a, I: Iterator<Item = (usize, Value<'a>)>> SeqAccess<'de> for Items<'
         &mut self,
         seed: T,
     ) -> Result<Option<T::Value>, DecodeError> {
-        let Some((index, value)) = self.items.next() else { return Ok(None) };
+        let Some((index, value)) = self.rest.next() else { return Ok(None) };
         let path = self.path.index(index);
         seed.deserialize(Deserializer { value, path: &path, unknown: self.unknown })
             .map(Some)
@@ -324,7 +324,7 @@ impl<'de, 'a, I: Iterator<Item = (usize, Value<'a>)>> SeqAccess<'de> for Items<'
 }
 
 struct Entries<'a, 'p, I: Iterator<Item = (Value<'a>, Value<'a>)>> {
-    entries: I,
+    rest: I,
     current: Option<(Value<'a>, Value<'a>)>,
     path: &'p Path<'p>,
     unknown: &'p RefCell<Vec<Unknown>>,
@@ -335,7 +335,7 @@ impl<'de, 'a, I: Iterator<Item = (Value<'a>, Value<'a>)>> MapAccess<'de> for Ent
     type Error = DecodeError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, DecodeError> {
-        self.current = self.entries.next();
+        self.current = self.rest.next();
         let Some((key, _)) = self.current else { return Ok(None) };
         seed.deserialize(de::value::StrDeserializer::new(key.text())).map(Some)
     }
