@@ -7,6 +7,7 @@
 //! Source: `util/yaml/decoder.go` of k8s.io/apimachinery (`YAMLOrJSONDecoder`), `encoding/json` of Go (`unquote`).
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use serde::de::IgnoredAny;
 
@@ -59,7 +60,8 @@ fn rewritten(text: &str) -> String {
                 }
             },
             char if is_refused(char) => {
-                written.push_str(&format!("\\u{:04x}", u32::from(char)));
+                // Writing into a string does not fail.
+                let _ = write!(written, "\\u{:04x}", u32::from(char));
                 rest = &rest[char.len_utf8()..];
                 continue;
             }
