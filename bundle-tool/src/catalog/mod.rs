@@ -4,9 +4,11 @@
 
 mod add;
 mod csv_metadata;
+mod error;
 mod go_json;
 mod properties;
 mod render;
 
 pub use add::{AddError, add};
-pub use render::{RenderError, render};
+pub use error::RenderError;
+pub use render::render;

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
 
+use super::error::RenderError;
 use super::go_json;
-use super::render::RenderError;
 use crate::model::catalog::Property;
 use crate::model::csv::ClusterServiceVersion;
 use crate::model::yaml::Value;

@@ -9,47 +9,12 @@ use base64::Engine as _;
 use serde_json::json;
 
 use super::csv_metadata::CsvMetadata;
+use super::error::RenderError;
 use super::go_json;
 use super::properties::{crd_apis, properties};
 use crate::model::catalog::{self, Property, RelatedImage};
 use crate::model::csv::ClusterServiceVersion;
-use crate::model::yaml::DecodeError;
 use crate::model::{Annotations, Bundle};
-
-/// Why a bundle cannot be put into a catalogue.
-#[derive(Debug, thiserror::Error)]
-pub enum RenderError {
-    /// There is no `ClusterServiceVersion`.
-    #[error("no file in manifests/ holds a ClusterServiceVersion")]
-    NoCsv,
-    /// The CSV is no such thing to OLM.
-    #[error("{file}:{}:{}: {source}", source.position.line, source.position.column)]
-    Csv {
-        /// The CSV's file.
-        file: String,
-        /// What does not fit.
-        source: DecodeError,
-    },
-    /// There are no annotations.
-    #[error("metadata/annotations.yaml is missing or has no map `annotations`")]
-    NoAnnotations,
-    /// An owned API is not in the bundle.
-    #[error("the CSV owns {kind} {version} of '{name}', which no CRD in manifests/ serves")]
-    OwnedMissing {
-        /// The CRD's name as the CSV has it.
-        name: String,
-        /// The version as the CSV has it.
-        version: String,
-        /// The kind as the CSV has it.
-        kind: String,
-    },
-    /// A CRD's name has no group.
-    #[error("the CRD name '{0}' is not of the form plural.group")]
-    CrdName(String),
-    /// A value cannot be written as JSON.
-    #[error("failed to write a property as JSON")]
-    Json(#[from] serde_json::Error),
-}
 
 /// The `olm.bundle` blob of `bundle`; `image` is where the bundle's image is or will be.
 ///

@@ -1,17 +1,11 @@
-//! CRDs as their rules see them, and the walk through their schemas: each schema is read once, and asked of only the
-//! rules that have to do with one of its keywords.
+//! CRDs and their schemas, as their rules see them.
 
 use std::sync::OnceLock;
 
-use rayon::prelude::*;
-
-use super::expressions::SoundSchema;
-use super::rule::{Check, MOST_FINDINGS, Reporter, Rule};
 use super::same;
 use crate::model::Object;
-use crate::model::crd::{Additional, Keyword, Keywords, Schema};
-use crate::model::yaml::{Kind, Path, Value};
-use crate::report::{Finding, Severity};
+use crate::model::crd::{Keyword, Schema};
+use crate::model::yaml::{Path, Value};
 
 /// A `CustomResourceDefinition` of `apiextensions.k8s.io/v1`.
 #[derive(Debug, Clone)]
@@ -164,7 +158,13 @@ impl<'b> SchemaNode<'_, 'b> {
         self.role == Role::Root || self.schema.flag(Keyword::XEmbeddedResource)
     }
 
-    fn child<'c>(&'c self, schema: &'c Schema<'b>, path: Path<'c>, role: Role) -> SchemaNode<'c, 'b> {
+    /// The schema below this one that stands at `path`.
+    pub(super) fn child<'c>(
+        &'c self,
+        schema: &'c Schema<'b>,
+        path: Path<'c>,
+        role: Role,
+    ) -> SchemaNode<'c, 'b> {
         let mut child = SchemaNode {
             schema,
             path,
@@ -181,212 +181,5 @@ impl<'b> SchemaNode<'_, 'b> {
             child.no_default = Some("inside additionalProperties of an object's metadata");
         }
         child
-    }
-}
-
-/// Judges CRDs side by side by the rules for CRDs and schemas.
-pub(super) fn judge(crds: &[Crd<'_>], rules: &[&'static Rule]) -> Vec<Finding> {
-    crds.par_iter().flat_map_iter(|crd| judge_one(crd, rules)).collect()
-}
-
-fn judge_one(crd: &Crd<'_>, rules: &[&'static Rule]) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for &rule in rules {
-        if let Check::Crd(check) = rule.check {
-            check(crd, &mut Reporter::new(rule, &mut findings));
-        }
-    }
-    let mut walk = Walk { rules: schema_rules(rules), findings, seen: Keywords::default() };
-    let mut first_is_sound = None;
-    for index in 0..crd.versions.len() {
-        let before = walk.findings.len();
-        walk.version(crd, index, rules);
-        let is_sound = walk.findings[before..].iter().all(is_no_error);
-        // Where all versions have one schema, the API server judges only the first one's.
-        if !is_sound && first_is_sound == Some(true) && crd.has_one_schema() {
-            let found = walk.findings.split_off(before);
-            walk.findings
-                .extend(found.into_iter().filter(|finding| is_no_error(finding) || is_unreadable(finding)));
-        }
-        first_is_sound.get_or_insert(is_sound);
-    }
-    let mut findings = walk.findings;
-    // What cannot be read is judged no further, and what follows from it would only mislead.
-    if findings.iter().any(is_unreadable) {
-        findings.retain(|finding| is_unreadable(finding) || is_no_error(finding));
-    }
-    findings
-}
-
-fn is_no_error(finding: &Finding) -> bool {
-    finding.severity != Severity::Error
-}
-
-fn is_unreadable(finding: &Finding) -> bool {
-    matches!(finding.rule, "crd-field-type" | "schema-keyword-type")
-}
-
-type SchemaRule = (Keywords, fn(&SchemaNode<'_, '_>, &mut Reporter<'_>), &'static Rule);
-
-fn schema_rules(rules: &[&'static Rule]) -> Vec<SchemaRule> {
-    rules
-        .iter()
-        .filter_map(|&rule| match rule.check {
-            Check::Schema(keywords, check) => Some((keywords, check, rule)),
-            _ => None,
-        })
-        .collect()
-}
-
-struct Walk {
-    rules: Vec<SchemaRule>,
-    findings: Vec<Finding>,
-    seen: Keywords,
-}
-
-/// The keywords that hold schemas.
-const HOLDERS: Keywords = Keywords::of(&[
-    Keyword::Properties,
-    Keyword::Items,
-    Keyword::AdditionalProperties,
-    Keyword::AllOf,
-    Keyword::AnyOf,
-    Keyword::OneOf,
-    Keyword::Not,
-    Keyword::PatternProperties,
-    Keyword::Definitions,
-    Keyword::Dependencies,
-    Keyword::AdditionalItems,
-]);
-
-/// Those of them that are rare.
-const RARE: Keywords =
-    HOLDERS.without(Keywords::of(&[Keyword::Properties, Keyword::Items, Keyword::AdditionalProperties]));
-
-impl Walk {
-    fn version(&mut self, crd: &Crd<'_>, index: usize, rules: &[&'static Rule]) {
-        let Some(value) = crd.versions[index].schema.filter(|schema| schema.kind() == Kind::Object) else {
-            return;
-        };
-        let versions = Path::ROOT.field("spec.versions");
-        let item = versions.index(index);
-        let path = item.field("schema.openAPIV3Schema");
-        let before = self.findings.len();
-        self.seen = Keywords::default();
-        self.schema(&SchemaNode {
-            crd,
-            version: index,
-            path,
-            schema: &Schema::read(value),
-            parent: None,
-            role: Role::Root,
-            place: Place::Skeleton,
-            name: "",
-            in_meta: false,
-            no_default: None,
-            below_additional: false,
-        });
-        if !self.findings[before..].iter().all(is_no_error) {
-            return;
-        }
-        let sound = SoundSchema::new(crd, path, value, self.seen);
-        for &rule in rules {
-            if let Check::SoundSchema(check) = rule.check {
-                check(&sound, &mut Reporter::new(rule, &mut self.findings));
-            }
-        }
-    }
-
-    fn schema(&mut self, node: &SchemaNode<'_, '_>) {
-        if self.findings.len() > MOST_FINDINGS {
-            return;
-        }
-        let present = node.schema.present();
-        self.seen.insert(present);
-        for &(keywords, check, rule) in &self.rules {
-            if present.meets(keywords)
-                && (node.place != Place::Forbidden || keywords.meets(Keywords::MISTYPED))
-            {
-                check(node, &mut Reporter::new(rule, &mut self.findings));
-            }
-        }
-        if present.meets(HOLDERS) {
-            self.below(node);
-        }
-    }
-
-    fn below(&mut self, node: &SchemaNode<'_, '_>) {
-        let schema = node.schema;
-        if schema.has(Keyword::Properties) {
-            let properties = node.path.field("properties");
-            let is_resource = node.is_resource();
-            for (key, value) in schema.properties() {
-                let name = key.text();
-                let schema = Schema::read(value);
-                let mut child = node.child(&schema, properties.key(name), Role::Property);
-                child.name = name;
-                if is_resource && matches!(name, "apiVersion" | "kind" | "metadata") {
-                    child.in_meta = true;
-                    if node.role == Role::Root {
-                        child.no_default = Some("in apiVersion, kind and metadata of the resource itself");
-                    }
-                }
-                self.schema(&child);
-            }
-        }
-        if let Some(items) = schema.get(Keyword::Items) {
-            let path = node.path.field("items");
-            if items.kind() == Kind::Array {
-                // A list of schemas is refused as such.
-                for (index, value) in items.items().enumerate() {
-                    self.forbidden(node, value, path.index(index));
-                }
-            } else if items.kind() == Kind::Object {
-                self.schema(&node.child(&Schema::read(items), path, Role::Items));
-            }
-        }
-        if let Additional::Schema(value) = schema.additional() {
-            let path = node.path.field("additionalProperties");
-            self.schema(&node.child(&Schema::read(value), path, Role::Additional));
-        }
-        if schema.present().meets(RARE) {
-            self.rare(node);
-        }
-    }
-
-    fn rare(&mut self, node: &SchemaNode<'_, '_>) {
-        for keyword in [Keyword::AllOf, Keyword::AnyOf, Keyword::OneOf] {
-            let path = node.path.field(keyword.name());
-            for (index, value) in node.schema.list(keyword).enumerate() {
-                let role = match (keyword, index) {
-                    (Keyword::AnyOf, _) => Role::AnyOf,
-                    (Keyword::AllOf, 0) => Role::FirstOfAll,
-                    _ => Role::Other,
-                };
-                self.schema(&node.child(&Schema::read(value), path.index(index), role));
-            }
-        }
-        if let Some(value) = node.schema.get(Keyword::Not) {
-            self.schema(&node.child(&Schema::read(value), node.path.field("not"), Role::Other));
-        }
-        for keyword in [Keyword::PatternProperties, Keyword::Definitions, Keyword::Dependencies] {
-            let path = node.path.field(keyword.name());
-            let Some(map) = node.schema.get(keyword) else { continue };
-            for (key, value) in map.unique_entries().filter(|(_, value)| value.kind() == Kind::Object) {
-                self.forbidden(node, value, path.key(key.text()));
-            }
-        }
-        if let Some(value) = node.schema.get(Keyword::AdditionalItems)
-            && value.kind() == Kind::Object
-        {
-            self.forbidden(node, value, node.path.field("additionalItems"));
-        }
-    }
-
-    fn forbidden<'b>(&mut self, node: &SchemaNode<'_, 'b>, value: Value<'b>, path: Path<'_>) {
-        let schema = Schema::read(value);
-        let mut child = node.child(&schema, path, Role::Other);
-        child.place = Place::Forbidden;
-        self.schema(&child);
     }
 }

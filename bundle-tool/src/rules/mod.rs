@@ -23,6 +23,7 @@ mod operatorhub;
 mod rbac;
 mod rule;
 mod same;
+mod walk;
 pub mod webhook;
 pub mod workload;
 
@@ -121,7 +122,7 @@ pub fn judge(bundle: &Bundle, selection: &Selection) -> Judged {
             }),
         }
     }
-    findings.extend(crds::judge(&context.crds, &rules));
+    findings.extend(walk::judge(&context.crds, &rules));
     findings.sort_by(|a, b| order(a).cmp(&order(b)));
     Judged {
         path: bundle.path.clone(),
