@@ -138,10 +138,11 @@ spec:
   - name: v1
     served: true
     storage: true
-    $one: [{subresources: {status: {}}}, {subresources: {}}]
+    $one: [{subresources: {status: {}}}, {subresources: {status: {}}}, {subresources: {}}]
     schema:
       openAPIV3Schema: '$v[[{"type":"object"},{"type":"object","properties":{"spec":{"type":"object"}},"required":["spec"]},{"type":"object","x-kubernetes-preserve-unknown-fields":true}],[
         {"type":"object","properties":{"spec":{"type":"integer","default":1,"x-kubernetes-validations":[{"rule":"self > 1"}]}}},{"type":"object","properties":{"spec":{"type":"object","properties":{"a":{"type":"integer"}},"default":{},"x-kubernetes-validations":[{"rule":"self.a > 1"}]}}},
+        {"type":"object","maxProperties":5},{"type":"object","minProperties":1},{"type":"object","x-kubernetes-map-type":"atomic"},
         {"type":"object","nullable":true},{"type":"object","additionalProperties":{"type":"string"}},{"type":"object","x-kubernetes-embedded-resource":true},
         {"type":"object","anyOf":[{"properties":{"a":{"minimum":1}}}]},{"type":"object","properties":{"spec":{"type":"object","properties":{"metadata":{"type":"object"}},"anyOf":[{"properties":{"metadata":{"minProperties":1}}}]}}},{"type":"object","allOf":[{"properties":{"metadata":{"properties":{"name":{"pattern":"a"}}}}}],"properties":{"metadata":{"type":"object","properties":{"name":{"type":"string"}}}}},
         {"type":"object","not":{"properties":{"a":{"minimum":1}}}},{"type":"object","uniqueItems":true},{"type":"object","default":{}},{"type":"object","x-kubernetes-int-or-string":true},
