@@ -16,14 +16,23 @@ pub(super) fn for_yaml(text: &[u8]) -> Cow<'_, [u8]> {
     if !text.trim_ascii_start().starts_with(b"{") || !is_special(text) {
         return Cow::Borrowed(text);
     }
-    let mut values = serde_json::Deserializer::from_slice(text).into_iter::<IgnoredAny>();
-    if !matches!(values.next(), Some(Ok(_))) {
-        return Cow::Borrowed(text);
-    }
-    let (value, rest) = text.split_at(values.byte_offset());
+    let Some(end) = end_of_value(text) else { return Cow::Borrowed(text) };
+    let (value, rest) = text.split_at(end);
     let mut written = rewritten(&String::from_utf8_lossy(value)).into_bytes();
     written.extend_from_slice(rest);
     Cow::Owned(written)
+}
+
+/// Whether the text's first value is a map in JSON.
+pub(super) fn is_json(text: &[u8]) -> bool {
+    text.trim_ascii_start().starts_with(b"{") && end_of_value(text).is_some()
+}
+
+/// Where the first value ends, if it is JSON.
+fn end_of_value(text: &[u8]) -> Option<usize> {
+    let mut values = serde_json::Deserializer::from_slice(text).into_iter::<IgnoredAny>();
+    values.next()?.ok()?;
+    Some(values.byte_offset())
 }
 
 /// Whether there is anything that YAML does not take: an escaped half of a character, a control character, or what is

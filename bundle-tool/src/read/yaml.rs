@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use base64::Engine as _;
-use libyaml_safer::{Event, EventData, Mark, Parser};
+use libyaml_safer::{Event, EventData, Mark, Parser, ScalarStyle};
 
 use super::json;
 use crate::model::First;
@@ -60,7 +60,7 @@ fn documents(text: &[u8]) -> (Vec<Tree>, Option<SyntaxError>) {
     let mut input = text;
     let mut parser = Parser::new();
     parser.set_input_string(&mut input);
-    let error = read_stream(&mut parser, text.len(), &mut documents).err();
+    let error = read_stream(&mut parser, text, &mut documents).err();
     (documents, error)
 }
 
@@ -112,16 +112,19 @@ type Events<'r, 'b> = Parser<&'r mut &'b [u8]>;
 
 fn read_stream(
     parser: &mut Events<'_, '_>,
-    bytes: usize,
+    text: &[u8],
     documents: &mut Vec<Tree>,
 ) -> Result<(), SyntaxError> {
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let slashes = text.windows(2).any(|pair| pair == b"\\/") && !json::is_json(text);
+    let slashes = slashes.then_some(text);
     loop {
         let event = next(parser)?;
         match event.data {
             EventData::StreamEnd => return Ok(()),
             EventData::DocumentStart { .. } => {
-                let capacity = if documents.is_empty() { bytes } else { 0 };
-                let tree = Document::new(capacity).read(parser)?;
+                let capacity = if documents.is_empty() { text.len() } else { 0 };
+                let tree = Document::new(capacity, slashes).read(parser)?;
                 if !tree.root().is_null() {
                     documents.push(tree);
                 }
@@ -150,6 +153,45 @@ fn position(mark: Mark) -> Position {
     Position { line: number(mark.line), column: number(mark.column) }
 }
 
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// What JSON has for a key that is no text; nothing where it is one, or null, which no map has as a key.
+///
+/// # Errors
+/// Integers beyond those with a sign are no keys.
+///
+/// Source: `convertToJSONableObject` of sigs.k8s.io/yaml.
+fn key_text(key: Scalar) -> Result<Option<String>, String> {
+    Ok(match key {
+        Scalar::Null | Scalar::String => None,
+        Scalar::Bool(value) => Some(value.to_string()),
+        Scalar::Int(value) => Some(value.to_string()),
+        Scalar::UInt(value) => return Err(format!("{value} cannot be the key of a map")),
+        Scalar::Float(value) => Some(go_float(value)),
+    })
+}
+
+/// A number with as many digits as 32 bits need, in Go's format `g`.
+#[expect(clippy::cast_possible_truncation, reason = "what Go does")]
+fn go_float(value: f64) -> String {
+    let value = value as f32;
+    if value.is_nan() {
+        return ".nan".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { ".inf" } else { "-.inf" }.to_owned();
+    }
+    let text = format!("{value:e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    match exponent.parse::<i32>() {
+        Ok(exponent) if !(-4..6).contains(&exponent) => {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            format!("{digits}e{sign}{:02}", exponent.unsigned_abs())
+        }
+        _ => value.to_string(),
+    }
+}
+
 const MERGE_TAG: &str = "tag:yaml.org,2002:merge";
 
 /// A collection whose end has not come yet.
@@ -174,7 +216,9 @@ struct Anchor {
     bytes: u64,
 }
 
-struct Document {
+struct Document<'t> {
+    /// The text, where escaped slashes are to be looked for.
+    slashes: Option<&'t [u8]>,
     builder: Builder,
     open: Vec<Open>,
     anchors: HashMap<String, Anchor>,
@@ -187,9 +231,10 @@ struct Document {
     values: u64,
 }
 
-impl Document {
-    fn new(bytes: usize) -> Self {
+impl<'t> Document<'t> {
+    fn new(bytes: usize, slashes: Option<&'t [u8]>) -> Self {
         Self {
+            slashes,
             builder: Builder::with_capacity(bytes),
             open: Vec::new(),
             anchors: HashMap::new(),
@@ -208,7 +253,10 @@ impl Document {
             let place = position(event.start_mark);
             let node = match event.data {
                 EventData::DocumentEnd { .. } | EventData::StreamEnd => return Ok(self.builder.finish(root)),
-                EventData::Scalar { anchor, tag, value, plain_implicit, .. } => {
+                EventData::Scalar { anchor, tag, value, plain_implicit, style, .. } => {
+                    if style == ScalarStyle::DoubleQuoted {
+                        self.check_escapes(event.start_mark, event.end_mark)?;
+                    }
                     let merge =
                         value == "<<" && tag.as_deref().map_or(plain_implicit, |tag| tag == MERGE_TAG);
                     let node = self.scalar(tag.as_deref(), &value, plain_implicit, place)?;
@@ -216,9 +264,8 @@ impl Document {
                     self.bytes += value.len() as u64;
                     self.anchor(anchor, node, 1, value.len() as u64);
                     if merge
+                        && self.at_key()
                         && let Some(open) = self.open.last_mut()
-                        && open.mapping
-                        && open.children.len().is_multiple_of(2)
                     {
                         open.merges.push(open.children.len() + 1);
                     }
@@ -241,6 +288,25 @@ impl Document {
                 None => root = Some(node),
             }
         }
+    }
+
+    /// Whether what comes next is the key of a map.
+    fn at_key(&self) -> bool {
+        self.open.last().is_some_and(|open| open.mapping && open.children.len().is_multiple_of(2))
+    }
+
+    /// Refuses the escape of a slash, which JSON and libyaml have, and go-yaml v2 has not.
+    fn check_escapes(&self, start: Mark, end: Mark) -> Result<(), SyntaxError> {
+        let Some(text) = self.slashes else { return Ok(()) };
+        let index = |mark: Mark| usize::try_from(mark.index).unwrap_or(usize::MAX);
+        let mut written = text.get(index(start)..index(end)).unwrap_or_default().iter();
+        while let Some(byte) = written.next() {
+            if *byte == b'\\' && written.next() == Some(&b'/') {
+                let message = "found unknown escape character '\\/'".to_owned();
+                return Err(SyntaxError { message, position: position(start) });
+            }
+        }
+        Ok(())
     }
 
     fn begin(
@@ -421,6 +487,11 @@ impl Document {
             },
             Some(_) | None => Scalar::String,
         };
+        if self.at_key()
+            && let Some(key) = key_text(value).map_err(|message| SyntaxError { message, position })?
+        {
+            return Ok(self.builder.scalar(&key, Scalar::String, position));
+        }
         if let Scalar::Float(number) = value
             && !number.is_finite()
         {
@@ -469,10 +540,28 @@ mod tests {
 
     #[test]
     fn merges_are_flattened_and_the_last_of_equal_keys_counts() {
-        assert_eq!(one("x: &x {a: 1, b: 1}\ny:\n  <<: *x\n  b: 2\n")["y"], json!({"a": 1, "b": 2}));
-        assert_eq!(one("x: &x {a: 1}\ny:\n  !!merge <<: *x\n")["y"], json!({"a": 1}));
-        assert_eq!(one("x: &x {a: 1}\ny:\n  '<<': *x\n")["y"], json!({"<<": {"a": 1}}));
+        assert_eq!(one("x: &x {a: 1, b: 1}\nz:\n  <<: *x\n  b: 2\n")["z"], json!({"a": 1, "b": 2}));
+        assert_eq!(one("x: &x {a: 1}\nz:\n  !!merge <<: *x\n")["z"], json!({"a": 1}));
+        assert_eq!(one("x: &x {a: 1}\nz:\n  '<<': *x\n")["z"], json!({"<<": {"a": 1}}));
         assert_eq!(one("a: 1\na: 2\n"), json!({"a": 2}));
+    }
+
+    #[test]
+    fn keys_are_texts_as_json_has_them() {
+        assert_eq!(
+            one("{+1: a, 0777: b, yes: c, 1e3: d, 1e19: e, .5: f, .inf: g, 1.0: h, '2': i, !!str no: j}"),
+            json!({"1": "h", "511": "b", "true": "c", "1000": "d", "1e+19": "e", "0.5": "f", ".inf": "g", "2": "i", "no": "j"})
+        );
+        assert!(error("9223372036854775808: a\n").starts_with("9223372036854775808 cannot be the key"));
+    }
+
+    #[test]
+    fn a_slash_is_escaped_in_json_only() {
+        assert!(error("b: c\na: \"x\\/\"\n").starts_with("found unknown escape character '\\/'"));
+        assert_eq!(one("a: '\\/'\nb: \"\\\\/\"\n"), json!({"a": "\\/", "b": "\\/"}));
+        assert_eq!(one("{\"a\": \"\\/\"}"), json!({"a": "/"}));
+        assert!(error("{a: \"\\/\"}").starts_with("found unknown"));
+        assert!(error("\u{feff}a: \"\\/\"").starts_with("found unknown"));
     }
 
     #[test]
