@@ -1,12 +1,15 @@
 //! The cluster that `KUBECONFIG` names: applying objects of any kind, reading and deleting them.
 
+use crate::{Programs, TIMEOUT, wait_for};
 use anyhow::{Context as _, Result};
+use futures::{StreamExt as _, stream};
 use k8s_openapi::api::core::v1::Namespace as CoreNamespace;
-use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::discovery::{self, Scope};
 use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 
 /// A connection to the cluster.
 #[derive(Clone)]
@@ -51,6 +54,23 @@ impl Cluster {
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Defines the Memcached, without the rest of the operator.
+    ///
+    /// # Errors
+    /// The program fails, or the API server refuses.
+    pub async fn define_memcached(&self, programs: &Programs) -> Result<()> {
+        let manifests = programs.operator(&["manifests", "--stdout"])?;
+        let mut documents = manifests.split("---\n");
+        let definition = documents
+            .find(|document| document.contains("kind: CustomResourceDefinition\n"))
+            .context("memcached-operator manifests prints no CRD")?;
+        self.apply(&serde_saphyr::from_str(definition)?).await?;
+        wait_for("Memcacheds are served", TIMEOUT, async || {
+            self.api("cache.example.com/v1", "Memcached", "default").await.map(drop)
+        })
+        .await
     }
 
     /// The API of objects of a kind, in a namespace where the kind has one.
@@ -117,4 +137,40 @@ impl Namespace {
         self.namespaces.delete(&self.name, &DeleteParams::background()).await?;
         Ok(())
     }
+}
+
+/// Objects that are created at the same time: about what a fast user's scripts do.
+const CREATORS: usize = 32;
+
+/// Creates `number` objects, many at a time; returns how long that took.
+///
+/// # Errors
+/// The API server refuses one.
+pub async fn create<K>(api: &Api<K>, number: usize, object: impl Fn(usize) -> K) -> Result<Duration>
+where
+    K: kube::Resource + Clone + serde::Serialize + serde::de::DeserializeOwned + std::fmt::Debug,
+{
+    let start = Instant::now();
+    let mut made = stream::iter((0..number).map(|index| {
+        let object = object(index);
+        async move { api.create(&PostParams::default(), &object).await }
+    }))
+    .buffer_unordered(CREATORS);
+    while let Some(result) = made.next().await {
+        result.context("failed to create an object")?;
+    }
+    Ok(start.elapsed())
+}
+
+/// How many objects there are; cheap, however many.
+///
+/// # Errors
+/// The API server refuses.
+pub async fn count<K>(api: &Api<K>) -> Result<usize>
+where
+    K: Clone + serde::de::DeserializeOwned + std::fmt::Debug,
+{
+    let page = api.list_metadata(&ListParams::default().limit(1)).await?;
+    let rest = page.metadata.remaining_item_count.unwrap_or_default();
+    Ok(page.items.len() + usize::try_from(rest).unwrap_or_default())
 }

@@ -3,15 +3,23 @@
 //! This library holds what the tests share: the environment, running the built programs, applying YAML, waiting for a
 //! condition with a deadline, and namespaces that go away with their test. README.md says which test proves what.
 
+mod audit;
 mod cluster;
+mod manager;
 mod operator;
 mod programs;
 pub mod random;
 mod release;
+mod restart;
+mod traces;
 mod wait;
 
-pub use cluster::{Cluster, Namespace};
+pub use audit::{Audit, Call};
+pub use cluster::{Cluster, Namespace, count, create};
+pub use manager::Manager;
 pub use operator::{Operator, condition};
 pub use programs::{Programs, Registry};
 pub use release::{CHANNEL, PACKAGE, release};
+pub use restart::{Away, Restarter};
+pub use traces::Traces;
 pub use wait::{TIMEOUT, wait_for};

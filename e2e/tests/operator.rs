@@ -1,12 +1,9 @@
 //! The operator's promises on a real cluster, one test each, named after the promise.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use e2e::{Cluster, Namespace, Operator, TIMEOUT, condition, wait_for};
+use e2e::{Audit, Away, Call, Cluster, Namespace, Operator, Restarter, TIMEOUT, Traces, condition, wait_for};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::{Pod, Secret, Service};
@@ -100,8 +97,8 @@ impl Stage {
         Ok(list.items.into_iter().filter(of).filter_map(|event| event.reason).collect())
     }
 
-    /// Deletes every Memcached, waits until all that they owned is gone, and takes the operator away.
-    async fn strike(self) -> Result<()> {
+    /// Deletes every Memcached and waits until all that they owned is gone.
+    async fn clear(&self) -> Result<()> {
         self.memcacheds.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
         let (deployments, pods): (Api<Deployment>, Api<Pod>) = (self.api(), self.api());
         wait_for("deletion removes all", TIMEOUT, async || {
@@ -114,22 +111,24 @@ impl Stage {
             );
             Ok(())
         })
-        .await?;
+        .await
+    }
+
+    /// The same operator with another namespace to work in.
+    async fn again(self, name: &str) -> Result<Self> {
+        self.clear().await?;
+        self.namespace.delete().await?;
+        let namespace = self.cluster.namespace(name).await?;
+        let memcacheds = self.cluster.api(VERSION, "Memcached", &namespace.name).await?;
+        Ok(Self { cluster: self.cluster, operator: self.operator, namespace, memcacheds })
+    }
+
+    /// Takes everything away, the operator too.
+    async fn strike(self) -> Result<()> {
+        self.clear().await?;
         self.namespace.delete().await?;
         self.operator.undeploy().await
     }
-}
-
-/// A command that kills a program of the control plane and starts it again, where there is one: `CLUSTER_RESTART`, or
-/// the one beside this repository.
-fn restarter() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/cluster/restart");
-    std::env::var_os("CLUSTER_RESTART").map(PathBuf::from).or(Some(beside)).filter(|path| path.is_file())
-}
-
-fn restart(command: &Path, program: &str, seconds: u64) -> Result<Child> {
-    eprintln!("$ {} {program} {seconds}", command.display());
-    Command::new(command).args([program, &seconds.to_string()]).spawn().context("failed to start it")
 }
 
 #[tokio::test]
@@ -297,50 +296,26 @@ async fn the_webhook_certificate_is_rotated_while_requests_come_in() -> Result<(
     stage.strike().await
 }
 
-/// Replicas of each Deployment, and the names of all that is owned.
-async fn owned(stage: &Stage) -> Result<BTreeMap<String, String>> {
-    let (deployments, services): (Api<Deployment>, Api<Service>) = (stage.api(), stage.api());
-    let budgets: Api<PodDisruptionBudget> = stage.api();
-    let mut found = BTreeMap::new();
-    for deployment in deployments.list(&ListParams::default()).await?.items {
-        let replicas = deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or_default();
-        found.insert(format!("Deployment {}", deployment.name_any()), replicas.to_string());
-    }
-    for service in services.list(&ListParams::default()).await?.items {
-        found.insert(format!("Service {}", service.name_any()), String::new());
-    }
-    for budget in budgets.list(&ListParams::default()).await?.items {
-        found.insert(format!("PodDisruptionBudget {}", budget.name_any()), String::new());
-    }
-    Ok(found)
-}
-
 /// Rolls ten Memcacheds out, scales all of them, with `disturb` in the middle; returns what is there afterwards.
 async fn rolled_out(
     stage: &Stage,
-    disturb: impl AsyncFnOnce(&Stage) -> Result<Option<Child>>,
-) -> Result<BTreeMap<String, String>> {
+    audit: Option<&Audit>,
+    disturb: impl AsyncFnOnce(&Stage) -> Result<Option<Away>>,
+) -> Result<Traces> {
     for index in 0..10 {
         stage.create(&format!("cache-{index}"), json!({"size": 2})).await?;
     }
     let deployments: Api<Deployment> = stage.api();
-    wait_for("the roll-out is under way", TIMEOUT, async || {
-        ensure!(
-            deployments.list(&ListParams::default()).await?.items.len() >= 3,
-            "fewer than three Deployments"
-        );
+    let made = async |wanted: usize| {
+        let found = deployments.list(&ListParams::default()).await?.items.len();
+        ensure!(found >= wanted, "{found} Deployments");
         Ok(())
-    })
-    .await?;
-    let child = disturb(stage).await?;
-    if let Some(mut child) = child {
-        ensure!(child.wait()?.success(), "the restart failed");
+    };
+    wait_for("the roll-out is under way", TIMEOUT, async || made(3).await).await?;
+    if let Some(away) = disturb(stage).await? {
+        away.over()?;
     }
-    wait_for("the API server answers", TIMEOUT, async || {
-        stage.memcacheds.list(&ListParams::default()).await?;
-        Ok(())
-    })
-    .await?;
+    wait_for("every Memcached has its Deployment", TIMEOUT, async || made(10).await).await?;
     for index in 0..10 {
         let scale = Patch::Merge(json!({"spec": {"replicas": 1 + index % 3}}));
         let name = format!("cache-{index}");
@@ -353,26 +328,18 @@ async fn rolled_out(
     for index in 0..10 {
         stage.available(&format!("cache-{index}"), 1 + index % 3).await?;
     }
-    owned(stage).await
+    Traces::of(&stage.cluster, &stage.namespace.name, audit).await
 }
 
-fn expected() -> BTreeMap<String, String> {
-    let mut expected = BTreeMap::new();
-    for index in 0..10 {
-        let size = 1 + index % 3;
-        expected.insert(format!("Deployment cache-{index}"), size.to_string());
-        expected.insert(format!("Service cache-{index}"), String::new());
-        if size > 1 {
-            expected.insert(format!("PodDisruptionBudget cache-{index}"), String::new());
-        }
-    }
-    expected
-}
+/// Writes whose answers may be lost at once: as many as the manager works on Memcacheds here.
+const LOST: usize = 10;
 
 #[tokio::test]
 async fn the_leader_of_two_killed_in_the_middle_of_a_roll_out() -> Result<()> {
-    let stage = Stage::set("leader", 2, &[]).await?;
-    let found = rolled_out(&stage, async |stage: &Stage| {
+    let (audit, stage) = (Audit::from_env(), Stage::set("leader", 2, &[]).await?);
+    let undisturbed = rolled_out(&stage, audit.as_ref(), async |_: &Stage| Ok(None)).await?;
+    let stage = stage.again("leader-killed").await?;
+    let found = rolled_out(&stage, audit.as_ref(), async |stage: &Stage| {
         let leader = stage.operator.leader().await?.context("nobody leads")?;
         let pods: Api<Pod> = Api::namespaced(stage.cluster.client.clone(), Operator::NAMESPACE);
         pods.delete(&leader, &DeleteParams::default().grace_period(0)).await?;
@@ -385,60 +352,39 @@ async fn the_leader_of_two_killed_in_the_middle_of_a_roll_out() -> Result<()> {
         Ok(None)
     })
     .await?;
-    ensure!(found == expected(), "after the kill: {found:#?}\nundisturbed: {:#?}", expected());
+    found.compare(&undisturbed, LOST)?;
     stage.strike().await
 }
 
 #[tokio::test]
 async fn the_api_server_away_for_60_seconds() -> Result<()> {
-    let Some(command) = restarter() else {
+    let Some(restarter) = Restarter::from_env() else {
         eprintln!("skipped: there is no command to restart the API server (CLUSTER_RESTART)");
         return Ok(());
     };
-    let stage = Stage::set("away", 2, &[]).await?;
-    let found = rolled_out(&stage, async |_: &Stage| restart(&command, "apiserver", 60).map(Some)).await?;
-    ensure!(found == expected(), "afterwards: {found:#?}\nundisturbed: {:#?}", expected());
+    let (audit, stage) = (Audit::from_env(), Stage::set("away", 2, &[]).await?);
+    let undisturbed = rolled_out(&stage, audit.as_ref(), async |_: &Stage| Ok(None)).await?;
+    let stage = stage.again("away-killed").await?;
+    let found =
+        rolled_out(&stage, audit.as_ref(), async |_: &Stage| restarter.api_server(60).map(Some)).await?;
+    found.compare(&undisturbed, LOST)?;
     stage.operator.available(2).await?;
     stage.strike().await
 }
 
-/// The API server's audit log, where this machine has it: `AUDIT_LOG`, or `log/audit.jsonl` beside the kubeconfig.
-fn audit_log() -> Option<PathBuf> {
-    let beside =
-        std::env::var_os("KUBECONFIG").map(|config| Path::new(&config).with_file_name("log/audit.jsonl"));
-    std::env::var_os("AUDIT_LOG").map(PathBuf::from).or(beside).filter(|path| path.is_file())
-}
-
-/// What the manager asked since the log had this length: `VERB GROUP/RESOURCE` and the answer's code.
-fn asked(log: &Path, since: usize) -> Result<Vec<(String, u64)>> {
-    let text = std::fs::read(log)?;
+/// What the manager's service account asked.
+fn asked(audit: &Audit) -> Result<Vec<Call>> {
     let manager =
         format!("system:serviceaccount:{}:memcached-operator-controller-manager", Operator::NAMESPACE);
-    let lines = text.get(since..).context("the audit log has been cut")?.split(|byte| *byte == b'\n');
-    let entries = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
-    Ok(entries
-        .filter(|entry| entry["user"]["username"] == manager.as_str())
-        .map(|entry| {
-            let object = &entry["objectRef"];
-            let text = |field: &str| object[field].as_str().unwrap_or_default().to_owned();
-            let resource = match text("subresource") {
-                none if none.is_empty() => text("resource"),
-                subresource => format!("{}/{subresource}", text("resource")),
-            };
-            let verb = entry["verb"].as_str().unwrap_or_default();
-            let code = entry["responseStatus"]["code"].as_u64().unwrap_or_default();
-            (format!("{verb} {}/{resource}", text("apiGroup")), code)
-        })
-        .collect())
+    audit.calls(|entry| entry["user"]["username"] == manager.as_str())
 }
 
 #[tokio::test]
 async fn what_the_manager_asks_is_what_its_rules_allow_and_no_rule_is_idle() -> Result<()> {
-    let Some(log) = audit_log() else {
+    let Some(audit) = Audit::from_env() else {
         eprintln!("skipped: there is no audit log (AUDIT_LOG)");
         return Ok(());
     };
-    let before = usize::try_from(std::fs::metadata(&log)?.len())?;
     let stage = Stage::set("rules", 1, &["--webhook-cert-lifetime=30"]).await?;
     // Objects of the same names that are somebody else's: the manager must look whose they are.
     let taken = json!({"name": "taken", "namespace": stage.namespace.name});
@@ -477,18 +423,16 @@ async fn what_the_manager_asks_is_what_its_rules_allow_and_no_rule_is_idle() -> 
         size.set(3 - size.get());
         stage.change("sample", json!({ "size": size.get() })).await?;
         stage.available("sample", size.get()).await?;
-        let asked = asked(&log, before)?;
-        let idle: Vec<_> = allowed
-            .iter()
-            .filter(|rule| !unseen.contains(&rule.as_str()) && !asked.iter().any(|(call, _)| call == *rule))
-            .collect();
+        let asked: Vec<String> = asked(&audit)?.iter().map(Call::permission).collect();
+        let idle: Vec<_> =
+            allowed.iter().filter(|rule| !unseen.contains(&rule.as_str()) && !asked.contains(rule)).collect();
         ensure!(idle.is_empty(), "never used: {idle:?}");
         Ok(())
     })
     .await?;
-    let asked = asked(&log, before)?;
+    let asked = asked(&audit)?;
     let forbidden: Vec<_> =
-        asked.iter().filter(|(call, code)| *code == 403 || !allowed.contains(call)).collect();
+        asked.iter().filter(|call| call.code == 403 || !allowed.contains(&call.permission())).collect();
     ensure!(forbidden.is_empty(), "asked, and no rule allows it: {forbidden:?}");
     eprintln!("{} requests, {} permissions", asked.len(), allowed.len());
     stage.cluster.delete(&json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": taken})).await?;

@@ -134,6 +134,12 @@ impl Metrics {
         numbers.waiting.entry(object).or_insert_with(Instant::now);
     }
 
+    /// How many objects wait for their reconcile.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.numbers().waiting.len()
+    }
+
     /// An object is being looked at.
     pub fn started(&self, object: &str) {
         let mut numbers = self.numbers();

@@ -4,94 +4,50 @@
 //! Pods are not meant to run: a control plane without nodes is enough, and one with nodes would be filled.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail, ensure};
-use e2e::{Cluster, Namespace, Programs};
-use futures::{StreamExt as _, stream};
+use anyhow::{Context as _, Result, ensure};
+use e2e::{Cluster, Manager, Namespace, Programs, count, create};
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::Api;
-use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
+use kube::api::{DeleteParams, DynamicObject, ListParams};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-/// Objects that are created at the same time: about what a fast user's scripts do.
-const CREATORS: usize = 32;
 /// Where the measured manager serves its metrics, without TLS and for this machine only.
 const METRICS: &str = "127.0.0.1:18080";
 
-/// The manager under measurement.
-struct Manager {
-    child: Child,
-    started: Instant,
-    first_reconcile: Duration,
-}
-
-impl Manager {
-    fn start(program: &PathBuf, namespace: &str, owned: &str, concurrent: &str) -> Result<Self> {
-        let started = Instant::now();
-        let mut child = Command::new(program)
-            .args([
-                "run",
-                "--enable-webhooks=false",
-                "--health-probe-bind-address=0",
-                "--metrics-secure=false",
-            ])
-            .args(["--metrics-bind-address", METRICS, "--owned", owned, "--log-format=text"])
-            .args(["--max-concurrent-reconciles", concurrent, "--watch-namespace", namespace])
-            .stderr(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .with_context(|| format!("failed to start {}", program.display()))?;
-        let lines = BufReader::new(child.stderr.take().context("no standard error")?).lines();
-        let mut lines = lines.map_while(Result::ok);
-        ensure!(
-            lines.any(|line| line.contains("in step")),
-            "the manager ended before its watches were in step"
-        );
-        let first_reconcile = started.elapsed();
-        // What it logs from now on must not fill the pipe.
-        std::thread::spawn(move || lines.for_each(drop));
-        Ok(Self { child, started, first_reconcile })
-    }
-
-    async fn counters(&self) -> Result<Counters> {
-        let mut stream =
-            tokio::net::TcpStream::connect(METRICS).await.context("the manager serves no metrics")?;
-        stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: bench\r\nconnection: close\r\n\r\n").await?;
-        let mut page = String::new();
-        stream.read_to_string(&mut page).await?;
-        let mut counters = Counters::default();
-        for line in page.lines() {
-            let Some((name, value)) = line.rsplit_once(' ') else { continue };
-            let Ok(value) = value.parse::<f64>() else { continue };
-            if let Some(labels) = name.strip_prefix("rest_client_requests_total") {
-                let method = labels.split("method=\"").nth(1).and_then(|rest| rest.split('"').next());
-                *counters.requests.entry(method.unwrap_or_default().to_owned()).or_default() += value;
-            }
-            match name {
-                "process_cpu_seconds_total" => counters.cpu = value,
-                "process_resident_memory_bytes" => counters.resident = value,
-                _ => {}
-            }
+/// What the manager's metrics page says.
+async fn counters() -> Result<Counters> {
+    let mut stream =
+        tokio::net::TcpStream::connect(METRICS).await.context("the manager serves no metrics")?;
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: bench\r\nconnection: close\r\n\r\n").await?;
+    let mut page = String::new();
+    stream.read_to_string(&mut page).await?;
+    let mut counters = Counters::default();
+    for line in page.lines() {
+        let Some((name, value)) = line.rsplit_once(' ') else { continue };
+        let Ok(value) = value.parse::<f64>() else { continue };
+        if let Some(labels) = name.strip_prefix("rest_client_requests_total") {
+            let method = labels.split("method=\"").nth(1).and_then(|rest| rest.split('"').next());
+            *counters.requests.entry(method.unwrap_or_default().to_owned()).or_default() += value;
         }
-        Ok(counters)
+        if name.starts_with("controller_runtime_reconcile_total") {
+            counters.reconciles += value;
+        }
+        match name {
+            "process_cpu_seconds_total" => counters.cpu = value,
+            "process_resident_memory_bytes" => counters.resident = value,
+            _ => {}
+        }
     }
-}
-
-impl Drop for Manager {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+    Ok(counters)
 }
 
 #[derive(Clone, Debug, Default)]
 struct Counters {
     requests: BTreeMap<String, f64>,
+    reconciles: f64,
     cpu: f64,
     resident: f64,
 }
@@ -102,12 +58,6 @@ impl Counters {
     }
 }
 
-async fn count(api: &Api<Deployment>) -> Result<usize> {
-    let page = api.list_metadata(&ListParams::default().limit(1)).await?;
-    let rest = page.metadata.remaining_item_count.unwrap_or_default();
-    Ok(page.items.len() + usize::try_from(rest).unwrap_or_default())
-}
-
 async fn until(api: &Api<Deployment>, wanted: usize) -> Result<()> {
     let deadline = Instant::now() + Duration::from_mins(10);
     while count(api).await? < wanted {
@@ -115,23 +65,6 @@ async fn until(api: &Api<Deployment>, wanted: usize) -> Result<()> {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     Ok(())
-}
-
-/// Creates `number` objects, [`CREATORS`] at a time; returns how long that took.
-async fn create<K>(api: &Api<K>, number: usize, object: impl Fn(usize) -> K) -> Result<Duration>
-where
-    K: kube::Resource + Clone + serde::Serialize + serde::de::DeserializeOwned + std::fmt::Debug,
-{
-    let start = Instant::now();
-    let mut made = stream::iter((0..number).map(|index| {
-        let object = object(index);
-        async move { api.create(&PostParams::default(), &object).await }
-    }))
-    .buffer_unordered(CREATORS);
-    while let Some(result) = made.next().await {
-        result.context("failed to create an object")?;
-    }
-    Ok(start.elapsed())
 }
 
 async fn yardstick(cluster: &Cluster, number: usize) -> Result<()> {
@@ -158,9 +91,10 @@ async fn clear(cluster: &Cluster, namespace: Namespace) -> Result<()> {
     namespace.delete().await
 }
 
+#[allow(clippy::cast_precision_loss, reason = "numbers of objects are small")]
 async fn measure(
     cluster: &Cluster,
-    program: &PathBuf,
+    programs: &Programs,
     number: usize,
     owned: &str,
     concurrent: &str,
@@ -169,10 +103,24 @@ async fn measure(
     let memcacheds: Api<DynamicObject> =
         cluster.api("cache.example.com/v1", "Memcached", &namespace.name).await?;
     let deployments: Api<Deployment> = Api::namespaced(cluster.client.clone(), &namespace.name);
-    let manager = Manager::start(program, &namespace.name, owned, concurrent)?;
+    let manager = Manager::start(
+        programs,
+        &[
+            "--metrics-secure=false",
+            "--metrics-bind-address",
+            METRICS,
+            "--owned",
+            owned,
+            "--max-concurrent-reconciles",
+            concurrent,
+            "--watch-namespace",
+            &namespace.name,
+        ],
+        &[],
+    )?;
     // A manager that has nothing to do yet.
     tokio::time::sleep(Duration::from_secs(2)).await;
-    let rest = manager.counters().await?;
+    let rest = counters().await?;
 
     let start = Instant::now();
     let creating = create(&memcacheds, number, |index| {
@@ -186,34 +134,32 @@ async fn measure(
         until(&deployments, number).await?;
         Ok(start.elapsed())
     })?;
-    let at_once = manager.counters().await?;
+    let at_once = counters().await?;
+    println!(
+        "{number} Memcacheds, --owned {owned}, {concurrent} at a time: created in {:.1} s, all Deployments after {:.1} s",
+        created.as_secs_f64(),
+        all.as_secs_f64()
+    );
     // Statuses follow for a moment: the cost counts when nothing more is written.
-    let mut settled = manager.counters().await?;
+    let mut settled = counters().await?;
     loop {
         tokio::time::sleep(Duration::from_secs(3)).await;
-        let now = manager.counters().await?;
+        let now = counters().await?;
         if now.requests == settled.requests {
             break;
         }
         ensure!(start.elapsed() < Duration::from_mins(15), "the manager does not come to rest");
         settled = now;
     }
-    let per = |counters: &Counters, methods: &[&str]| {
-        #[allow(clippy::cast_precision_loss)]
-        let number = number as f64;
-        (counters.sum(methods) - rest.sum(methods)) / number
-    };
+    let per =
+        |counters: &Counters, methods: &[&str]| (counters.sum(methods) - rest.sum(methods)) / number as f64;
     let megabytes = |bytes: f64| bytes / 1e6;
     println!(
-        "{number} Memcacheds, --owned {owned}, {concurrent} at a time: created in {:.1} s, all Deployments after {:.1} s",
-        created.as_secs_f64(),
-        all.as_secs_f64()
-    );
-    println!(
-        "  per Memcached: {:.2} writes ({:.2} of them events), {:.3} reads",
+        "  per Memcached: {:.2} writes ({:.2} of them events), {:.3} reads, {:.2} reconciles",
         per(&settled, &["PATCH", "POST", "PUT", "DELETE"]),
         per(&settled, &["POST"]),
-        per(&settled, &["GET"])
+        per(&settled, &["GET"]),
+        settled.reconciles / number as f64
     );
     println!(
         "  resident: {:.1} MB at rest, {:.1} MB when all Deployments were there, {:.1} MB at the end",
@@ -225,7 +171,7 @@ async fn measure(
         "  CPU: {:.2} s until all Deployments were there, {:.2} s in all; watches in step {:.0} ms after the start",
         at_once.cpu,
         settled.cpu,
-        manager.first_reconcile.as_secs_f64() * 1e3
+        manager.in_step.as_secs_f64() * 1e3
     );
     println!("  wall time of the manager: {:.0} s", manager.started.elapsed().as_secs_f64());
 
@@ -256,22 +202,14 @@ async fn main() -> Result<()> {
     if numbers.is_empty() {
         numbers = vec![1000, 5000];
     }
-    let program = Programs::from_env()?.path("memcached-operator");
+    let programs = Programs::from_env()?;
     let cluster = Cluster::from_env().await?;
-    let crd = Command::new(&program).args(["manifests", "--stdout"]).output()?;
-    ensure!(crd.status.success(), "memcached-operator manifests failed");
-    let text = String::from_utf8(crd.stdout)?;
-    let Some(document) = text.split("---\n").find(|part| part.contains("kind: CustomResourceDefinition\n"))
-    else {
-        bail!("memcached-operator manifests prints no CRD");
-    };
-    cluster.apply(&serde_saphyr::from_str(document)?).await?;
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    cluster.define_memcached(&programs).await?;
 
     yardstick(&cluster, 1000).await?;
     for number in numbers {
         for owned in &owned {
-            measure(&cluster, &program, number, owned, &concurrent).await?;
+            measure(&cluster, &programs, number, owned, &concurrent).await?;
         }
     }
     Ok(())

@@ -1,14 +1,17 @@
 //! The only place that writes owned objects: server-side apply with one field manager, and deletes with preconditions.
 
-use super::build::{Desired, Kind};
+use super::build::{Desired, Kind, Objects};
 use super::cache::{Cache, Key, controller_uid};
 use super::dereference::Observed;
 use super::error::Problem;
 use super::live::Live;
 use super::plan::{Plan, Step};
+use axum::http::StatusCode;
 use futures::future::join3;
 use kube::Client;
-use kube::api::{Api, DeleteParams, Patch, PatchParams, Preconditions};
+use kube::api::{Api, DeleteParams, Patch, PatchParams, Preconditions, Request};
+use kube::client::Body;
+use kube::core::Status;
 
 /// The name under which every write is made.
 pub(crate) const FIELD_MANAGER: &str = "memcached-operator";
@@ -48,12 +51,19 @@ impl Outcome {
 }
 
 /// Does what the plan says, all kinds at once; one that fails does not stop the others.
-pub(crate) async fn apply(client: &Client, key: &Key, uid: &str, plan: Plan, observed: &Observed) -> Outcome {
+pub(crate) async fn apply(
+    client: &Client,
+    key: &Key,
+    uid: &str,
+    plan: Plan,
+    objects: &Objects,
+    observed: &Observed,
+) -> Outcome {
     let to = |step| Target { client, key, uid, step };
     let (deployment, service, disruption_budget) = join3(
-        to(plan.deployment).reach(&observed.deployments),
-        to(plan.service).reach(&observed.services),
-        to(plan.disruption_budget).reach(&observed.disruption_budgets),
+        to(plan.deployment).reach(Some(&objects.deployment), &observed.deployments),
+        to(plan.service).reach(objects.service.as_ref(), &observed.services),
+        to(plan.disruption_budget).reach(objects.disruption_budget.as_ref(), &observed.disruption_budgets),
     )
     .await;
     Outcome { deployment, service, disruption_budget }
@@ -67,17 +77,18 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
-    async fn reach<K, F>(self, cache: &Cache<K, F>) -> Done
+    async fn reach<K, F>(self, desired: Option<&Desired>, cache: &Cache<K, F>) -> Done
     where
         K: Kind,
         F: Clone + PartialEq,
     {
         let api: Api<Live<K>> = Api::namespaced(self.client.clone(), &self.key.namespace);
-        match &self.step {
-            Step::Leave => Done::Nothing,
-            Step::Blocked(message) => Done::Failed(Problem::blocked::<K>(message)),
-            Step::Delete { uid } => self.delete(&api, uid).await,
-            Step::Apply { desired, ours } => self.apply(&api, cache, desired, *ours).await,
+        match (&self.step, desired) {
+            // Nothing that was not built is planned to be applied.
+            (Step::Leave, _) | (Step::Apply { .. }, None) => Done::Nothing,
+            (Step::Blocked(message), _) => Done::Failed(Problem::blocked::<K>(message)),
+            (Step::Delete { uid }, _) => self.delete(&api, uid).await,
+            (Step::Apply { ours }, Some(desired)) => self.apply(&api, cache, desired, *ours).await,
         }
     }
 
@@ -95,12 +106,12 @@ impl Target<'_> {
         let name = &self.key.name;
         let mut params = PatchParams::apply(FIELD_MANAGER);
         params.force = ours;
-        let mut answer = api.patch(name, &params, &Patch::Apply(&desired.body)).await;
+        let mut answer = self.send(&params, desired).await;
         if !ours && matches!(&answer, Err(kube::Error::Api(status)) if status.is_conflict()) {
             // Somebody else holds fields of an object that the watch does not show: only force it if it is ours.
             match api.get_metadata(name).await {
                 Ok(found) if controller_uid(&found.metadata).as_deref() == Some(self.uid) => {
-                    answer = api.patch(name, &params.force(), &Patch::Apply(&desired.body)).await;
+                    answer = self.send(&params.force(), desired).await;
                 }
                 Ok(_) => {
                     let message = format!("a {} named {name} exists and is not this Memcached's", K::NAME);
@@ -110,12 +121,34 @@ impl Target<'_> {
             }
         }
         match answer {
-            Ok(live) => {
+            Ok((live, made)) => {
                 cache.applied(&live, desired.digest);
-                if ours { Done::Updated } else { Done::Created }
+                if made { Done::Created } else { Done::Updated }
             }
             Err(error) => Done::Failed(Problem::refused::<K>(&error)),
         }
+    }
+
+    /// Sends an apply; true when that made the object.
+    ///
+    /// Whether it existed shows in the answer's status only: 201 or 200. A watch by label knows nothing of an object
+    /// that has lost its label.
+    async fn send<K: Kind>(&self, params: &PatchParams, desired: &Desired) -> kube::Result<(Live<K>, bool)> {
+        let request = Request::new(K::url_path(&(), Some(&self.key.namespace)))
+            .patch(&self.key.name, params, &Patch::Apply(&desired.body))
+            .map_err(kube::Error::BuildRequest)?;
+        let answer = self.client.send(request.map(Body::from)).await?;
+        let code = answer.status();
+        let text = answer.into_body().collect_bytes().await?;
+        if code.is_success() {
+            let live = serde_json::from_slice(&text).map_err(kube::Error::SerdeError)?;
+            return Ok((live, code == StatusCode::CREATED));
+        }
+        // Something between the API server and us may answer in words of its own.
+        let status = serde_json::from_slice::<Status>(&text).unwrap_or_else(|_| {
+            Status::failure(&String::from_utf8_lossy(&text), "ApiError").with_code(code.as_u16())
+        });
+        Err(kube::Error::Api(status.boxed()))
     }
 
     async fn delete<K>(&self, api: &Api<Live<K>>, uid: &str) -> Done

@@ -4,12 +4,12 @@
 //! so that a reconcile that follows a write already sees it (nothing is written twice because a watch lags), and an
 //! event that tells nothing new triggers nothing.
 
+use super::build::Kind;
 use super::live::{Live, version_of};
-use super::shape::Shape;
-use k8s_openapi::NamespaceResourceScope;
+use super::shape::Outline;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::Resource;
 use kube::runtime::watcher::Event;
+use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -53,6 +53,8 @@ pub(crate) struct Seen<F> {
 
 struct Entry<F> {
     version: Option<u64>,
+    /// The digest of the spec of a generation: while that stays, the spec does, too.
+    spec: (Option<i64>, u64),
     seen: Arc<Seen<F>>,
 }
 
@@ -67,21 +69,21 @@ struct State<F> {
 }
 
 /// The cache of one kind.
-pub(crate) struct Cache<K, F> {
-    shape: Shape,
+pub(crate) struct Cache<K: Kind, F> {
+    outline: Outline,
     facts: fn(&Live<K>) -> F,
     state: Mutex<State<F>>,
 }
 
 impl<K, F> Cache<K, F>
 where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+    K: Kind,
     F: Clone + PartialEq,
 {
-    /// An empty cache; `shape` says what is applied to the kind, `facts` what else is of interest.
-    pub(crate) fn new(shape: Shape, facts: fn(&Live<K>) -> F) -> Self {
+    /// An empty cache; `outline` says what is applied to the kind, `facts` what else is of interest.
+    pub(crate) fn new(outline: Outline, facts: fn(&Live<K>) -> F) -> Self {
         let state = State { entries: HashMap::new(), listing: None, watched: 0, mutated: HashMap::new() };
-        Self { shape, facts, state: Mutex::new(state) }
+        Self { outline, facts, state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, State<F>> {
@@ -107,7 +109,7 @@ where
                 if let Some(listing) = &mut state.listing {
                     listing.insert(key);
                 }
-                self.insert(&mut state, &object, true)
+                self.insert(&mut state, &object, None)
             }
             Event::InitDone => {
                 let listed = state.listing.take().unwrap_or_default();
@@ -119,7 +121,7 @@ where
                 }
                 gone
             }
-            Event::Apply(object) => self.insert(&mut state, &object, true),
+            Event::Apply(object) => self.insert(&mut state, &object, None),
             Event::Delete(object) => {
                 let key = Key::of(&object.metadata);
                 state.watched = state.watched.max(version_of(&object.metadata).unwrap_or_default());
@@ -133,7 +135,8 @@ where
     pub(crate) fn applied(&self, object: &Live<K>, wanted: u64) {
         let mut state = self.state();
         let key = Key::of(&object.metadata);
-        let live = self.digest(object);
+        let spec = self.spec(object);
+        let live = self.outline.digest(object.metadata.labels.as_ref(), spec);
         if live == wanted {
             state.mutated.remove(&key);
         } else {
@@ -145,28 +148,35 @@ where
         }
         // The watch may be ahead already, even past a deletion.
         if version_of(&object.metadata).is_none_or(|version| version > state.watched) {
-            self.insert(&mut state, object, false);
+            self.insert(&mut state, object, Some(spec));
         }
     }
 
-    fn digest(&self, object: &Live<K>) -> u64 {
-        self.shape.digest(&serde_json::json!({
-            "metadata": { "labels": object.metadata.labels },
-            "spec": object.spec,
-        }))
+    fn spec(&self, object: &Live<K>) -> u64 {
+        // What came as JSON is JSON.
+        let spec: Value = serde_json::from_str(object.spec.get()).unwrap_or_default();
+        self.outline.spec_digest(&spec)
     }
 
-    fn insert(&self, state: &mut State<F>, object: &Live<K>, watched: bool) -> Vec<Key> {
+    /// Takes an object as the watch told it, or as an answer did for which the digest of its spec is known already.
+    fn insert(&self, state: &mut State<F>, object: &Live<K>, answered: Option<u64>) -> Vec<Key> {
         let key = Key::of(&object.metadata);
         let version = version_of(&object.metadata);
-        if watched {
+        if answered.is_none() {
             state.watched = state.watched.max(version.unwrap_or_default());
         }
         let old = state.entries.get(&key);
         if old.is_some_and(|old| matches!((old.version, version), (Some(old), Some(new)) if old >= new)) {
             return Vec::new();
         }
-        let live = self.digest(object);
+        let generation = object.metadata.generation;
+        let known = old.filter(|old| {
+            generation.is_some()
+                && old.spec.0 == generation
+                && object.metadata.uid.as_deref() == Some(old.seen.uid.as_str())
+        });
+        let spec = answered.or(known.map(|old| old.spec.1)).unwrap_or_else(|| self.spec(object));
+        let live = self.outline.digest(object.metadata.labels.as_ref(), spec);
         let seen = Seen {
             uid: object.metadata.uid.clone().unwrap_or_default(),
             owner: controller_uid(&object.metadata),
@@ -178,7 +188,7 @@ where
             facts: (self.facts)(object),
         };
         let news = old.is_none_or(|old| *old.seen != seen);
-        state.entries.insert(key.clone(), Entry { version, seen: Arc::new(seen) });
+        state.entries.insert(key.clone(), Entry { version, spec: (generation, spec), seen: Arc::new(seen) });
         if news { vec![key] } else { Vec::new() }
     }
 }
@@ -192,18 +202,19 @@ pub(crate) fn controller_uid(metadata: &ObjectMeta) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use k8s_openapi::api::core::v1::Service;
-    use serde_json::{Value, json};
+    use crate::controller::facts::rollout;
+    use k8s_openapi::api::apps::v1::Deployment;
+    use serde_json::json;
 
-    fn cache() -> Cache<Service, i64> {
-        let shape = Shape::of(&json!({"metadata": {"labels": {"a": ""}}, "spec": {"ports": 1}}));
-        Cache::new(shape, |live| live.status["n"].as_i64().unwrap_or_default())
+    fn cache() -> Cache<Deployment, i32> {
+        let outline = Outline::of(&json!({"metadata": {"labels": {"a": ""}}, "spec": {"ports": 1}}));
+        Cache::new(outline, |live| rollout(live).available)
     }
 
-    fn object(version: u64, ports: &Value, n: i64) -> Live<Service> {
+    fn object(version: u64, ports: &Value, n: i32) -> Live<Deployment> {
         serde_json::from_value(json!({
             "metadata": {"name": "x", "namespace": "ns", "uid": "u", "resourceVersion": version.to_string()},
-            "spec": {"ports": ports}, "status": {"n": n},
+            "spec": {"ports": ports}, "status": {"availableReplicas": n},
         }))
         .unwrap()
     }
@@ -229,6 +240,21 @@ mod tests {
     }
 
     #[test]
+    fn a_spec_is_looked_at_again_when_its_generation_moves_or_it_has_none() {
+        let cache = cache();
+        let at = |version: u64, generation: Option<i64>, ports: i32| {
+            let mut object = object(version, &json!(ports), 0);
+            object.metadata.generation = generation;
+            Event::Apply(object)
+        };
+        cache.observe(at(1, Some(1), 1));
+        assert!(cache.observe(at(2, Some(1), 1)).is_empty());
+        assert_eq!(cache.observe(at(3, Some(2), 2)), [key()]);
+        assert_eq!(cache.observe(at(4, None, 3)), [key()]);
+        assert_eq!(cache.observe(at(5, None, 4)), [key()]);
+    }
+
+    #[test]
     fn a_late_answer_does_not_bring_back_what_was_deleted() {
         let cache = cache();
         cache.observe(Event::Apply(object(4, &json!(1), 0)));
@@ -249,7 +275,7 @@ mod tests {
     #[test]
     fn what_admission_changes_is_not_applied_again_and_again() {
         let cache = cache();
-        let wanted = cache.shape.digest(&json!({"spec": {"ports": 1}}));
+        let wanted = cache.outline.digest(None, cache.outline.spec_digest(&json!({"ports": 1})));
         cache.applied(&object(5, &json!(2), 0), wanted);
         assert_eq!(cache.get(&key()).unwrap().digest, wanted);
         cache.observe(Event::Apply(object(6, &json!(3), 0)));

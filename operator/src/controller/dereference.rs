@@ -1,6 +1,6 @@
 //! The first step: everything that a reconcile decides on, read from what the watches keep. No request is made.
 
-use super::build::Shapes;
+use super::build::Outlines;
 use super::cache::{Cache, Key, Seen};
 use super::facts::{PodFacts, Rollout, rollout};
 use super::live::version_of;
@@ -22,12 +22,12 @@ pub(crate) struct Observed {
 }
 
 impl Observed {
-    pub(crate) fn new(shapes: &Shapes) -> Self {
+    pub(crate) fn new(outlines: &Outlines) -> Self {
         Self {
             written: Written::default(),
-            deployments: Cache::new(shapes.deployment.clone(), rollout),
-            services: Cache::new(shapes.service.clone(), |_| ()),
-            disruption_budgets: Cache::new(shapes.disruption_budget.clone(), |_| ()),
+            deployments: Cache::new(outlines.deployment.clone(), rollout),
+            services: Cache::new(outlines.service.clone(), |_| ()),
+            disruption_budgets: Cache::new(outlines.disruption_budget.clone(), |_| ()),
             pods: Pods::default(),
         }
     }

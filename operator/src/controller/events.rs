@@ -1,6 +1,7 @@
 //! Events on the Memcached for what its user wants to know. What to tell is pure; the recorder aggregates and sends.
 
 use super::apply::{Done, Outcome};
+use super::cache::Key;
 use super::dereference::Input;
 use super::status::{DEGRADED, condition};
 use crate::crd::{Memcached, MemcachedStatus};
@@ -12,8 +13,10 @@ use kube::api::{Api, Patch, PatchParams, PostParams};
 use kube::{Client, Resource};
 use serde_json::json;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 
 /// One thing to tell.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -93,11 +96,16 @@ struct Open {
     sent: Instant,
 }
 
-/// Sends notes as `events.k8s.io/v1` events; the same note again raises a count instead.
+/// Events on their way at a time: they tell of the work and must not take its place.
+const SENDERS: usize = 1;
+
+/// Sends notes as `events.k8s.io/v1` events, in the background; the same note again raises a count instead.
 pub(crate) struct Recorder {
     client: Client,
     instance: String,
-    open: Mutex<HashMap<(String, Note), Open>>,
+    open: Arc<Mutex<HashMap<(String, Note), Open>>>,
+    senders: Arc<Semaphore>,
+    sending: Mutex<JoinSet<()>>,
 }
 
 enum Sending {
@@ -109,30 +117,57 @@ enum Sending {
 impl Recorder {
     /// `instance` is the name of this manager's pod.
     pub(crate) fn new(client: Client, instance: String) -> Self {
-        Self { client, instance, open: Mutex::default() }
+        Self {
+            client,
+            instance,
+            open: Arc::default(),
+            senders: Arc::new(Semaphore::new(SENDERS)),
+            sending: Mutex::default(),
+        }
     }
 
-    /// Sends a note. What cannot be sent is logged: an event is no reason to fail.
-    pub(crate) async fn tell(&self, memcached: &Memcached, note: Note) {
+    /// Sends a note before long. What cannot be sent is logged: an event is no reason to fail.
+    pub(crate) fn tell(&self, memcached: &Arc<Memcached>, note: Note) {
         let (Some(uid), Some(namespace)) = (&memcached.metadata.uid, &memcached.metadata.namespace) else {
             return;
         };
-        let api: Api<Event> = Api::namespaced(self.client.clone(), namespace);
-        let result = match self.count(uid, memcached, &note) {
-            Sending::Nothing => return,
-            Sending::New(name) => {
-                api.create(&PostParams::default(), &self.event(memcached, &note, name)).await.map(drop)
-            }
-            Sending::Repeat(name, count) => {
-                let series = EventSeries { count, last_observed_time: MicroTime(Timestamp::now()) };
-                let patch = Patch::Merge(json!({ "series": series }));
-                api.patch_metadata(&name, &PatchParams::default(), &patch).await.map(drop)
-            }
-        };
-        if let Err(error) = result {
-            tracing::warn!(%error, reason = note.reason, "failed to send an event");
-            self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&(uid.clone(), note));
+        let sending = self.count(uid, memcached, &note);
+        if matches!(sending, Sending::Nothing) {
+            return;
         }
+        let api: Api<Event> = Api::namespaced(self.client.clone(), namespace);
+        let (senders, open, instance) =
+            (Arc::clone(&self.senders), Arc::clone(&self.open), self.instance.clone());
+        let (memcached, key) = (Arc::clone(memcached), (uid.clone(), note));
+        let mut tasks = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(async move {
+            // The semaphore is never closed; were it, sending is right.
+            let _permit = senders.acquire().await;
+            let sent = match sending {
+                Sending::Nothing => Ok(()),
+                Sending::New(name) => {
+                    let event = event(&memcached, &key.1, name, &instance);
+                    api.create(&PostParams::default(), &event).await.map(drop)
+                }
+                Sending::Repeat(name, count) => {
+                    let series = EventSeries { count, last_observed_time: MicroTime(Timestamp::now()) };
+                    let patch = Patch::Merge(json!({ "series": series }));
+                    api.patch_metadata(&name, &PatchParams::default(), &patch).await.map(drop)
+                }
+            };
+            if let Err(error) = sent {
+                let memcached = Key::of(&memcached.metadata);
+                tracing::warn!(%error, %memcached, reason = key.1.reason, "failed to send an event");
+                open.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+            }
+        });
+    }
+
+    /// Waits until everything that was told is sent.
+    pub(crate) async fn sent(&self) {
+        let tasks = std::mem::take(&mut *self.sending.lock().unwrap_or_else(PoisonError::into_inner));
+        tasks.join_all().await;
     }
 
     fn count(&self, uid: &str, memcached: &Memcached, note: &Note) -> Sending {
@@ -157,30 +192,30 @@ impl Recorder {
         }
         Sending::New(name)
     }
+}
 
-    fn event(&self, memcached: &Memcached, note: &Note, name: String) -> Event {
-        let ObjectReference { api_version, kind, name: regarded, namespace, uid, resource_version, .. } =
-            memcached.object_ref(&());
-        Event {
-            metadata: ObjectMeta { name: Some(name), namespace: namespace.clone(), ..ObjectMeta::default() },
-            event_time: Some(MicroTime(Timestamp::now())),
-            type_: Some(if note.warning { "Warning" } else { "Normal" }.to_owned()),
-            reason: Some(note.reason.clone()),
-            action: Some(note.action.to_owned()),
-            // The API refuses notes of 1 kB and more.
-            note: Some(note.message.chars().take(250).collect()),
-            regarding: Some(ObjectReference {
-                api_version,
-                kind,
-                name: regarded,
-                namespace,
-                uid,
-                resource_version,
-                ..ObjectReference::default()
-            }),
-            reporting_controller: Some("cache.example.com/memcached-operator".to_owned()),
-            reporting_instance: Some(self.instance.clone()),
-            ..Event::default()
-        }
+fn event(memcached: &Memcached, note: &Note, name: String, instance: &str) -> Event {
+    let ObjectReference { api_version, kind, name: regarded, namespace, uid, resource_version, .. } =
+        memcached.object_ref(&());
+    Event {
+        metadata: ObjectMeta { name: Some(name), namespace: namespace.clone(), ..ObjectMeta::default() },
+        event_time: Some(MicroTime(Timestamp::now())),
+        type_: Some(if note.warning { "Warning" } else { "Normal" }.to_owned()),
+        reason: Some(note.reason.clone()),
+        action: Some(note.action.to_owned()),
+        // The API refuses notes of 1 kB and more.
+        note: Some(note.message.chars().take(250).collect()),
+        regarding: Some(ObjectReference {
+            api_version,
+            kind,
+            name: regarded,
+            namespace,
+            uid,
+            resource_version,
+            ..ObjectReference::default()
+        }),
+        reporting_controller: Some("cache.example.com/memcached-operator".to_owned()),
+        reporting_instance: Some(instance.to_owned()),
+        ..Event::default()
     }
 }

@@ -1,9 +1,81 @@
 //! What the controller wants to know of a live object besides the fields it applies.
 
-use super::live::Live;
+use super::live::{Live, Parts, Skipped};
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::Pod;
-use serde_json::Value;
+use k8s_openapi::api::core::v1::{Pod, Service};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+impl Parts for Deployment {
+    type Spec = Box<RawValue>;
+    type Status = DeploymentStatus;
+}
+
+impl Parts for Service {
+    type Spec = Box<RawValue>;
+    type Status = Skipped;
+}
+
+impl Parts for PodDisruptionBudget {
+    type Spec = Box<RawValue>;
+    type Status = Skipped;
+}
+
+impl Parts for Pod {
+    type Spec = Skipped;
+    type Status = PodStatus;
+}
+
+/// What is read of a Deployment's status.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct DeploymentStatus {
+    observed_generation: Option<i64>,
+    replicas: i32,
+    updated_replicas: i32,
+    available_replicas: i32,
+    conditions: Vec<Told>,
+}
+
+/// What is read of a pod's status.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct PodStatus {
+    phase: String,
+    conditions: Vec<Told>,
+    container_statuses: Vec<ContainerStatus>,
+}
+
+/// A condition of a Deployment or a pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+struct Told {
+    #[serde(rename = "type")]
+    kind: String,
+    status: String,
+    reason: String,
+    message: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct ContainerStatus {
+    state: ContainerState,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct ContainerState {
+    waiting: Option<Waiting>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Waiting {
+    reason: String,
+    message: String,
+}
 
 /// How far a Deployment is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,29 +96,29 @@ pub(crate) struct Rollout {
 
 /// Reads a Deployment's status.
 pub(crate) fn rollout(live: &Live<Deployment>) -> Rollout {
-    let count = |field: &str| {
-        live.status[field].as_i64().and_then(|count| i32::try_from(count).ok()).unwrap_or_default()
-    };
+    #[derive(Default, Deserialize)]
+    struct Scale {
+        replicas: Option<i32>,
+    }
+    // What is no number is drift, and put right as such.
+    let scale: Scale = serde_json::from_str(live.spec.get()).unwrap_or_default();
+    let status = &live.status;
     Rollout {
-        current: live.status["observedGeneration"].as_i64() >= live.metadata.generation,
-        wanted: live.spec["replicas"]
-            .as_i64()
-            .and_then(|count| i32::try_from(count).ok())
-            .unwrap_or_default(),
-        replicas: count("replicas"),
-        updated: count("updatedReplicas"),
-        available: count("availableReplicas"),
-        trouble: deployment_trouble(&live.status["conditions"]),
+        current: status.observed_generation >= live.metadata.generation,
+        wanted: scale.replicas.unwrap_or_default(),
+        replicas: status.replicas,
+        updated: status.updated_replicas,
+        available: status.available_replicas,
+        trouble: deployment_trouble(&status.conditions),
     }
 }
 
-fn deployment_trouble(conditions: &Value) -> Option<(String, String)> {
-    let conditions = conditions.as_array()?;
+fn deployment_trouble(conditions: &[Told]) -> Option<(String, String)> {
     let told = |kind: &str, status: &str| {
-        conditions.iter().find(|condition| condition["type"] == kind && condition["status"] == status)
+        conditions.iter().find(|condition| condition.kind == kind && condition.status == status)
     };
     let condition = told("ReplicaFailure", "True").or_else(|| told("Progressing", "False"))?;
-    Some((text(&condition["reason"])?, text(&condition["message"]).unwrap_or_default()))
+    trouble(&condition.reason, &condition.message)
 }
 
 /// What matters of a pod.
@@ -61,7 +133,7 @@ pub(crate) struct PodFacts {
 /// Reads the Memcached that a pod belongs to, by its label, and the pod's status.
 pub(crate) fn pod(live: &Live<Pod>) -> (String, PodFacts) {
     let labels = live.metadata.labels.as_ref();
-    let finished = matches!(live.status["phase"].as_str(), Some("Failed" | "Succeeded"));
+    let finished = matches!(live.status.phase.as_str(), "Failed" | "Succeeded");
     let instance = labels.and_then(|labels| labels.get(super::build::INSTANCE)).cloned().unwrap_or_default();
     let lives = live.metadata.deletion_timestamp.is_none() && !finished;
     (instance, PodFacts { lives, trouble: pod_trouble(&live.status) })
@@ -70,26 +142,27 @@ pub(crate) fn pod(live: &Live<Pod>) -> (String, PodFacts) {
 /// Waiting reasons that are no trouble, only the way a container starts.
 const STARTING: [&str; 2] = ["ContainerCreating", "PodInitializing"];
 
-fn pod_trouble(status: &Value) -> Option<(String, String)> {
-    let list = |field: &str| status[field].as_array().map(Vec::as_slice).unwrap_or_default();
-    let unscheduled = list("conditions")
+fn pod_trouble(status: &PodStatus) -> Option<(String, String)> {
+    let unscheduled = status
+        .conditions
         .iter()
-        .find(|condition| condition["type"] == "PodScheduled" && condition["status"] == "False");
+        .find(|condition| condition.kind == "PodScheduled" && condition.status == "False");
     if let Some(condition) = unscheduled {
-        return Some((text(&condition["reason"])?, text(&condition["message"]).unwrap_or_default()));
+        return trouble(&condition.reason, &condition.message);
     }
-    let waiting = list("containerStatuses")
-        .iter()
-        .map(|container| &container["state"]["waiting"])
-        .find(|waiting| waiting["reason"].as_str().is_some_and(|reason| !STARTING.contains(&reason)))?;
-    let reason = text(&waiting["reason"])?;
+    let waiting =
+        status
+            .container_statuses
+            .iter()
+            .filter_map(|container| container.state.waiting.as_ref())
+            .find(|waiting| !waiting.reason.is_empty() && !STARTING.contains(&waiting.reason.as_str()))?;
     // The kubelet goes to and fro between these two for one and the same cause.
-    let reason = if reason == "ErrImagePull" { "ImagePullBackOff".to_owned() } else { reason };
-    Some((reason, text(&waiting["message"]).unwrap_or_default()))
+    let reason = if waiting.reason == "ErrImagePull" { "ImagePullBackOff" } else { &waiting.reason };
+    trouble(reason, &waiting.message)
 }
 
-fn text(value: &Value) -> Option<String> {
-    value.as_str().filter(|text| !text.is_empty()).map(ToOwned::to_owned)
+fn trouble(reason: &str, message: &str) -> Option<(String, String)> {
+    (!reason.is_empty()).then(|| (reason.to_owned(), message.to_owned()))
 }
 
 #[cfg(test)]
@@ -114,11 +187,12 @@ mod tests {
 
     #[test]
     fn an_unknown_image_and_a_bad_node_selector_show_as_trouble() {
+        let trouble = |status| pod_trouble(&serde_json::from_value(status).unwrap());
         let waiting = |reason: &str| json!({"containerStatuses": [{"state": {"waiting": {"reason": reason, "message": "m"}}}]});
-        assert_eq!(pod_trouble(&waiting("ErrImagePull")), pod_trouble(&waiting("ImagePullBackOff")));
-        assert_eq!(pod_trouble(&waiting("ContainerCreating")), None);
+        assert_eq!(trouble(waiting("ErrImagePull")), trouble(waiting("ImagePullBackOff")));
+        assert_eq!(trouble(waiting("ContainerCreating")), None);
         let unscheduled = json!({"conditions": [
             {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes"}]});
-        assert_eq!(pod_trouble(&unscheduled), Some(("Unschedulable".into(), "0/1 nodes".into())));
+        assert_eq!(trouble(unscheduled), Some(("Unschedulable".into(), "0/1 nodes".into())));
     }
 }

@@ -7,6 +7,7 @@ use super::apply::FIELD_MANAGER;
 use super::cache::Key;
 use super::dereference::Written;
 use super::error::Error;
+use super::live::Live;
 use super::update_status::keep;
 use crate::crd::Memcached;
 use kube::Client;
@@ -53,7 +54,7 @@ async fn write(
     finalizers: &[String],
     written: &Written,
 ) -> Result<Option<Arc<Memcached>>, Error> {
-    let api: Api<Memcached> = Api::namespaced(client.clone(), &key.namespace);
+    let api: Api<Live<Memcached>> = Api::namespaced(client.clone(), &key.namespace);
     let patch = Patch::Merge(json!({ "metadata": {
         "resourceVersion": memcached.metadata.resource_version,
         "uid": memcached.metadata.uid,

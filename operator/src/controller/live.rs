@@ -1,32 +1,63 @@
 //! Objects as they come from the API server, with only what the controller looks at.
 //!
-//! A Deployment as Rust type takes several kilobytes and most of its JSON is bookkeeping. [`Live`] parses the metadata
-//! that matters, keeps spec and status as JSON just long enough to be looked at, and drops the rest while reading.
+//! A Deployment as Rust type takes several kilobytes and most of its JSON is bookkeeping. What is not looked at, above
+//! all `managedFields`, is skipped while reading; what a kind's [`Parts`] name is read into narrow structs.
 
+use crate::crd::{Memcached, MemcachedSpec, MemcachedStatus};
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
 use kube::Resource;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::marker::PhantomData;
+use std::fmt::Debug;
 
-/// An object of kind `K`: slim metadata, unparsed spec and status.
+/// What is read of a kind besides its metadata.
+pub(crate) trait Parts:
+    Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + Send + Sync + 'static
+{
+    /// What is read of the spec.
+    type Spec: Clone + Debug + Default + DeserializeOwned + Send + Sync;
+    /// What is read of the status.
+    type Status: Clone + Debug + Default + DeserializeOwned + Send + Sync;
+}
+
+/// A spec or a status of which nothing is read.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(from = "serde::de::IgnoredAny")]
+pub(crate) struct Skipped;
+
+impl From<serde::de::IgnoredAny> for Skipped {
+    fn from(_: serde::de::IgnoredAny) -> Self {
+        Self
+    }
+}
+
+/// An object of kind `K`: slim metadata and the parts that are looked at.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(bound = "")]
-pub(crate) struct Live<K> {
+pub(crate) struct Live<K: Parts> {
     #[serde(deserialize_with = "slim_metadata")]
     pub(crate) metadata: ObjectMeta,
     #[serde(default)]
-    pub(crate) spec: Value,
+    pub(crate) spec: K::Spec,
     #[serde(default)]
-    pub(crate) status: Value,
-    #[serde(skip)]
-    kind: PhantomData<fn() -> K>,
+    pub(crate) status: K::Status,
 }
 
-/// The metadata that the controller looks at; unknown fields, above all `managedFields`, are skipped unparsed.
+impl Parts for Memcached {
+    type Spec = MemcachedSpec;
+    type Status = Option<MemcachedStatus>;
+}
+
+impl From<Live<Memcached>> for Memcached {
+    fn from(Live { metadata, spec, status }: Live<Memcached>) -> Self {
+        Self { metadata, spec, status }
+    }
+}
+
+/// The metadata that the controller looks at.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct SlimMetadata {
@@ -38,6 +69,7 @@ struct SlimMetadata {
     deletion_timestamp: Option<Time>,
     labels: Option<BTreeMap<String, String>>,
     owner_references: Option<Vec<OwnerReference>>,
+    finalizers: Option<Vec<String>>,
 }
 
 fn slim_metadata<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ObjectMeta, D::Error> {
@@ -50,6 +82,7 @@ fn slim_metadata<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ObjectMet
         deletion_timestamp,
         labels,
         owner_references,
+        finalizers,
     } = SlimMetadata::deserialize(deserializer)?;
     Ok(ObjectMeta {
         name,
@@ -60,11 +93,12 @@ fn slim_metadata<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ObjectMet
         deletion_timestamp,
         labels,
         owner_references,
+        finalizers,
         ..ObjectMeta::default()
     })
 }
 
-impl<K: Resource<DynamicType = (), Scope = NamespaceResourceScope>> Resource for Live<K> {
+impl<K: Parts> Resource for Live<K> {
     type DynamicType = ();
     type Scope = NamespaceResourceScope;
 
@@ -97,19 +131,23 @@ pub(crate) fn version_of(metadata: &ObjectMeta) -> Option<u64> {
 mod tests {
     use super::*;
     use k8s_openapi::api::apps::v1::Deployment;
+    use kube::api::WatchEvent;
 
     #[test]
     fn managed_fields_are_dropped_and_the_rest_is_there() {
-        let live: Live<Deployment> = serde_json::from_value(serde_json::json!({
-            "apiVersion": "apps/v1", "kind": "Deployment",
-            "metadata": {"name": "a", "resourceVersion": "12", "managedFields": [{"manager": "x"}]},
-            "spec": {"replicas": 3},
-        }))
+        let event: WatchEvent<Live<Deployment>> = serde_json::from_str(
+            r#"{"type": "ADDED", "object": {
+                "apiVersion": "apps/v1", "kind": "Deployment",
+                "metadata": {"name": "a", "resourceVersion": "12", "managedFields": [{"manager": "x"}]},
+                "spec": {"replicas": 3}
+            }}"#,
+        )
         .unwrap();
+        let WatchEvent::Added(live) = event else { panic!("{event:?}") };
         assert_eq!(live.metadata.name.as_deref(), Some("a"));
         assert_eq!(version_of(&live.metadata), Some(12));
         assert!(live.metadata.managed_fields.is_none());
-        assert_eq!(live.spec["replicas"], 3);
-        assert!(live.status.is_null());
+        assert_eq!(live.spec.get(), r#"{"replicas": 3}"#);
+        assert_eq!(live.status, crate::controller::facts::DeploymentStatus::default());
     }
 }

@@ -29,10 +29,12 @@ pub use run::run;
 use crate::crd::Memcached;
 use crate::metrics::{Metrics, ReconcileResult};
 use apply::{Done, Outcome};
+use build::Digests;
 use cache::Key;
 use dereference::{Input, Observed, dereference};
 use error::{Error, Problem, backoff};
-use futures::future::{join, join_all};
+use events::Note;
+use futures::future::join;
 use jiff::Timestamp;
 use kube::Client;
 use kube::runtime::controller::Action;
@@ -43,8 +45,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tracing::Instrument;
-use update_status::{Due, due, update_status};
-use validate::validate;
+use update_status::{Due, Told, due, update_status};
+use validate::{Wanted, validate};
 
 /// What the controller's user chooses.
 #[derive(Clone, Debug)]
@@ -65,7 +67,7 @@ pub struct Settings {
 pub struct Shared {
     client: Client,
     settings: Settings,
-    shapes: build::Shapes,
+    outlines: build::Outlines,
     recorder: events::Recorder,
     permits: Semaphore,
     memory: Mutex<HashMap<Key, Memory>>,
@@ -80,7 +82,7 @@ impl Shared {
     /// When the owned kinds cannot be serialised, which would be a defect of this program.
     pub fn new(client: Client, settings: Settings, metrics: Arc<Metrics>) -> Result<Self, serde_json::Error> {
         Ok(Self {
-            shapes: build::Shapes::new()?,
+            outlines: build::Outlines::new()?,
             recorder: events::Recorder::new(client.clone(), settings.instance.clone()),
             permits: Semaphore::new(usize::from(settings.max_concurrent_reconciles.max(1))),
             memory: Mutex::default(),
@@ -100,6 +102,11 @@ impl Shared {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
+    /// Whether Memcacheds wait for their turn: then their servers go before what is told of others.
+    fn is_busy(&self) -> bool {
+        self.metrics.waiting() > 0
+    }
+
     fn random(&self) -> u64 {
         self.random.hash_one(Timestamp::now().as_nanosecond())
     }
@@ -114,7 +121,11 @@ pub(crate) fn check(memcached: &Memcached, operand_image: &str) -> Result<(), St
 #[derive(Default)]
 struct Memory {
     failures: u32,
-    status_written: Option<Instant>,
+    told: Told,
+    /// What is still to be told in events.
+    notes: Vec<Note>,
+    /// The digests of what a generation of an object asks for.
+    built: Option<((String, Option<i64>), Digests)>,
 }
 
 /// One namespace's controller.
@@ -176,8 +187,7 @@ async fn work(stored: &Arc<Memcached>, context: &Context) -> Result<Action, Erro
             (None, Some(problem))
         }
         Ok(wanted) => {
-            let plan = Plan::new(build::build(&wanted, shared.settings.owned, &shared.shapes)?, &input);
-            let outcome = carry_out(plan, &input, context).await?;
+            let outcome = carry_out(&wanted, &input, context).await?;
             let problem = outcome.problem().cloned();
             (Some(outcome), problem)
         }
@@ -191,9 +201,24 @@ async fn work(stored: &Arc<Memcached>, context: &Context) -> Result<Action, Erro
     })
 }
 
-/// Writes what the plan asks for and, at the same time, the first status of a new Memcached.
-async fn carry_out(plan: Plan, input: &Input, context: &Context) -> Result<Outcome, Error> {
+/// Writes what is not as it should be and, at the same time, the first status of a new Memcached.
+async fn carry_out(wanted: &Wanted, input: &Input, context: &Context) -> Result<Outcome, Error> {
     let (shared, observed) = (&context.shared, &context.observed);
+    let build = || build::build(wanted, shared.settings.owned, &shared.outlines);
+    // What one generation asks for is built once, unless something has to be written.
+    let generation = (wanted.uid.clone(), input.memcached.metadata.generation);
+    let known = shared.remembered(&input.key, |memory| {
+        memory.built.as_ref().filter(|(of, _)| *of == generation).map(|(_, digests)| *digests)
+    });
+    let (digests, objects) = if let Some(digests) = known {
+        (digests, None)
+    } else {
+        let objects = build()?;
+        let digests = objects.digests();
+        shared.remembered(&input.key, |memory| memory.built = Some((generation, digests)));
+        (digests, Some(objects))
+    };
+    let plan = Plan::new(digests, input);
     if plan.is_empty() {
         return Ok(Outcome {
             deployment: Done::Nothing,
@@ -201,19 +226,23 @@ async fn carry_out(plan: Plan, input: &Input, context: &Context) -> Result<Outco
             disruption_budget: Done::Nothing,
         });
     }
+    let objects = match objects {
+        Some(objects) => objects,
+        None => build()?,
+    };
     let uid = input.memcached.metadata.uid.as_deref().unwrap_or_default();
     let greeting = async {
-        match status::first(&input.memcached, Timestamp::now()) {
+        match status::first(&input.memcached, Timestamp::now()).filter(|_| !shared.is_busy()) {
             Some(first) => {
                 update_status(&shared.client, &input.key, &first, &observed.written).await?;
-                shared.remembered(&input.key, |memory| memory.status_written = Some(Instant::now()));
+                shared.remembered(&input.key, |memory| memory.told.written = Some(Instant::now()));
                 Ok(())
             }
             None => Ok(()),
         }
     };
     let (outcome, greeted) =
-        join(apply::apply(&shared.client, &input.key, uid, plan, observed), greeting).await;
+        join(apply::apply(&shared.client, &input.key, uid, plan, &objects, observed), greeting).await;
     greeted.map(|()| outcome)
 }
 
@@ -229,26 +258,29 @@ async fn tell(
     // Looked at again: the answers to what was just written are part of what is told.
     let seen = dereference(stored, observed);
     let after = status::next(&seen, problem, Timestamp::now());
-    let last = shared.remembered(&input.key, |memory| memory.status_written);
-    let notes = events::notes(input, outcome, &after);
-    let telling = join_all(notes.into_iter().map(|note| shared.recorder.tell(&seen.memcached, note)));
-    let writing = async {
-        match due(seen.memcached.status.as_ref(), &after, last, Instant::now()) {
-            Due::Never => Ok(Action::await_change()),
-            Due::After(wait) => Ok(Action::requeue(wait)),
-            Due::Now => {
-                update_status(&shared.client, &input.key, &after, &observed.written).await?;
-                shared.remembered(&input.key, |memory| memory.status_written = Some(Instant::now()));
-                Ok(Action::await_change())
-            }
+    let (news, busy) = (events::notes(input, outcome, &after), shared.is_busy());
+    let (due, notes) = shared.remembered(&input.key, |memory| {
+        memory.notes.extend(news);
+        let due = due(seen.memcached.status.as_ref(), &after, &mut memory.told, busy, Instant::now());
+        let later = busy && matches!(due, Due::After(_));
+        (due, if later { Vec::new() } else { std::mem::take(&mut memory.notes) })
+    });
+    for note in notes {
+        shared.recorder.tell(&seen.memcached, note);
+    }
+    let action = match due {
+        Due::Never => Action::await_change(),
+        Due::After(wait) => Action::requeue(wait),
+        Due::Now => {
+            update_status(&shared.client, &input.key, &after, &observed.written).await?;
+            Action::await_change()
         }
     };
-    let (action, _) = join(writing, telling).await;
     let newest = dereference(stored, observed).memcached;
     let outdated = newest.metadata.generation != input.memcached.metadata.generation
         || newest.metadata.deletion_timestamp != input.memcached.metadata.deletion_timestamp;
     // The answers carried a change whose watch event will look like an echo.
-    if outdated { action.map(|_| Action::requeue(Duration::ZERO)) } else { action }
+    Ok(if outdated { Action::requeue(Duration::ZERO) } else { action })
 }
 
 /// Tells that the Memcached goes, then lets it go.
@@ -259,13 +291,8 @@ async fn delete(input: &Input, context: &Context) -> Result<Action, Error> {
     }
     let status = status::finalizing(&input.memcached, Timestamp::now());
     if input.memcached.status.as_ref() != Some(&status) {
-        let note = events::finalizing(&input.memcached);
-        let (written, ()) = join(
-            update_status(&shared.client, &input.key, &status, &observed.written),
-            shared.recorder.tell(&input.memcached, note),
-        )
-        .await;
-        if written?.is_none() {
+        shared.recorder.tell(&input.memcached, events::finalizing(&input.memcached));
+        if update_status(&shared.client, &input.key, &status, &observed.written).await?.is_none() {
             return Ok(Action::await_change());
         }
     }

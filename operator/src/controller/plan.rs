@@ -1,6 +1,6 @@
 //! What has to be written so that the cluster has what was built. Pure: compares digests, makes no request.
 
-use super::build::{Desired, Kind, Objects};
+use super::build::{Digests, Kind};
 use super::cache::Seen;
 use super::dereference::Input;
 use k8s_openapi::api::apps::v1::Deployment;
@@ -12,8 +12,8 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 pub(crate) enum Step {
     /// It is as it should be.
     Leave,
-    /// Apply it. `ours` says that it exists and is ours, so that fields others have taken are taken back.
-    Apply { desired: Desired, ours: bool },
+    /// Apply what was built. `ours` says that it exists and is ours, so that fields others have taken are taken back.
+    Apply { ours: bool },
     /// Delete the object with this uid.
     Delete { uid: String },
     /// It cannot be made now; the message says why. Its going away will be seen.
@@ -29,11 +29,11 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Compares what was built with what was seen.
-    pub(crate) fn new(objects: Objects, input: &Input) -> Self {
+    /// Compares what should be with what was seen.
+    pub(crate) fn new(digests: Digests, input: &Input) -> Self {
         let uid = input.memcached.metadata.uid.as_deref().unwrap_or_default();
         // Destructured so that a new kind cannot be forgotten here.
-        let Objects { deployment, service, disruption_budget } = objects;
+        let Digests { deployment, service, disruption_budget } = digests;
         Self {
             deployment: step::<Deployment, _>(Some(deployment), input.deployment.as_deref(), uid),
             service: step::<Service, _>(service, input.service.as_deref(), uid),
@@ -53,21 +53,21 @@ impl Plan {
     }
 }
 
-fn step<K: Kind, F>(desired: Option<Desired>, seen: Option<&Seen<F>>, uid: &str) -> Step {
-    match (desired, seen) {
+fn step<K: Kind, F>(digest: Option<u64>, seen: Option<&Seen<F>>, uid: &str) -> Step {
+    match (digest, seen) {
         (None, Some(seen)) if seen.owner.as_deref() == Some(uid) && !seen.deleting => {
             Step::Delete { uid: seen.uid.clone() }
         }
         (None, _) => Step::Leave,
-        (Some(desired), None) => Step::Apply { desired, ours: false },
+        (Some(_), None) => Step::Apply { ours: false },
         (Some(_), Some(seen)) if seen.deleting => {
             Step::Blocked(format!("the former {} of this name is still being deleted", K::NAME))
         }
-        (Some(desired), Some(seen)) => match seen.owner.as_deref() {
-            Some(owner) if owner == uid && seen.digest == desired.digest => Step::Leave,
+        (Some(digest), Some(seen)) => match seen.owner.as_deref() {
+            Some(owner) if owner == uid && seen.digest == digest => Step::Leave,
             // Without an owner it was orphaned on purpose (`kubectl delete --cascade=orphan`): taken over again.
-            None => Step::Apply { desired, ours: true },
-            Some(owner) if owner == uid => Step::Apply { desired, ours: true },
+            None => Step::Apply { ours: true },
+            Some(owner) if owner == uid => Step::Apply { ours: true },
             Some(_) => Step::Blocked(format!("a {} of this name belongs to another object", K::NAME)),
         },
     }
@@ -76,23 +76,18 @@ fn step<K: Kind, F>(desired: Option<Desired>, seen: Option<&Seen<F>>, uid: &str)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
-
-    fn desired(digest: u64) -> Desired {
-        Desired { body: Value::Null, digest }
-    }
 
     fn seen(owner: Option<&str>, digest: u64, deleting: bool) -> Seen<()> {
         Seen { uid: "d".into(), owner: owner.map(Into::into), digest, deleting, facts: () }
     }
 
     fn planned(wanted: Option<u64>, seen: Option<&Seen<()>>) -> Step {
-        step::<Service, ()>(wanted.map(desired), seen, "me")
+        step::<Service, ()>(wanted, seen, "me")
     }
 
     #[test]
     fn what_is_missing_is_applied_without_force() {
-        assert_eq!(planned(Some(1), None), Step::Apply { desired: desired(1), ours: false });
+        assert_eq!(planned(Some(1), None), Step::Apply { ours: false });
     }
 
     #[test]
@@ -103,7 +98,7 @@ mod tests {
     #[test]
     fn what_drifted_is_taken_back() {
         let drifted = seen(Some("me"), 2, false);
-        assert_eq!(planned(Some(1), Some(&drifted)), Step::Apply { desired: desired(1), ours: true });
+        assert_eq!(planned(Some(1), Some(&drifted)), Step::Apply { ours: true });
     }
 
     #[test]

@@ -4,22 +4,18 @@ use super::build::{Kind, MANAGED};
 use super::cache::{Cache, Key};
 use super::dereference::Observed;
 use super::error::backoff;
-use super::live::Live;
-use super::update_status::slim;
+use super::live::{Live, Parts};
 use super::{Context, Owned, Shared, after_failure, reconcile};
 use crate::crd::Memcached;
 use futures::{FutureExt, Stream, StreamExt, stream};
-use k8s_openapi::NamespaceResourceScope;
+use kube::Client;
 use kube::api::Api;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::controller::{self, ReconcileReason, ReconcileRequest, applier};
 use kube::runtime::reflector::{ObjectRef, store};
 use kube::runtime::utils::Backoff;
 use kube::runtime::watcher::{self, Event, watcher};
-use kube::{Client, Resource};
-use serde::de::DeserializeOwned;
 use std::convert::Infallible;
-use std::fmt::Debug;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -60,6 +56,7 @@ pub async fn run(
     };
     futures::future::join(announce, futures::future::join_all(runs)).await;
     tasks.shutdown().await;
+    shared.recorder.sent().await;
 }
 
 impl Shared {
@@ -79,7 +76,7 @@ fn scope(
     stop: watch::Receiver<bool>,
     tasks: &mut JoinSet<()>,
 ) -> (impl Future<Output = ()> + use<>, Vec<oneshot::Receiver<()>>) {
-    let context = Arc::new(Context { observed: Observed::new(&shared.shapes), shared });
+    let context = Arc::new(Context { observed: Observed::new(&shared.outlines), shared });
     let (store, writer) = store();
     let (queue, mut queued) = mpsc::unbounded_channel();
     let owned = context.shared.settings.owned;
@@ -188,6 +185,17 @@ fn requests(
         })
 }
 
+/// The event with the Memcached in the form that is stored.
+fn stored(event: Event<Live<Memcached>>) -> Event<Memcached> {
+    match event {
+        Event::Apply(object) => Event::Apply(object.into()),
+        Event::Delete(object) => Event::Delete(object.into()),
+        Event::Init => Event::Init,
+        Event::InitApply(object) => Event::InitApply(object.into()),
+        Event::InitDone => Event::InitDone,
+    }
+}
+
 fn managed_config() -> watcher::Config {
     watcher::Config::default().labels(&format!("{}={}", MANAGED.0, MANAGED.1)).page_size(PAGE)
 }
@@ -225,10 +233,7 @@ struct Watches<'a> {
 }
 
 impl Watches<'_> {
-    fn api<K>(&self) -> Api<K>
-    where
-        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
-    {
+    fn api<K: Parts>(&self) -> Api<Live<K>> {
         match &self.namespace {
             Some(namespace) => Api::namespaced(self.client.clone(), namespace),
             None => Api::all(self.client.clone()),
@@ -251,7 +256,7 @@ impl Watches<'_> {
         observe: impl Fn(&Context, Event<Live<K>>) -> Vec<Key> + Send + 'static,
         config: watcher::Config,
     ) where
-        K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + 'static,
+        K: Parts,
     {
         let context = Arc::clone(context);
         self.start(config, move |event| observe(&context, event));
@@ -265,8 +270,8 @@ impl Watches<'_> {
     ) {
         let store = writer.as_reader();
         let config = watcher::Config::default().page_size(PAGE);
-        self.start(config, move |event: Event<Memcached>| {
-            let event = event.modify(slim);
+        self.start(config, move |event| {
+            let event = stored(event);
             let news = match &event {
                 Event::Apply(memcached) => context.observed.written.caught_up(memcached),
                 Event::InitApply(memcached) => {
@@ -297,14 +302,9 @@ impl Watches<'_> {
     fn start<K>(
         &mut self,
         config: watcher::Config,
-        mut observe: impl FnMut(Event<K>) -> Vec<Key> + Send + 'static,
+        mut observe: impl FnMut(Event<Live<K>>) -> Vec<Key> + Send + 'static,
     ) where
-        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-            + Clone
-            + Debug
-            + DeserializeOwned
-            + Send
-            + 'static,
+        K: Parts,
     {
         let (sender, receiver) = oneshot::channel();
         self.ready.push(receiver);

@@ -6,17 +6,47 @@
 //! cache entry is a few bytes instead of an object.
 
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// What the controller applies to one kind: labels and a spec. Names and owner are looked at apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Outline {
+    labels: BTreeSet<String>,
+    spec: Shape,
+}
+
+impl Outline {
+    /// The outline of an object that has everything set.
+    pub(crate) fn of(body: &Value) -> Self {
+        let labels = body["metadata"]["labels"].as_object().into_iter().flatten();
+        Self { labels: labels.map(|(key, _)| key.clone()).collect(), spec: Shape::of(&body["spec"]) }
+    }
+
+    /// The digest of a spec, the expensive half of [`Outline::digest`].
+    pub(crate) fn spec_digest(&self, spec: &Value) -> u64 {
+        self.spec.digest(spec)
+    }
+
+    /// The digest of everything that is applied, from an object's labels and the digest of its spec.
+    pub(crate) fn digest(&self, labels: Option<&BTreeMap<String, String>>, spec_digest: u64) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        spec_digest.hash(&mut hasher);
+        for key in &self.labels {
+            labels.and_then(|labels| labels.get(key)).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+}
 
 /// Maps that the API replaces as a whole although they look like objects with fields of their own.
 const ATOMIC: [&str; 3] = ["labelSelector", "nodeSelector", "selector"];
 /// Keys that identify the items of lists, as server-side apply does it for the kinds that are applied here.
 const LIST_KEYS: [&str; 3] = ["name", "containerPort", "topologyKey"];
 
-/// The fields of one kind that the controller owns.
+/// The fields of an object that the controller owns.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+enum Shape {
     /// Compared as a whole.
     Whole,
     /// An object of which these fields are ours.
@@ -27,7 +57,7 @@ pub(crate) enum Shape {
 
 impl Shape {
     /// The shape of everything that `object` sets.
-    pub(crate) fn of(object: &Value) -> Self {
+    fn of(object: &Value) -> Self {
         match object {
             Value::Object(map) => Self::Fields(
                 map.iter()
@@ -54,7 +84,7 @@ impl Shape {
     }
 
     /// A digest of the part of `object` that this shape covers. Only comparable within one process.
-    pub(crate) fn digest(&self, object: &Value) -> u64 {
+    fn digest(&self, object: &Value) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.feed(Some(object), &mut hasher);
         hasher.finish()

@@ -163,3 +163,185 @@ pub(crate) fn scorecard() -> Value {
         "storage": { "spec": { "mountPath": {} } },
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::Metrics;
+    use serde::Deserialize;
+    use serde::de::DeserializeOwned;
+    use std::collections::BTreeMap;
+
+    /// An object of `monitoring.coreos.com/v1`. The structs here name the fields of the Prometheus operator's
+    /// `api.md` that may stand where ours stand; a field that they do not name fails the test.
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct Object<S> {
+        api_version: String,
+        kind: String,
+        #[serde(rename = "metadata")]
+        _metadata: Metadata,
+        spec: S,
+    }
+
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Metadata {
+        #[serde(rename = "name")]
+        _name: String,
+        #[serde(rename = "namespace")]
+        _namespace: String,
+        #[serde(rename = "labels")]
+        _labels: BTreeMap<String, String>,
+    }
+
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct MonitorSpec {
+        endpoints: Vec<Endpoint>,
+        selector: LabelSelector,
+    }
+
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct Endpoint {
+        bearer_token_file: String,
+        path: String,
+        port: String,
+        scheme: Scheme,
+        tls_config: TlsConfig,
+    }
+
+    #[derive(Deserialize, PartialEq, Debug)]
+    #[serde(rename_all = "lowercase")]
+    enum Scheme {
+        Http,
+        Https,
+    }
+
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct TlsConfig {
+        insecure_skip_verify: bool,
+    }
+
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct RuleSpec {
+        groups: Vec<Group>,
+    }
+
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Group {
+        name: String,
+        rules: Vec<Alert>,
+    }
+
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Alert {
+        alert: String,
+        expr: String,
+        #[serde(rename = "for")]
+        wait: String,
+        labels: BTreeMap<String, String>,
+        annotations: BTreeMap<String, String>,
+    }
+
+    fn read<S: DeserializeOwned>(object: Value, kind: &str) -> S {
+        let object: Object<S> = serde_json::from_value(object).unwrap();
+        assert_eq!((object.api_version.as_str(), object.kind.as_str()), ("monitoring.coreos.com/v1", kind));
+        object.spec
+    }
+
+    #[test]
+    fn the_service_monitor_has_the_form_of_its_kind_and_finds_the_metrics_service() {
+        let spec: MonitorSpec = read(service_monitor(Naming::Complete), "ServiceMonitor");
+        let service = metrics_service(Naming::Complete);
+        let labels = service.metadata.labels.unwrap();
+        for (key, value) in spec.selector.match_labels.unwrap() {
+            assert_eq!(labels.get(&key), Some(&value), "the Service's label {key}");
+        }
+        let ports: Vec<_> = service.spec.unwrap().ports.unwrap().into_iter().filter_map(|p| p.name).collect();
+        for endpoint in spec.endpoints {
+            assert!(ports.contains(&endpoint.port), "{ports:?}");
+            assert_eq!((endpoint.scheme, endpoint.path.as_str()), (Scheme::Https, "/metrics"));
+            assert!(endpoint.tls_config.insecure_skip_verify && endpoint.bearer_token_file.starts_with('/'));
+        }
+    }
+
+    /// `1d`, `1h30m` and the like: the Prometheus operator's pattern for durations.
+    fn is_duration(text: &str) -> bool {
+        let mut rest = text;
+        for unit in ["y", "w", "d", "h", "m", "s", "ms"] {
+            let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            let after = &rest[digits..];
+            let follows = |unit: &str| after.strip_prefix(unit).filter(|_| digits > 0);
+            // `5ms` are no five minutes.
+            if unit == "m" && follows("ms").is_some() {
+                continue;
+            }
+            rest = follows(unit).unwrap_or(rest);
+        }
+        !text.is_empty() && rest.is_empty()
+    }
+
+    #[test]
+    fn the_alerts_have_the_form_of_their_kind_and_speak_of_metrics_that_are_served() {
+        let metrics = Metrics::new(1);
+        metrics.certificate(0);
+        let page = metrics.page();
+        let spec: RuleSpec = read(alerts(Naming::Complete), "PrometheusRule");
+        for group in &spec.groups {
+            assert!(!group.name.is_empty());
+            for rule in &group.rules {
+                assert!(rule.alert.starts_with("MemcachedOperator"), "{}", rule.alert);
+                assert!(is_duration(&rule.wait), "{}: for {}", rule.alert, rule.wait);
+                assert!(["warning", "critical"].contains(&rule.labels["severity"].as_str()));
+                assert!(rule.annotations["summary"].ends_with('.'));
+                let names = rule
+                    .expr
+                    .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+                    .filter(|word| word.contains('_'));
+                let names: Vec<_> = names.collect();
+                assert!(!names.is_empty(), "{}", rule.expr);
+                for name in names {
+                    assert!(page.contains(&format!("# TYPE {name} ")), "{}: {name}", rule.alert);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_network_policy_lets_in_what_the_manager_serves() {
+        let policy = network_policy(Naming::Complete).spec.unwrap();
+        let deployment = super::super::manager::deployment(
+            Naming::Complete,
+            &super::super::Options { image: "i:1".into(), operand_image: "m:1".into() },
+        );
+        let template = deployment.spec.unwrap().template;
+        let labels = template.metadata.unwrap().labels.unwrap();
+        for (key, value) in policy.pod_selector.unwrap().match_labels.unwrap() {
+            assert_eq!(labels.get(&key), Some(&value), "the pod's label {key}");
+        }
+        let mut served: Vec<_> = template.spec.unwrap().containers.remove(0).ports.unwrap_or_default();
+        // The kubelet asks from the node, which no policy keeps out.
+        served.retain(|port| port.name.as_deref() != Some("health"));
+        let mut served: Vec<_> = served.into_iter().map(|port| port.container_port).collect();
+        let rules = policy.ingress.unwrap();
+        let mut open: Vec<_> = rules
+            .iter()
+            .flat_map(|rule| rule.ports.iter().flatten())
+            .map(|port| match port.port {
+                Some(IntOrString::Int(number)) => number,
+                _ => panic!("{port:?}"),
+            })
+            .collect();
+        served.sort_unstable();
+        open.sort_unstable();
+        assert_eq!(open, served);
+        let metrics = rules.iter().find(|rule| rule.from.is_some()).unwrap();
+        assert_eq!(metrics.ports.as_ref().unwrap()[0].port, Some(IntOrString::Int(METRICS_PORT)));
+    }
+}

@@ -7,19 +7,19 @@ mod deployment;
 mod disruption_budget;
 mod service;
 
-use super::shape::Shape;
+use super::live::Parts;
+use super::shape::Outline;
 use super::validate::Wanted;
 use crate::crd::{Memcached, STORED_VERSION};
-use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference};
 use kube::Resource;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
+use serde_json::value::RawValue;
 use std::collections::BTreeMap;
-use std::fmt::Debug;
 
 /// The label that says which Memcached an object belongs to.
 pub(crate) const INSTANCE: &str = "app.kubernetes.io/instance";
@@ -54,15 +54,35 @@ pub(crate) struct Objects {
     pub(crate) disruption_budget: Option<Desired>,
 }
 
-/// The fields that are applied, for each kind.
-#[derive(Clone, Debug)]
-pub(crate) struct Shapes {
-    pub(crate) deployment: Shape,
-    pub(crate) service: Shape,
-    pub(crate) disruption_budget: Shape,
+/// The digests of everything that a Memcached should own: enough to see whether anything is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Digests {
+    pub(crate) deployment: u64,
+    pub(crate) service: Option<u64>,
+    pub(crate) disruption_budget: Option<u64>,
 }
 
-impl Shapes {
+impl Objects {
+    pub(crate) fn digests(&self) -> Digests {
+        let Self { deployment, service, disruption_budget } = self;
+        let digest = |desired: &Desired| desired.digest;
+        Digests {
+            deployment: deployment.digest,
+            service: service.as_ref().map(digest),
+            disruption_budget: disruption_budget.as_ref().map(digest),
+        }
+    }
+}
+
+/// The fields that are applied, for each kind.
+#[derive(Clone, Debug)]
+pub(crate) struct Outlines {
+    pub(crate) deployment: Outline,
+    pub(crate) service: Outline,
+    pub(crate) disruption_budget: Outline,
+}
+
+impl Outlines {
     /// Taken from a Memcached that has everything set.
     pub(crate) fn new() -> Result<Self, serde_json::Error> {
         let everything = Wanted {
@@ -75,40 +95,36 @@ impl Shapes {
             node_selector: [("key".to_owned(), "value".to_owned())].into(),
         };
         Ok(Self {
-            deployment: shape(&body(&deployment::deployment(&everything))?),
-            service: shape(&body(&service::service(&everything))?),
-            disruption_budget: shape(&body(&disruption_budget::disruption_budget(&everything))?),
+            deployment: Outline::of(&body(&deployment::deployment(&everything))?),
+            service: Outline::of(&body(&service::service(&everything))?),
+            disruption_budget: Outline::of(&body(&disruption_budget::disruption_budget(&everything))?),
         })
     }
-}
-
-/// The part of a body that may drift: names and owner are looked at apart.
-fn shape(body: &Value) -> Shape {
-    Shape::of(&json!({ "metadata": { "labels": body["metadata"]["labels"] }, "spec": body["spec"] }))
 }
 
 /// Builds what a Memcached should own.
 ///
 /// # Errors
 /// When an object has no JSON form, which none of these lacks.
-pub(crate) fn build(wanted: &Wanted, owned: Owned, shapes: &Shapes) -> Result<Objects, serde_json::Error> {
+pub(crate) fn build(
+    wanted: &Wanted,
+    owned: Owned,
+    outlines: &Outlines,
+) -> Result<Objects, serde_json::Error> {
     let everything = owned == Owned::All;
     let budgeted = everything && wanted.size > 1;
     Ok(Objects {
-        deployment: desired(&deployment::deployment(wanted), &shapes.deployment)?,
-        service: everything.then(|| desired(&service::service(wanted), &shapes.service)).transpose()?,
+        deployment: desired(&deployment::deployment(wanted), &outlines.deployment)?,
+        service: everything.then(|| desired(&service::service(wanted), &outlines.service)).transpose()?,
         disruption_budget: budgeted
-            .then(|| desired(&disruption_budget::disruption_budget(wanted), &shapes.disruption_budget))
+            .then(|| desired(&disruption_budget::disruption_budget(wanted), &outlines.disruption_budget))
             .transpose()?,
     })
 }
 
-fn desired<K: Resource<DynamicType = ()> + Serialize>(
-    object: &K,
-    shape: &Shape,
-) -> Result<Desired, serde_json::Error> {
+fn desired<K: Kind + Serialize>(object: &K, outline: &Outline) -> Result<Desired, serde_json::Error> {
     let body = body(object)?;
-    let digest = shape.digest(&body);
+    let digest = outline.digest(object.meta().labels.as_ref(), outline.spec_digest(&body["spec"]));
     Ok(Desired { body, digest })
 }
 
@@ -171,9 +187,7 @@ fn label_selector(wanted: &Wanted) -> LabelSelector {
 }
 
 /// The kinds of owned objects.
-pub(crate) trait Kind:
-    Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + Send + Sync + 'static
-{
+pub(crate) trait Kind: Parts<Spec = Box<RawValue>> {
     /// As people say it.
     const NAME: &'static str;
 }
@@ -199,7 +213,7 @@ mod tests {
 
     #[test]
     fn all_three_objects_as_they_are_applied() {
-        let objects = build(&wanted("r.io/memcached:1.6"), Owned::All, &Shapes::new().unwrap()).unwrap();
+        let objects = build(&wanted("r.io/memcached:1.6"), Owned::All, &Outlines::new().unwrap()).unwrap();
         insta::assert_yaml_snapshot!("deployment", objects.deployment.body);
         insta::assert_yaml_snapshot!("service", objects.service.unwrap().body);
         insta::assert_yaml_snapshot!("disruption_budget", objects.disruption_budget.unwrap().body);
@@ -207,18 +221,18 @@ mod tests {
 
     #[test]
     fn a_single_server_has_no_disruption_budget_and_the_tutorials_set_is_the_deployment() {
-        let shapes = Shapes::new().unwrap();
+        let outlines = Outlines::new().unwrap();
         let mut one = wanted("m:1");
         one.size = 1;
-        assert!(build(&one, Owned::All, &shapes).unwrap().disruption_budget.is_none());
-        let objects = build(&wanted("m:1"), Owned::Deployment, &shapes).unwrap();
+        assert!(build(&one, Owned::All, &outlines).unwrap().disruption_budget.is_none());
+        let objects = build(&wanted("m:1"), Owned::Deployment, &outlines).unwrap();
         assert!(objects.service.is_none() && objects.disruption_budget.is_none());
     }
 
     #[test]
     fn every_value_of_the_spec_changes_the_digest() {
-        let shapes = Shapes::new().unwrap();
-        let digest = |wanted: &Wanted| build(wanted, Owned::All, &shapes).unwrap().deployment.digest;
+        let outlines = Outlines::new().unwrap();
+        let digest = |wanted: &Wanted| build(wanted, Owned::All, &outlines).unwrap().deployment.digest;
         let base = wanted("m:1");
         let changes: [fn(&mut Wanted); 5] = [
             |w| w.size = 2,

@@ -71,12 +71,32 @@ type Key = (String, String, String);
 pub(super) struct Store {
     objects: BTreeMap<Key, Value>,
     version: u64,
-    watchers: Vec<(String, mpsc::UnboundedSender<Bytes>)>,
+    watchers: Vec<Watcher>,
     /// What was told, for watches that begin at an older version.
-    history: Vec<(u64, String, Bytes)>,
+    history: Vec<(u64, String, Told)>,
     faults: Vec<Fault>,
     calls: Vec<Call>,
     down: bool,
+}
+
+struct Watcher {
+    resource: String,
+    /// Hears only of objects with the operator's label.
+    labelled: bool,
+    sender: mpsc::UnboundedSender<Bytes>,
+}
+
+/// An event as those hear it who watch everything, and those who watch by label.
+#[derive(Clone)]
+struct Told {
+    all: Bytes,
+    labelled: Option<Bytes>,
+}
+
+impl Told {
+    fn to(&self, labelled: bool) -> Option<Bytes> {
+        if labelled { self.labelled.clone() } else { Some(self.all.clone()) }
+    }
 }
 
 /// The server.
@@ -166,11 +186,11 @@ impl Api {
         let watchers = std::mem::take(&mut store.watchers);
         unheard(&mut store);
         store.history.clear();
-        for (_, watcher) in watchers {
+        for watcher in watchers {
             let gone = json!({"type": "ERROR", "object": {
                 "kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old",
             }});
-            let _ = watcher.send(line(&gone));
+            let _ = watcher.sender.send(line(&gone));
         }
     }
 }
@@ -181,6 +201,15 @@ fn key(resource: &str, name: &str) -> Key {
 
 fn line(value: &Value) -> Bytes {
     Bytes::from(format!("{value}\n"))
+}
+
+/// Whether a request asks for objects with the operator's label only.
+fn selects(query: &str) -> bool {
+    query.contains("labelSelector=")
+}
+
+fn labelled(object: &Value) -> bool {
+    object["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "memcached-operator"
 }
 
 fn bump(object: &mut Value) {
@@ -200,17 +229,17 @@ impl Store {
         metadata.entry("uid").or_insert(uid);
         let gone = object["metadata"]["deletionTimestamp"].is_string()
             && object["metadata"]["finalizers"].as_array().is_none_or(Vec::is_empty);
-        if gone {
-            self.objects.remove(&key(resource, &name));
-            self.tell(resource, "DELETED", &object);
-            return;
-        }
-        let kind = if self.objects.insert(key(resource, &name), object.clone()).is_some() {
-            "MODIFIED"
+        let old = if gone {
+            self.objects.remove(&key(resource, &name)).or_else(|| Some(object.clone()))
         } else {
-            "ADDED"
+            self.objects.insert(key(resource, &name), object.clone())
         };
-        self.tell(resource, kind, &object);
+        let kind = match (&old, gone) {
+            (_, true) => "DELETED",
+            (Some(_), false) => "MODIFIED",
+            (None, false) => "ADDED",
+        };
+        self.tell(resource, kind, &object, old.as_ref());
     }
 
     pub(super) fn delete(&mut self, resource: &str, name: &str) {
@@ -222,10 +251,21 @@ impl Store {
         self.put(resource, object);
     }
 
-    fn tell(&mut self, resource: &str, kind: &str, object: &Value) {
-        let event = line(&json!({ "type": kind, "object": object }));
-        self.history.push((self.version, resource.to_owned(), event.clone()));
-        self.watchers.retain(|(watched, watcher)| watched != resource || watcher.send(event.clone()).is_ok());
+    fn tell(&mut self, resource: &str, kind: &str, object: &Value, old: Option<&Value>) {
+        let event = |kind: &str| line(&json!({ "type": kind, "object": object }));
+        // Who watches by label hears of a label that comes or goes as of an object that does.
+        let seen = match (old.is_some_and(labelled), labelled(object) && kind != "DELETED") {
+            (true, true) => Some("MODIFIED"),
+            (true, false) => Some("DELETED"),
+            (false, true) => Some("ADDED"),
+            (false, false) => None,
+        };
+        let told = Told { all: event(kind), labelled: seen.map(event) };
+        self.history.push((self.version, resource.to_owned(), told.clone()));
+        self.watchers.retain(|watcher| {
+            watcher.resource != resource
+                || told.to(watcher.labelled).is_none_or(|event| watcher.sender.send(event).is_ok())
+        });
     }
 
     fn answer(&mut self, parts: &axum::http::request::Parts, body: &[u8]) -> Response<AnswerBody> {
@@ -278,7 +318,9 @@ impl Store {
                 let items: Vec<&Value> = self
                     .objects
                     .iter()
-                    .filter(|((found, ..), _)| found == resource)
+                    .filter(|((found, ..), object)| {
+                        found == resource && (!selects(query) || labelled(object))
+                    })
                     .map(|(_, o)| o)
                     .collect();
                 ok(&json!({
@@ -291,12 +333,13 @@ impl Store {
                 let since = query
                     .split('&')
                     .find_map(|pair| pair.strip_prefix("resourceVersion=")?.parse::<u64>().ok());
-                for (_, _, event) in self.history.iter().filter(|(version, told, _)| {
+                let labelled = selects(query);
+                for (_, _, told) in self.history.iter().filter(|(version, told, _)| {
                     told == resource && since.is_some_and(|since| *version > since)
                 }) {
-                    let _ = sender.send(event.clone());
+                    let _ = told.to(labelled).map(|event| sender.send(event));
                 }
-                self.watchers.push((resource.to_owned(), sender));
+                self.watchers.push(Watcher { resource: resource.to_owned(), labelled, sender });
                 let lines = stream::unfold(receiver, |mut receiver| async move {
                     receiver.recv().await.map(|line| (Ok::<_, Infallible>(line), receiver))
                 });
@@ -358,7 +401,11 @@ impl Store {
             }
         }
         self.put(resource, new.clone());
-        ok(self.objects.get(&key(resource, &asked.name)).unwrap_or(&new))
+        let mut answer = ok(self.objects.get(&key(resource, &asked.name)).unwrap_or(&new));
+        if old.is_none() {
+            *answer.status_mut() = StatusCode::CREATED;
+        }
+        answer
     }
 }
 
@@ -490,7 +537,7 @@ impl Store {
     pub(super) fn drop_object(&mut self, resource: &str, name: &str) {
         if let Some(object) = self.objects.remove(&key(resource, name)) {
             self.version += 1;
-            self.tell(resource, "DELETED", &object);
+            self.tell(resource, "DELETED", &object, Some(&object));
         }
     }
 }

@@ -217,6 +217,25 @@ async fn drift_is_put_right_and_what_others_add_stays() {
 }
 
 #[tokio::test]
+async fn a_lost_label_is_put_back_and_told_as_an_update() {
+    let scenario = Scenario::start(Owned::All);
+    scenario.available("cache", 3).await;
+    scenario.quiet().await;
+    scenario.api.change("deployments", "cache", |deployment| {
+        deployment["metadata"]["labels"].as_object_mut().unwrap().remove("app.kubernetes.io/managed-by");
+    });
+    scenario
+        .until("the label is back", |api| {
+            let deployment = api.get("deployments", "cache").unwrap();
+            deployment["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "memcached-operator"
+        })
+        .await;
+    scenario.quiet().await;
+    assert_eq!(events(&scenario.api), ["Created", "Updated"]);
+    scenario.end().await;
+}
+
+#[tokio::test]
 async fn a_conflict_409_is_worked_off_with_what_the_other_one_wrote() {
     let (api, client) = Api::start();
     api.fault(Fault {

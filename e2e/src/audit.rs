@@ -1,0 +1,77 @@
+//! The API server's audit log, where the environment has it: who asked what, and what became of it.
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// The log from a moment on.
+pub struct Audit {
+    path: PathBuf,
+    from: usize,
+}
+
+/// One request, in the words of RBAC.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// As in `patch`.
+    pub verb: String,
+    /// The API group, empty for the core group.
+    pub group: String,
+    /// Plural, with `/subresource`.
+    pub resource: String,
+    /// Empty for all namespaces and for what is in none.
+    pub namespace: String,
+    /// Empty where a collection was asked for.
+    pub name: String,
+    /// The answer's status.
+    pub code: u64,
+}
+
+impl Audit {
+    /// The log that `AUDIT_LOG` names, or `log/audit.jsonl` beside the kubeconfig, from now on; `None` without one.
+    #[must_use]
+    pub fn from_env() -> Option<Self> {
+        let beside =
+            std::env::var_os("KUBECONFIG").map(|config| Path::new(&config).with_file_name("log/audit.jsonl"));
+        let path =
+            std::env::var_os("AUDIT_LOG").map(PathBuf::from).or(beside).filter(|path| path.is_file())?;
+        let from = usize::try_from(std::fs::metadata(&path).ok()?.len()).ok()?;
+        Some(Self { path, from })
+    }
+
+    /// What was asked since then, of those entries that `of` picks.
+    ///
+    /// # Errors
+    /// The log cannot be read, or was cut.
+    pub fn calls(&self, of: impl Fn(&Value) -> bool) -> Result<Vec<Call>> {
+        let text = std::fs::read(&self.path)?;
+        let lines = text.get(self.from..).context("the audit log has been cut")?.split(|byte| *byte == b'\n');
+        let entries = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+        Ok(entries.filter(of).map(|entry| Call::of(&entry)).collect())
+    }
+}
+
+impl Call {
+    fn of(entry: &Value) -> Self {
+        let object = &entry["objectRef"];
+        let text = |field: &str| object[field].as_str().unwrap_or_default().to_owned();
+        let resource = match text("subresource") {
+            none if none.is_empty() => text("resource"),
+            subresource => format!("{}/{subresource}", text("resource")),
+        };
+        Self {
+            verb: entry["verb"].as_str().unwrap_or_default().to_owned(),
+            group: text("apiGroup"),
+            resource,
+            namespace: text("namespace"),
+            name: text("name"),
+            code: entry["responseStatus"]["code"].as_u64().unwrap_or_default(),
+        }
+    }
+
+    /// `VERB GROUP/RESOURCE`, as a rule would allow it.
+    #[must_use]
+    pub fn permission(&self) -> String {
+        format!("{} {}/{}", self.verb, self.group, self.resource)
+    }
+}

@@ -1,0 +1,198 @@
+//! The operator's promises where no pod is needed to see them: the manager runs as a process of the test, the control
+//! plane has no nodes. With nodes a thousand Memcacheds would be a thousand pods, so these tests are skipped then.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use e2e::{Audit, Away, Cluster, Manager, Programs, Restarter, TIMEOUT, Traces, count, create, wait_for};
+use futures::{StreamExt as _, stream};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{Node, Service};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use kube::Api;
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use serde_json::json;
+
+const VERSION: &str = "cache.example.com/v1";
+const ALL: usize = 1000;
+const SCALED: usize = 50;
+/// How many were scaled before the API server is killed.
+const BEFORE: usize = 10;
+/// Writes whose answers may be lost at once: three of each Memcached that the manager works on.
+const LOST: usize = 48;
+
+/// The control plane with Memcacheds defined; `None`, and the reason is printed, where it has nodes.
+async fn control_plane(programs: &Programs) -> Result<Option<Cluster>> {
+    let cluster = Cluster::from_env().await?;
+    let nodes: Api<Node> = Api::all(cluster.client.clone());
+    if count(&nodes).await? > 0 {
+        eprintln!("skipped: this cluster has nodes, and would run what is only meant to be asked for");
+        return Ok(None);
+    }
+    cluster.define_memcached(programs).await?;
+    Ok(Some(cluster))
+}
+
+fn memcached(name: &str) -> Result<DynamicObject> {
+    Ok(serde_json::from_value(json!({
+        "apiVersion": VERSION, "kind": "Memcached",
+        "metadata": {"name": name}, "spec": {"size": 1, "containerPort": 11211},
+    }))?)
+}
+
+/// Makes a thousand Memcacheds and scales fifty at once, with `disturb` in the middle of that; returns what is there.
+async fn scaled(
+    cluster: &Cluster,
+    programs: &Programs,
+    audit: Option<&Audit>,
+    disturb: impl Fn() -> Result<Option<Away>>,
+) -> Result<Traces> {
+    let namespace = cluster.namespace("thousand").await?;
+    let memcacheds = cluster.api(VERSION, "Memcached", &namespace.name).await?;
+    let deployments: Api<Deployment> = Api::namespaced(cluster.client.clone(), &namespace.name);
+    let services: Api<Service> = Api::namespaced(cluster.client.clone(), &namespace.name);
+    let budgets: Api<PodDisruptionBudget> = Api::namespaced(cluster.client.clone(), &namespace.name);
+    let manager = Manager::start(programs, &["--watch-namespace", &namespace.name], &[])?;
+
+    let template = memcached("")?;
+    create(&memcacheds, ALL, |index| {
+        let mut object = template.clone();
+        object.metadata.name = Some(format!("cache-{index:04}"));
+        object
+    })
+    .await?;
+    wait_for("each has its Deployment and its Service", TIMEOUT, async || {
+        let found = (count(&deployments).await?, count(&services).await?);
+        ensure!(found == (ALL, ALL), "{found:?} Deployments and Services");
+        Ok(())
+    })
+    .await?;
+
+    let scale = Patch::Merge(json!({"spec": {"replicas": 3}}));
+    let mut scaling = stream::iter((0..SCALED).map(|index| {
+        let (memcacheds, scale) = (&memcacheds, &scale);
+        let name = format!("cache-{:04}", index * (ALL / SCALED));
+        async move {
+            wait_for(&format!("{name} is scaled"), TIMEOUT, async || {
+                Ok(memcacheds.patch_scale(&name, &PatchParams::default(), scale).await?)
+            })
+            .await
+        }
+    }))
+    .buffer_unordered(SCALED);
+    let (mut done, mut away) = (0, None);
+    while let Some(scaled) = scaling.next().await {
+        scaled?;
+        done += 1;
+        if done == BEFORE {
+            away = disturb()?;
+        }
+    }
+    if let Some(away) = away {
+        away.over()?;
+    }
+    wait_for("each scaled Deployment has its size and a disruption budget", TIMEOUT, async || {
+        let list = deployments.list(&ListParams::default()).await?.items;
+        let grown = list.iter().filter(|d| d.spec.as_ref().is_some_and(|spec| spec.replicas == Some(3)));
+        let found = (list.len(), grown.count(), count(&budgets).await?);
+        ensure!(found == (ALL, SCALED, SCALED), "Deployments, of size 3, disruption budgets: {found:?}");
+        Ok(())
+    })
+    .await?;
+    // A manager that did something twice would do it now: it has been told everything again.
+    wait_for("every Memcached tells its generation", TIMEOUT, async || {
+        let list = memcacheds.list(&ListParams::default()).await?.items;
+        let late = list.iter().filter(|object| {
+            object.data["status"]["observedGeneration"].as_i64() != object.metadata.generation
+        });
+        let late = late.count();
+        ensure!(list.len() == ALL && late == 0, "{} Memcacheds, {late} of them not", list.len());
+        Ok(())
+    })
+    .await?;
+    let traces = Traces::of(cluster, &namespace.name, audit).await?;
+
+    memcacheds.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
+    wait_for("all Memcacheds are gone", TIMEOUT, async || {
+        let left = count(&memcacheds).await?;
+        ensure!(left == 0, "{left} are left");
+        Ok(())
+    })
+    .await?;
+    drop(manager);
+    deployments.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
+    namespace.delete().await?;
+    Ok(traces)
+}
+
+#[tokio::test]
+async fn of_a_thousand_fifty_are_scaled_at_once_with_the_api_server_killed_underneath() -> Result<()> {
+    let programs = Programs::from_env()?;
+    let Some(restarter) = Restarter::from_env() else {
+        eprintln!("skipped: there is no command to restart the API server (CLUSTER_RESTART)");
+        return Ok(());
+    };
+    let Some(cluster) = control_plane(&programs).await? else { return Ok(()) };
+    let audit = Audit::from_env();
+    let undisturbed = scaled(&cluster, &programs, audit.as_ref(), || Ok(None)).await?;
+    let disturbed =
+        scaled(&cluster, &programs, audit.as_ref(), || restarter.api_server(10).map(Some)).await?;
+    disturbed.compare(&undisturbed, LOST)
+}
+
+#[tokio::test]
+async fn a_leader_that_dies_is_followed_when_its_lease_runs_out() -> Result<()> {
+    let programs = Programs::from_env()?;
+    let Some(cluster) = control_plane(&programs).await? else { return Ok(()) };
+    let namespace = cluster.namespace("lease").await?;
+    let leases: Api<Lease> = Api::namespaced(cluster.client.clone(), &namespace.name);
+    let holder = async || -> Result<String> {
+        let lease = leases.get("memcached-operator.cache.example.com").await?;
+        lease.spec.and_then(|spec| spec.holder_identity).context("nobody holds it")
+    };
+    let start = |name: &str| {
+        Manager::start(
+            &programs,
+            &["--leader-elect", "--watch-namespace", &namespace.name],
+            &[("POD_NAMESPACE", &namespace.name), ("POD_NAME", name)],
+        )
+    };
+    let leads = async |name: &str| {
+        wait_for(&format!("{name} leads"), TIMEOUT, async || {
+            let holder = holder().await?;
+            ensure!(holder == name, "{holder} does");
+            Ok(())
+        })
+        .await
+    };
+    let first = start("first")?;
+    leads("first").await?;
+    let _second = start("second")?;
+
+    let killed = Instant::now();
+    first.kill()?;
+    leads("second").await?;
+    let took = killed.elapsed();
+    eprintln!("the second leads {:.1} s after the first was killed", took.as_secs_f64());
+    // The lease holds for 15 s from a renewal at most 2 s before; who waits looks every 2 s.
+    let (least, most) = (Duration::from_secs(12), Duration::from_secs(21));
+    ensure!(took > least, "it took a lease that was not its own");
+    ensure!(took < most, "it let a lease lie that had run out");
+
+    let memcacheds = cluster.api(VERSION, "Memcached", &namespace.name).await?;
+    create(&memcacheds, 1, |_| memcached("sample").unwrap_or_else(|error| panic!("{error}"))).await?;
+    let deployments: Api<Deployment> = Api::namespaced(cluster.client.clone(), &namespace.name);
+    wait_for("the new leader works", TIMEOUT, async || {
+        ensure!(count(&deployments).await? == 1, "there is no Deployment");
+        Ok(())
+    })
+    .await?;
+    memcacheds.delete("sample", &DeleteParams::default()).await?;
+    wait_for("the Memcached is gone", TIMEOUT, async || {
+        ensure!(count(&memcacheds).await? == 0, "it is still there");
+        Ok(())
+    })
+    .await?;
+    namespace.delete().await
+}
