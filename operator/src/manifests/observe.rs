@@ -241,7 +241,8 @@ mod tests {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Alert {
-        alert: String,
+        #[serde(rename = "alert")]
+        name: String,
         expr: String,
         #[serde(rename = "for")]
         wait: String,
@@ -296,8 +297,8 @@ mod tests {
         for group in &spec.groups {
             assert!(!group.name.is_empty());
             for rule in &group.rules {
-                assert!(rule.alert.starts_with("MemcachedOperator"), "{}", rule.alert);
-                assert!(is_duration(&rule.wait), "{}: for {}", rule.alert, rule.wait);
+                assert!(rule.name.starts_with("MemcachedOperator"), "{}", rule.name);
+                assert!(is_duration(&rule.wait), "{}: for {}", rule.name, rule.wait);
                 assert!(["warning", "critical"].contains(&rule.labels["severity"].as_str()));
                 assert!(rule.annotations["summary"].ends_with('.'));
                 let names = rule
@@ -307,7 +308,7 @@ mod tests {
                 let names: Vec<_> = names.collect();
                 assert!(!names.is_empty(), "{}", rule.expr);
                 for name in names {
-                    assert!(page.contains(&format!("# TYPE {name} ")), "{}: {name}", rule.alert);
+                    assert!(page.contains(&format!("# TYPE {name} ")), "{}: {name}", rule.name);
                 }
             }
         }
