@@ -132,6 +132,7 @@ fn scope(
         }
         drop(again);
         let requests = requests(queued, stop);
+        let shared = Arc::clone(&context.shared);
         applier(
             |memcached, context| reconcile(memcached, context).boxed(),
             |memcached, error, context| after_failure(&memcached, error, &context),
@@ -140,13 +141,17 @@ fn scope(
             requests,
             controller::Config::default().concurrency(concurrency),
         )
-        .for_each(|result| async move {
+        .for_each(|result| {
             match result {
-                // Deleted in the meantime: there is nothing left to do.
-                Ok(_)
-                | Err(controller::Error::ObjectNotFound(_) | controller::Error::ReconcilerFailed(..)) => {}
+                Ok(_) | Err(controller::Error::ReconcilerFailed(..)) => {}
+                // Deleted in the meantime: there is nothing left to do, and nobody waits for it.
+                Err(controller::Error::ObjectNotFound(gone)) => {
+                    let key = Key { namespace: gone.namespace.unwrap_or_default(), name: gone.name };
+                    shared.metrics.forgotten(&key.to_string());
+                }
                 Err(error) => tracing::error!(%error, "the controller's queue failed"),
             }
+            std::future::ready(())
         })
         .await;
     };

@@ -413,6 +413,21 @@ async fn a_deletion_is_told_once_and_survives_a_failing_finalizer() {
 }
 
 #[tokio::test]
+async fn nothing_waits_for_a_memcached_that_is_gone() {
+    let scenario = Scenario::start(Owned::All);
+    scenario.available("cache", 1).await;
+    scenario.api.delete("memcacheds", "cache");
+    scenario.until("it is gone", |api| api.get("memcacheds", "cache").is_none()).await;
+    scenario.quiet().await;
+    // The garbage collector comes later, and its deletions name the Memcached once more.
+    scenario.api.delete("deployments", "cache");
+    scenario.api.delete("services", "cache");
+    scenario.quiet().await;
+    assert_eq!(scenario.metrics.waiting(), 0);
+    scenario.end().await;
+}
+
+#[tokio::test]
 async fn a_spec_that_the_schema_lets_through_but_nobody_can_build_is_told_and_blocks_nobody() {
     let scenario = Scenario::start(Owned::All);
     scenario.memcached("odd", 1);
