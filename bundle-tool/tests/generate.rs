@@ -338,6 +338,9 @@ fn bad_input_is_named_and_nothing_is_written() {
         }
         let error = stderr(&command.args(arguments).assert().code(2));
         assert!(error.contains(message), "{message:?} is not in {error}");
+        let reason = error.trim_end().rsplit(": ").next().unwrap_or_default();
+        let words = reason.split(" at line").next().unwrap_or_default();
+        assert_eq!(error.matches(words).count(), 1, "said more than once: {error}");
         assert_eq!(before, files(project.0.path()), "{message}");
     }
 }

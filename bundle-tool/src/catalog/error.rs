@@ -9,12 +9,12 @@ pub enum RenderError {
     #[error("no file in manifests/ holds a ClusterServiceVersion")]
     NoCsv,
     /// The CSV is no such thing to OLM.
-    #[error("{file}:{}:{}: {source}", source.position.line, source.position.column)]
+    #[error("{file}:{}:{}: {error}", error.position.line, error.position.column)]
     Csv {
         /// The CSV's file.
         file: String,
         /// What does not fit.
-        source: DecodeError,
+        error: DecodeError,
     },
     /// There are no annotations.
     #[error("metadata/annotations.yaml is missing or has no map `annotations`")]

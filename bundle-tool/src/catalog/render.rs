@@ -24,7 +24,7 @@ pub fn render(bundle: &Bundle, image: Option<&str>) -> Result<catalog::Bundle, R
     let object = bundle.csv().ok_or(RenderError::NoCsv)?;
     let csv = object
         .decode::<ClusterServiceVersion>()
-        .map_err(|source| RenderError::Csv { file: object.file.path.clone(), source })?
+        .map_err(|error| RenderError::Csv { file: object.file.path.clone(), error })?
         .object;
     owned_are_there(bundle, &csv)?;
     let annotations = bundle.annotations().ok_or(RenderError::NoAnnotations)?;

@@ -10,12 +10,12 @@ use super::base::display_name;
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectError {
     /// It is no TOML, or a field holds what it should not.
-    #[error("{file}: {source}")]
+    #[error("{file}: {error}")]
     Toml {
         /// The file.
         file: String,
         /// What is wrong, with line and column.
-        source: toml::de::Error,
+        error: toml::de::Error,
     },
     /// It has no package.
     #[error("{0} has no [package]; give the operator's own Cargo.toml with --manifest-path")]
@@ -137,7 +137,7 @@ impl Project {
     /// # Errors
     /// It is no TOML, has no package, or a field holds what it should not.
     pub fn parse(file: &str, text: &str, workspace: Option<&str>) -> Result<Self, ProjectError> {
-        let failed = |source| ProjectError::Toml { file: file.to_owned(), source };
+        let failed = |error| ProjectError::Toml { file: file.to_owned(), error };
         let root: Json = toml::from_str(text).map_err(failed)?;
         let package = &root["package"];
         if !package.is_object() {

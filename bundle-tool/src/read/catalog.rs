@@ -24,12 +24,12 @@ pub enum CatalogError {
         source: std::io::Error,
     },
     /// A file is no YAML.
-    #[error("{}:{}:{}: not YAML: {}", path.display(), source.position.line, source.position.column, source.message)]
+    #[error("{}:{}:{}: not YAML: {}", path.display(), error.position.line, error.position.column, error.message)]
     Syntax {
         /// The file.
         path: PathBuf,
         /// What is wrong, and where.
-        source: SyntaxError,
+        error: SyntaxError,
     },
     /// A document is no blob of a catalogue.
     #[error("{}: document {index} is no blob of a file-based catalogue: {reason}", path.display())]
@@ -83,8 +83,8 @@ fn walk(path: &Path, catalog: &mut Catalog) -> Result<(), CatalogError> {
 pub fn file(path: &Path) -> Result<Catalog, CatalogError> {
     let bytes = fs::read(path).map_err(|source| CatalogError::Read { path: path.to_owned(), source })?;
     let parsed = yaml::parse(&bytes);
-    if let Some(source) = parsed.error {
-        return Err(CatalogError::Syntax { path: path.to_owned(), source });
+    if let Some(error) = parsed.error {
+        return Err(CatalogError::Syntax { path: path.to_owned(), error });
     }
     let mut catalog = Catalog::default();
     for (index, tree) in parsed.documents.iter().enumerate() {

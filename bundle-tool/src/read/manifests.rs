@@ -32,12 +32,12 @@ pub enum ManifestError {
         source: std::io::Error,
     },
     /// A file is no YAML.
-    #[error("{file}:{}:{}: the file is no YAML: {}", source.position.line, source.position.column, source.message)]
+    #[error("{file}:{}:{}: the file is no YAML: {}", error.position.line, error.position.column, error.message)]
     Syntax {
         /// The file.
         file: String,
         /// What is wrong, and where.
-        source: SyntaxError,
+        error: SyntaxError,
     },
     /// A file is too large to be a manifest.
     #[error("{file} is larger than {} MiB, which no manifest is", MAX_FILE_SIZE >> 20)]
@@ -75,7 +75,7 @@ pub fn folder(folder: &Path) -> Result<Vec<Manifest>, ManifestError> {
         };
         let parsed = yaml::parse(&bytes);
         match parsed.error {
-            Some(source) if named => return Err(ManifestError::Syntax { file, source }),
+            Some(error) if named => return Err(ManifestError::Syntax { file, error }),
             Some(_) => {}
             None => {
                 let documents = parsed.documents.into_iter().filter(|tree| named || is_object(tree.root()));
@@ -95,8 +95,8 @@ pub fn stream(name: &str, stream: impl Read) -> Result<Vec<Manifest>, ManifestEr
     let bytes = limited(stream).map_err(|source| io_error(Path::new(name), source))?;
     let Some(bytes) = bytes else { return Err(ManifestError::Size { file }) };
     let parsed = yaml::parse(&bytes);
-    if let Some(source) = parsed.error {
-        return Err(ManifestError::Syntax { file, source });
+    if let Some(error) = parsed.error {
+        return Err(ManifestError::Syntax { file, error });
     }
     Ok(parsed.documents.into_iter().map(|tree| Manifest { file: file.clone(), tree }).collect())
 }

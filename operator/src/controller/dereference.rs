@@ -70,7 +70,7 @@ impl Written {
     }
 
     /// The newer one of the stored object and of what a write told.
-    fn newest(&self, key: &Key, stored: &Arc<Memcached>) -> Arc<Memcached> {
+    pub(crate) fn newest(&self, key: &Key, stored: &Arc<Memcached>) -> Arc<Memcached> {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let newer = |answer: &&Arc<Memcached>| {
             answer.metadata.uid == stored.metadata.uid

@@ -2,7 +2,7 @@
 
 use super::build::{Kind, MANAGED};
 use super::cache::{Cache, Key};
-use super::dereference::Observed;
+use super::dereference::{Observed, Written};
 use super::error::backoff;
 use super::live::{Live, Parts};
 use super::{Context, Owned, Shared, after_failure, reconcile};
@@ -12,6 +12,7 @@ use kube::Client;
 use kube::api::Api;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::controller::{self, ReconcileReason, ReconcileRequest, applier};
+use kube::runtime::reflector::store::Writer;
 use kube::runtime::reflector::{ObjectRef, store};
 use kube::runtime::utils::Backoff;
 use kube::runtime::watcher::{self, Event, watcher};
@@ -201,6 +202,28 @@ fn stored(event: Event<Live<Memcached>>) -> Event<Memcached> {
     }
 }
 
+/// Takes what the watch of the Memcacheds told; returns those that are to be looked at.
+///
+/// What own writes told counts until the store has it: what is listed comes into the store with the list's end only.
+fn keep(written: &Written, writer: &mut Writer<Memcached>, event: &Event<Memcached>) -> Vec<Key> {
+    writer.apply_watcher_event(event);
+    match event {
+        Event::Apply(memcached) if written.caught_up(memcached) => vec![Key::of(&memcached.metadata)],
+        Event::Delete(memcached) => {
+            written.forget(&Key::of(&memcached.metadata));
+            Vec::new()
+        }
+        Event::InitDone => {
+            let listed = writer.as_reader().state();
+            for memcached in &listed {
+                written.caught_up(memcached);
+            }
+            listed.iter().map(|memcached| Key::of(&memcached.metadata)).collect()
+        }
+        Event::Apply(_) | Event::Init | Event::InitApply(_) => Vec::new(),
+    }
+}
+
 fn managed_config() -> watcher::Config {
     watcher::Config::default().labels(&format!("{}={}", MANAGED.0, MANAGED.1)).page_size(PAGE)
 }
@@ -268,39 +291,16 @@ impl Watches<'_> {
     }
 
     /// Watches the Memcacheds themselves into the store that the queue reads.
-    fn memcacheds(
-        &mut self,
-        context: Arc<Context>,
-        mut writer: kube::runtime::reflector::store::Writer<Memcached>,
-    ) {
-        let store = writer.as_reader();
+    fn memcacheds(&mut self, context: Arc<Context>, mut writer: Writer<Memcached>) {
         let config = watcher::Config::default().page_size(PAGE);
         self.start(config, move |event| {
             let event = stored(event);
-            let news = match &event {
-                Event::Apply(memcached) => context.observed.written.caught_up(memcached),
-                Event::InitApply(memcached) => {
-                    context.observed.written.caught_up(memcached);
-                    false
-                }
-                Event::Delete(memcached) => {
-                    let key = Key::of(&memcached.metadata);
-                    context.observed.written.forget(&key);
-                    context.shared.forget(&key);
-                    context.shared.metrics.forgotten(&key.to_string());
-                    false
-                }
-                Event::Init | Event::InitDone => false,
-            };
-            writer.apply_watcher_event(&event);
-            match event {
-                Event::Apply(memcached) if news => vec![Key::of(&memcached.metadata)],
-                // What was listed is in the store from now on.
-                Event::InitDone => {
-                    store.state().iter().map(|memcached| Key::of(&memcached.metadata)).collect()
-                }
-                _ => Vec::new(),
+            if let Event::Delete(memcached) = &event {
+                let key = Key::of(&memcached.metadata);
+                context.shared.forget(&key);
+                context.shared.metrics.forgotten(&key.to_string());
             }
+            keep(&context.observed.written, &mut writer, &event)
         });
     }
 
@@ -335,5 +335,37 @@ impl Watches<'_> {
                 }
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::controller::validate::tests::memcached;
+
+    fn at(version: &str, size: i32) -> Memcached {
+        let mut object = memcached(size);
+        object.metadata.resource_version = Some(version.into());
+        object
+    }
+
+    #[test]
+    fn what_a_write_told_counts_until_the_list_that_has_it_is_over() {
+        let (written, (store, mut writer)) = (Written::default(), store());
+        for event in [Event::Init, Event::InitApply(at("100", 1)), Event::InitDone] {
+            keep(&written, &mut writer, &event);
+        }
+        // Scaled by somebody, which only the answer to an own write has told; then the watch has to begin anew.
+        written.put(Arc::new(at("105", 3)));
+        let key = Key::of(&at("105", 3).metadata);
+        let size = || written.newest(&key, &store.state()[0]).spec.size;
+        assert_eq!(size(), 3);
+        for event in [Event::Init, Event::InitApply(at("105", 3))] {
+            keep(&written, &mut writer, &event);
+            assert_eq!(size(), 3, "{event:?}");
+        }
+        assert_eq!(keep(&written, &mut writer, &Event::InitDone), [key.clone()]);
+        assert_eq!(size(), 3);
+        assert!(written.caught_up(&at("106", 3)), "forgotten once the store has it");
     }
 }
