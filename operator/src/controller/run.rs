@@ -364,7 +364,7 @@ mod tests {
             keep(&written, &mut writer, &event);
             assert_eq!(size(), 3, "{event:?}");
         }
-        assert_eq!(keep(&written, &mut writer, &Event::InitDone), [key.clone()]);
+        assert_eq!(keep(&written, &mut writer, &Event::InitDone), std::slice::from_ref(&key));
         assert_eq!(size(), 3);
         assert!(written.caught_up(&at("106", 3)), "forgotten once the store has it");
     }
