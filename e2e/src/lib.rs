@@ -5,6 +5,7 @@
 
 mod audit;
 mod cluster;
+mod install;
 mod manager;
 mod operator;
 mod programs;
@@ -16,10 +17,11 @@ mod wait;
 
 pub use audit::{Audit, Call};
 pub use cluster::{Cluster, Namespace, count, create};
+pub use install::{install, uninstall};
 pub use manager::Manager;
 pub use operator::{Operator, condition};
 pub use programs::{Programs, Registry};
-pub use release::{CHANNEL, PACKAGE, release};
+pub use release::release;
 pub use restart::{Away, Restarter};
 pub use traces::Traces;
 pub use wait::{TIMEOUT, wait_for};

@@ -4,10 +4,13 @@ use crate::{Programs, Registry};
 use anyhow::Result;
 
 /// The operator's package.
-pub const PACKAGE: &str = "memcached-operator";
+pub(crate) const PACKAGE: &str = "memcached-operator";
+
+/// The version that is released.
+pub(crate) const VERSION: &str = "0.0.1";
 
 /// The channel that the package is published in.
-pub const CHANNEL: &str = "stable";
+pub(crate) const CHANNEL: &str = "stable";
 
 /// Pushes the operator's, the bundle's and the catalogue's image under a tag; returns the catalogue's.
 ///
@@ -50,7 +53,7 @@ pub fn release(programs: &Programs, registry: &Registry, tag: &str) -> Result<St
             "--package",
             PACKAGE,
             "--version",
-            "0.0.1",
+            VERSION,
             "--kustomize-dir",
             base,
             "--channels",

@@ -1,13 +1,13 @@
 //! The four install modes of the CSV, each installed through OLM: what is in scope works, what is not is left alone.
 
 use anyhow::{Result, ensure};
-use e2e::{CHANNEL, Cluster, Namespace, PACKAGE, Programs, Registry, TIMEOUT, condition, release, wait_for};
+use e2e::{
+    Cluster, Namespace, Programs, Registry, TIMEOUT, condition, install, release, uninstall, wait_for,
+};
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::Api;
 use kube::api::ListParams;
 use serde_json::{Value, json};
-
-const CSV: &str = "memcached-operator.v0.0.1";
 
 /// The operator's own namespace and two others.
 struct Stage {
@@ -28,30 +28,6 @@ impl Stage {
         self.namespaces.each_ref().map(|namespace| namespace.name.as_str())
     }
 
-    fn objects(&self, targets: &[&str], catalog: &str) -> [Value; 3] {
-        let own = self.names()[0];
-        let group = if targets.is_empty() { json!({}) } else { json!({ "targetNamespaces": targets }) };
-        [
-            json!({
-                "apiVersion": "operators.coreos.com/v1alpha1", "kind": "CatalogSource",
-                "metadata": {"name": "memcached", "namespace": own},
-                "spec": {
-                    "sourceType": "grpc", "image": catalog,
-                    "grpcPodConfig": {"securityContextConfig": "restricted"},
-                },
-            }),
-            json!({
-                "apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup",
-                "metadata": {"name": "memcached", "namespace": own}, "spec": group,
-            }),
-            json!({
-                "apiVersion": "operators.coreos.com/v1alpha1", "kind": "Subscription",
-                "metadata": {"name": PACKAGE, "namespace": own},
-                "spec": {"source": "memcached", "sourceNamespace": own, "name": PACKAGE, "channel": CHANNEL},
-            }),
-        ]
-    }
-
     fn memcached(namespace: &str) -> Value {
         json!({
             "apiVersion": "cache.example.com/v1", "kind": "Memcached",
@@ -67,17 +43,7 @@ async fn installed_for(mode: &str, targets: &[usize]) -> Result<()> {
     let names = stage.names();
     let catalog = release(&programs, &registry, names[0])?;
     let targeted: Vec<&str> = targets.iter().map(|index| names[*index]).collect();
-    for object in stage.objects(&targeted, &catalog) {
-        stage.cluster.apply(&object).await?;
-    }
-    let csvs = stage.cluster.api("operators.coreos.com/v1alpha1", "ClusterServiceVersion", names[0]).await?;
-    wait_for("the CSV is Succeeded", TIMEOUT, async || {
-        let csv = csvs.get(CSV).await?;
-        let status = &csv.data["status"];
-        ensure!(status["phase"] == "Succeeded", "{}: {}", status["phase"], status["message"]);
-        Ok(())
-    })
-    .await?;
+    install(&stage.cluster, names[0], &targeted, &catalog).await?;
 
     // Those out of scope first: by the time that the others are Available they would have been seen.
     let in_scope = |index: &usize| targets.is_empty() || targets.contains(index);
@@ -115,16 +81,7 @@ async fn installed_for(mode: &str, targets: &[usize]) -> Result<()> {
         })
         .await?;
     }
-    for (api_version, kind, name) in [
-        ("operators.coreos.com/v1alpha1", "Subscription", PACKAGE),
-        ("operators.coreos.com/v1alpha1", "ClusterServiceVersion", CSV),
-        ("apiextensions.k8s.io/v1", "CustomResourceDefinition", "memcacheds.cache.example.com"),
-    ] {
-        let object = json!({
-            "apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": names[0]},
-        });
-        stage.cluster.delete(&object).await?;
-    }
+    uninstall(&stage.cluster, names[0]).await?;
     for namespace in stage.namespaces {
         namespace.delete().await?;
     }

@@ -1,45 +1,12 @@
 //! From the built programs to memcached pods: push, install through OLM, create, scale, delete.
 
 use anyhow::{Context as _, Result, ensure};
-use e2e::{CHANNEL, Cluster, PACKAGE, Programs, Registry, TIMEOUT, release, wait_for};
+use e2e::{Cluster, Programs, Registry, TIMEOUT, install, release, uninstall, wait_for};
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-
-async fn install(cluster: &Cluster, namespace: &str, catalog: &str) -> Result<()> {
-    for object in [
-        json!({
-            "apiVersion": "operators.coreos.com/v1alpha1", "kind": "CatalogSource",
-            "metadata": {"name": "memcached", "namespace": namespace},
-            "spec": {
-                "sourceType": "grpc", "image": catalog,
-                "grpcPodConfig": {"securityContextConfig": "restricted"},
-            },
-        }),
-        json!({
-            "apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup",
-            "metadata": {"name": "memcached", "namespace": namespace},
-            "spec": {"targetNamespaces": [namespace]},
-        }),
-        json!({
-            "apiVersion": "operators.coreos.com/v1alpha1", "kind": "Subscription",
-            "metadata": {"name": PACKAGE, "namespace": namespace},
-            "spec": {"source": "memcached", "sourceNamespace": namespace, "name": PACKAGE, "channel": CHANNEL},
-        }),
-    ] {
-        cluster.apply(&object).await?;
-    }
-    let csvs = cluster.api("operators.coreos.com/v1alpha1", "ClusterServiceVersion", namespace).await?;
-    wait_for("the CSV is Succeeded", TIMEOUT, async || {
-        let csv = csvs.get("memcached-operator.v0.0.1").await?;
-        let status = &csv.data["status"];
-        ensure!(status["phase"] == "Succeeded", "{}: {}", status["phase"], status["message"]);
-        Ok(())
-    })
-    .await
-}
 
 async fn running(pods: &Api<Pod>) -> Result<Vec<String>> {
     let list =
@@ -91,7 +58,7 @@ async fn from_images_to_memcached_pods_through_olm() -> Result<()> {
     let cluster = Cluster::from_env().await?;
     let namespace = cluster.namespace_for("whole-way", "baseline").await?;
     let catalog = release(&programs, &registry, &namespace.name)?;
-    install(&cluster, &namespace.name, &catalog).await?;
+    install(&cluster, &namespace.name, &[&namespace.name], &catalog).await?;
 
     cluster.apply(&memcached(&namespace.name, 1)).await?;
     let memcacheds = cluster.api("cache.example.com/v1", "Memcached", &namespace.name).await?;
@@ -117,20 +84,4 @@ async fn from_images_to_memcached_pods_through_olm() -> Result<()> {
 
     uninstall(&cluster, &namespace.name).await?;
     namespace.delete().await
-}
-
-/// Takes the operator away again, its CRD included, so that another test can install it.
-async fn uninstall(cluster: &Cluster, namespace: &str) -> Result<()> {
-    for (api_version, kind, name) in [
-        ("operators.coreos.com/v1alpha1", "Subscription", PACKAGE),
-        ("operators.coreos.com/v1alpha1", "ClusterServiceVersion", "memcached-operator.v0.0.1"),
-        ("apiextensions.k8s.io/v1", "CustomResourceDefinition", "memcacheds.cache.example.com"),
-    ] {
-        cluster
-            .delete(&json!({
-                "apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": namespace},
-            }))
-            .await?;
-    }
-    Ok(())
 }

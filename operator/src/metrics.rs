@@ -1,12 +1,9 @@
 //! What the manager counts, in Prometheus' text form and under the names that controller-runtime uses.
-//!
-//! kube-runtime's queue cannot be asked for its depth, so queueing is measured at the controller's own edge: from the
-//! moment a watch names a Memcached to the moment its reconcile begins.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The controller's name in labels.
 const CONTROLLER: &str = "memcached";
@@ -86,7 +83,7 @@ struct Numbers {
     reconcile: Histogram,
     work: Histogram,
     latency: Histogram,
-    waiting: HashMap<String, Instant>,
+    depth: usize,
     adds: u64,
     retries: u64,
     active: i64,
@@ -111,7 +108,7 @@ impl Metrics {
             reconcile: Histogram::new(RECONCILE_BOUNDS),
             work: Histogram::new(QUEUE_BOUNDS),
             latency: Histogram::new(QUEUE_BOUNDS),
-            waiting: HashMap::new(),
+            depth: 0,
             adds: 0,
             retries: 0,
             active: 0,
@@ -127,26 +124,26 @@ impl Metrics {
         self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A watch or a failure names an object that is to be looked at.
-    pub fn queued(&self, object: String) {
+    /// A watch names an object that is to be looked at; `depth` objects wait now.
+    pub fn queued(&self, depth: usize) {
         let mut numbers = self.numbers();
         numbers.adds += 1;
-        numbers.waiting.entry(object).or_insert_with(Instant::now);
+        numbers.depth = depth;
     }
 
-    /// How many objects wait for their reconcile.
-    #[must_use]
-    pub fn waiting(&self) -> usize {
-        self.numbers().waiting.len()
-    }
-
-    /// An object is being looked at.
-    pub fn started(&self, object: &str) {
+    /// An object is being looked at, having waited for that long, if it did; `depth` objects wait now.
+    pub fn started(&self, waited: Option<Duration>, depth: usize) {
         let mut numbers = self.numbers();
         numbers.active += 1;
-        if let Some(since) = numbers.waiting.remove(object) {
-            numbers.latency.observe(since.elapsed());
+        numbers.depth = depth;
+        if let Some(waited) = waited {
+            numbers.latency.observe(waited);
         }
+    }
+
+    /// An object that waited is gone; `depth` objects wait now.
+    pub fn forgotten(&self, depth: usize) {
+        self.numbers().depth = depth;
     }
 
     /// A reconcile ended.
@@ -159,11 +156,6 @@ impl Metrics {
         }
         numbers.reconcile.observe(took);
         numbers.work.observe(took);
-    }
-
-    /// Objects that are gone are not waited for.
-    pub fn forgotten(&self, object: &str) {
-        self.numbers().waiting.remove(object);
     }
 
     /// This manager leads, or no longer does.
@@ -210,7 +202,7 @@ impl Metrics {
         page.line("controller_runtime_active_workers", &controller, &numbers.active.to_string());
 
         page.about("workqueue_depth", "gauge", "Objects that wait for their reconcile");
-        page.line("workqueue_depth", &queue, &numbers.waiting.len().to_string());
+        page.line("workqueue_depth", &queue, &numbers.depth.to_string());
         page.about("workqueue_adds_total", "counter", "Times that an object was named for a reconcile");
         page.line("workqueue_adds_total", &queue, &numbers.adds.to_string());
         page.about(
@@ -300,10 +292,10 @@ mod tests {
     #[test]
     fn the_page_counts_what_happened() {
         let metrics = Metrics::new(8);
-        metrics.queued("ns/a".into());
-        metrics.queued("ns/a".into());
-        metrics.queued("ns/b".into());
-        metrics.started("ns/a");
+        for depth in [1, 1, 2] {
+            metrics.queued(depth);
+        }
+        metrics.started(Some(Duration::from_millis(2)), 1);
         metrics.finished(ReconcileResult::Error, Duration::from_millis(30));
         metrics.requested("PATCH", 200);
         let page = metrics.page();
@@ -315,6 +307,7 @@ mod tests {
             "controller_runtime_reconcile_time_seconds_bucket{controller=\"memcached\",le=\"+Inf\"} 1",
             "workqueue_depth{controller=\"memcached\",name=\"memcached\"} 1",
             "workqueue_adds_total{controller=\"memcached\",name=\"memcached\"} 3",
+            "workqueue_queue_duration_seconds_count{controller=\"memcached\",name=\"memcached\"} 1",
             "rest_client_requests_total{code=\"200\",method=\"PATCH\"} 1",
         ] {
             assert!(page.lines().any(|found| found == line), "{line}\nis not in\n{page}");

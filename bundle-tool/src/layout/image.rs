@@ -322,8 +322,8 @@ mod tests {
             concat!(
                 r#"{"config":{"digest":"sha256:e28331b527b8443c26e0ab809cbb7c25c42a5000a305c0da9373db728577eff8","#,
                 r#""mediaType":"application/vnd.oci.image.config.v1+json","size":363},"#,
-                r#""layers":[{"digest":"sha256:371d8e85b6c74ea66018446381fee1e3e432b0add415370bfcb9417e5d607bd6","#,
-                r#""mediaType":"application/vnd.oci.image.layer.v1.tar+gzip","size":104}],"#,
+                r#""layers":[{"digest":"sha256:760ccd897bcfbf77906b22fe99e79a67079fbe5c892055fd2ccadeef5e4dfec7","#,
+                r#""mediaType":"application/vnd.oci.image.layer.v1.tar+gzip","size":107}],"#,
                 r#""mediaType":"application/vnd.oci.image.manifest.v1+json","schemaVersion":2}"#,
             )
         );

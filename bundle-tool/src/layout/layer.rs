@@ -148,7 +148,7 @@ mod tests {
         );
         assert_eq!(
             layer.blob.digest().as_ref(),
-            "sha256:380429f45ca77a70824b73a26f6103ea6399a552e532f7a62b1b594eb332d48e"
+            "sha256:56d2c38b85e1d6cc30999e6b5836a5fafbf2af1fbfecfb4c31252408607ede17"
         );
         let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(layer.blob.open().unwrap()));
         let mut found = Vec::new();

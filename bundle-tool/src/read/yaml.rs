@@ -11,7 +11,7 @@ use libyaml_safer::{Event, EventData, Mark, Parser, ScalarStyle};
 
 use super::json;
 use crate::model::First;
-use crate::model::yaml::{Builder, Kind, NodeId, Position, Scalar, SyntaxError, Tree, resolve};
+use crate::model::yaml::{Builder, Kind, NodeId, Position, Scalar, SyntaxError, Tree, resolve, single_text};
 
 /// How deep a document may be nested. go-yaml's own limit is 10 000; no manifest comes near either.
 pub const MAX_DEPTH: usize = 1000;
@@ -167,29 +167,11 @@ fn key_text(key: Scalar) -> Result<Option<String>, String> {
         Scalar::Bool(value) => Some(value.to_string()),
         Scalar::Int(value) => Some(value.to_string()),
         Scalar::UInt(value) => return Err(format!("{value} cannot be the key of a map")),
-        Scalar::Float(value) => Some(go_float(value)),
+        Scalar::Float(value) if value.is_nan() => Some(".nan".to_owned()),
+        Scalar::Float(f64::INFINITY) => Some(".inf".to_owned()),
+        Scalar::Float(f64::NEG_INFINITY) => Some("-.inf".to_owned()),
+        Scalar::Float(value) => Some(single_text(value)),
     })
-}
-
-/// A number with as many digits as 32 bits need, in Go's format `g`.
-#[expect(clippy::cast_possible_truncation, reason = "what Go does")]
-fn go_float(value: f64) -> String {
-    let value = value as f32;
-    if value.is_nan() {
-        return ".nan".to_owned();
-    }
-    if value.is_infinite() {
-        return if value > 0.0 { ".inf" } else { "-.inf" }.to_owned();
-    }
-    let text = format!("{value:e}");
-    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    match exponent.parse::<i32>() {
-        Ok(exponent) if !(-4..6).contains(&exponent) => {
-            let sign = if exponent < 0 { '-' } else { '+' };
-            format!("{digits}e{sign}{:02}", exponent.unsigned_abs())
-        }
-        _ => value.to_string(),
-    }
 }
 
 const MERGE_TAG: &str = "tag:yaml.org,2002:merge";
@@ -197,14 +179,15 @@ const MERGE_TAG: &str = "tag:yaml.org,2002:merge";
 /// A collection whose end has not come yet.
 struct Open {
     mapping: bool,
-    children: Vec<NodeId>,
+    /// Where its children begin in `pending`.
+    from: usize,
     anchor: Option<String>,
     position: Position,
     /// `decoded` when the collection began, to know how much it holds.
     decoded_before: u64,
     /// As `decoded_before`, in bytes of text.
     bytes_before: u64,
-    /// Which values of the mapping stand behind a merge key, as indices into `children`.
+    /// Which values of the mapping stand behind a merge key, as indices among its children.
     merges: Vec<usize>,
 }
 
@@ -221,6 +204,8 @@ struct Document<'t> {
     slashes: Option<&'t [u8]>,
     builder: Builder,
     open: Vec<Open>,
+    /// The children of all open collections, those of the innermost last.
+    pending: Vec<NodeId>,
     anchors: HashMap<String, Anchor>,
     decoded: u64,
     aliased: u64,
@@ -237,6 +222,7 @@ impl<'t> Document<'t> {
             slashes,
             builder: Builder::with_capacity(bytes),
             open: Vec::new(),
+            pending: Vec::new(),
             anchors: HashMap::new(),
             decoded: 0,
             aliased: 0,
@@ -267,7 +253,7 @@ impl<'t> Document<'t> {
                         && self.at_key()
                         && let Some(open) = self.open.last_mut()
                     {
-                        open.merges.push(open.children.len() + 1);
+                        open.merges.push(self.pending.len() - open.from + 1);
                     }
                     node
                 }
@@ -283,16 +269,18 @@ impl<'t> Document<'t> {
                 EventData::SequenceEnd | EventData::MappingEnd => self.end()?,
                 EventData::StreamStart { .. } | EventData::DocumentStart { .. } => continue,
             };
-            match self.open.last_mut() {
-                Some(open) => open.children.push(node),
-                None => root = Some(node),
+            if self.open.is_empty() {
+                root = Some(node);
+            } else {
+                self.pending.push(node);
             }
         }
     }
 
     /// Whether what comes next is the key of a map.
     fn at_key(&self) -> bool {
-        self.open.last().is_some_and(|open| open.mapping && open.children.len().is_multiple_of(2))
+        let is_even = |open: &Open| (self.pending.len() - open.from).is_multiple_of(2);
+        self.open.last().is_some_and(|open| open.mapping && is_even(open))
     }
 
     /// Refuses the escape of a slash, which JSON and libyaml have, and go-yaml v2 has not.
@@ -322,7 +310,7 @@ impl<'t> Document<'t> {
         let decoded_before = self.decoded;
         self.open.push(Open {
             mapping,
-            children: Vec::new(),
+            from: self.pending.len(),
             anchor,
             position,
             decoded_before,
@@ -339,13 +327,19 @@ impl<'t> Document<'t> {
                 position: START,
             });
         };
+        if !open.merges.is_empty() {
+            let merged = self.merge(&open)?;
+            self.pending.truncate(open.from);
+            self.pending.extend(merged);
+        }
+        let children = &self.pending[open.from..];
         let node = if open.mapping {
-            let entries = if open.merges.is_empty() { open.children } else { self.merge(&open)? };
-            self.check_keys(&entries)?;
-            self.builder.mapping(&entries, open.position)
+            self.check_keys(children)?;
+            self.builder.mapping(children, open.position)
         } else {
-            self.builder.sequence(&open.children, open.position)
+            self.builder.sequence(children, open.position)
         };
+        self.pending.truncate(open.from);
         let size = self.decoded - open.decoded_before + 1;
         self.anchor(open.anchor, node, size, self.bytes - open.bytes_before);
         Ok(node)
@@ -365,8 +359,9 @@ impl<'t> Document<'t> {
 
     /// The mapping's entries with those of its merge keys in their place; later ones count, as in go-yaml v2.
     fn merge(&self, open: &Open) -> Result<Vec<NodeId>, SyntaxError> {
-        let mut entries = Vec::with_capacity(open.children.len());
-        for (index, pair) in open.children.chunks_exact(2).enumerate() {
+        let children = &self.pending[open.from..];
+        let mut entries = Vec::with_capacity(children.len());
+        for (index, pair) in children.chunks_exact(2).enumerate() {
             let [key, value] = [pair[0], pair[1]];
             if !open.merges.contains(&(index * 2 + 1)) {
                 entries.extend([key, value]);

@@ -111,7 +111,6 @@ pub(crate) struct Recorder {
 enum Sending {
     New(String),
     Repeat(String, i32),
-    Nothing,
 }
 
 impl Recorder {
@@ -131,10 +130,7 @@ impl Recorder {
         let (Some(uid), Some(namespace)) = (&memcached.metadata.uid, &memcached.metadata.namespace) else {
             return;
         };
-        let sending = self.count(uid, memcached, &note);
-        if matches!(sending, Sending::Nothing) {
-            return;
-        }
+        let Some(sending) = self.count(uid, memcached, &note) else { return };
         let api: Api<Event> = Api::namespaced(self.client.clone(), namespace);
         let (senders, open, instance) =
             (Arc::clone(&self.senders), Arc::clone(&self.open), self.instance.clone());
@@ -145,7 +141,6 @@ impl Recorder {
             // The semaphore is never closed; were it, sending is right.
             let _permit = senders.acquire().await;
             let sent = match sending {
-                Sending::Nothing => Ok(()),
                 Sending::New(name) => {
                     let event = event(&memcached, &key.1, name, &instance);
                     api.create(&PostParams::default(), &event).await.map(drop)
@@ -170,7 +165,8 @@ impl Recorder {
         tasks.join_all().await;
     }
 
-    fn count(&self, uid: &str, memcached: &Memcached, note: &Note) -> Sending {
+    /// Counts a note; what is to be sent of it now, if anything.
+    fn count(&self, uid: &str, memcached: &Memcached, note: &Note) -> Option<Sending> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.len() >= REMEMBERED {
             open.retain(|_, event| event.sent.elapsed() < QUIET);
@@ -179,10 +175,10 @@ impl Recorder {
         if let Some(event) = open.get_mut(&key).filter(|event| event.sent.elapsed() < AGGREGATED) {
             event.count += 1;
             if event.sent.elapsed() < QUIET {
-                return Sending::Nothing;
+                return None;
             }
             event.sent = Instant::now();
-            return Sending::Repeat(event.name.clone(), event.count);
+            return Some(Sending::Repeat(event.name.clone(), event.count));
         }
         let prefix: String =
             memcached.metadata.name.as_deref().unwrap_or_default().chars().take(200).collect();
@@ -190,7 +186,7 @@ impl Recorder {
         if open.len() < REMEMBERED {
             open.insert(key, Open { name: name.clone(), count: 1, sent: Instant::now() });
         }
-        Sending::New(name)
+        Some(Sending::New(name))
     }
 }
 

@@ -22,6 +22,7 @@ mod shape;
 mod status;
 mod update_status;
 mod validate;
+mod waiting;
 
 pub use build::Owned;
 pub use run::run;
@@ -47,6 +48,7 @@ use tokio::sync::Semaphore;
 use tracing::Instrument;
 use update_status::{Due, Told, due, update_status};
 use validate::{Wanted, validate};
+use waiting::Waiting;
 
 /// What the controller's user chooses.
 #[derive(Clone, Debug)]
@@ -70,6 +72,7 @@ pub struct Shared {
     outlines: build::Outlines,
     recorder: events::Recorder,
     permits: Semaphore,
+    waiting: Waiting,
     memory: Mutex<HashMap<Key, Memory>>,
     random: RandomState,
     metrics: Arc<Metrics>,
@@ -85,6 +88,7 @@ impl Shared {
             outlines: build::Outlines::new()?,
             recorder: events::Recorder::new(client.clone(), settings.instance.clone()),
             permits: Semaphore::new(usize::from(settings.max_concurrent_reconciles.max(1))),
+            waiting: Waiting::default(),
             memory: Mutex::default(),
             random: RandomState::new(),
             client,
@@ -102,9 +106,15 @@ impl Shared {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
+    /// A Memcached that is gone is not waited for.
+    fn gone(&self, key: &Key) {
+        self.waiting.remove(key);
+        self.metrics.forgotten(self.waiting.depth());
+    }
+
     /// Whether Memcacheds wait for their turn: then their servers go before what is told of others.
     fn is_busy(&self) -> bool {
-        self.metrics.waiting() > 0
+        self.waiting.depth() > 0
     }
 
     fn random(&self) -> u64 {
@@ -142,7 +152,8 @@ async fn reconcile(stored: Arc<Memcached>, context: Arc<Context>) -> Result<Acti
     let _permit = shared.permits.acquire().await;
     let trace = format!("{:016x}", shared.random());
     let started = Instant::now();
-    shared.metrics.started(&key.to_string());
+    let waited = shared.waiting.remove(&key);
+    shared.metrics.started(waited, shared.waiting.depth());
     let span = tracing::info_span!("reconcile", memcached = %key, trace_id = trace);
     let result = work(&stored, &context).instrument(span.clone()).await;
     let _entered = span.entered();

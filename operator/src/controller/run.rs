@@ -63,7 +63,8 @@ pub async fn run(
 impl Shared {
     /// Names a Memcached that is to be looked at.
     fn name(&self, queue: &mpsc::UnboundedSender<Key>, key: Key) {
-        self.metrics.queued(key.to_string());
+        self.waiting.add(key.clone());
+        self.metrics.queued(self.waiting.depth());
         // The queue ends before the watches do.
         let _ = queue.send(key);
     }
@@ -148,7 +149,7 @@ fn scope(
                 // Deleted in the meantime: there is nothing left to do, and nobody waits for it.
                 Err(controller::Error::ObjectNotFound(gone)) => {
                     let key = Key { namespace: gone.namespace.unwrap_or_default(), name: gone.name };
-                    shared.metrics.forgotten(&key.to_string());
+                    shared.gone(&key);
                 }
                 Err(error) => tracing::error!(%error, "the controller's queue failed"),
             }
@@ -298,7 +299,7 @@ impl Watches<'_> {
             if let Event::Delete(memcached) = &event {
                 let key = Key::of(&memcached.metadata);
                 context.shared.forget(&key);
-                context.shared.metrics.forgotten(&key.to_string());
+                context.shared.gone(&key);
             }
             keep(&context.observed.written, &mut writer, &event)
         });

@@ -24,7 +24,7 @@ pub(super) use webhook::{MUTATING_WEBHOOK_CONFIGURATION, VALIDATING_WEBHOOK_CONF
 
 use serde_json::{Map, Value as Json};
 
-use crate::model::yaml::{DecodeError, Kind, Path, Position, Value};
+use crate::model::yaml::{DecodeError, Kind, Path, Position, Value, single_text};
 
 /// What a field holds.
 #[derive(Debug, Clone, Copy)]
@@ -180,7 +180,7 @@ impl Walk {
             Kind::String => return Ok(value.text().into()),
             Kind::Boolean => value.as_bool().unwrap_or_default().to_string(),
             Kind::Integer => value.to_json().to_string(),
-            Kind::Number => float_text(value.as_f64().unwrap_or_default()),
+            Kind::Number => single_text(value.as_f64().unwrap_or_default()),
             Kind::Null | Kind::Array | Kind::Object => return Err(wrong(value, path, "a string")),
         };
         self.remark(value.position(), path, Change::Quoted(text.clone()));
@@ -343,23 +343,6 @@ fn wrong(value: Value<'_>, path: &Path<'_>, expected: &str) -> DecodeError {
         path: path.to_string(),
         message: format!("expected {expected}, found {}", value.kind()),
         position: value.position(),
-    }
-}
-
-/// A number as Go's `%g` writes it in single precision, which `sigs.k8s.io/yaml` turns numbers into strings with.
-#[expect(clippy::cast_possible_truncation, reason = "that is the rule")]
-fn float_text(value: f64) -> String {
-    let single = value as f32;
-    let text = format!("{single:e}");
-    match text
-        .split_once('e')
-        .and_then(|(mantissa, exponent)| Some((mantissa, exponent.parse::<i32>().ok()?)))
-    {
-        Some((mantissa, exponent)) if !(-4..6).contains(&exponent) => {
-            let sign = if exponent < 0 { '-' } else { '+' };
-            format!("{mantissa}e{sign}{:02}", exponent.abs())
-        }
-        _ => single.to_string(),
     }
 }
 

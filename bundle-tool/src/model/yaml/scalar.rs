@@ -26,9 +26,32 @@ pub fn resolve(text: &str) -> Scalar {
     let Some(&first) = text.as_bytes().first() else { return Scalar::Null };
     match first {
         b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~' => word(text),
-        b'.' => special_float(text).or_else(|| go_float(text)).unwrap_or(Scalar::String),
+        b'.' => special_float(text).or_else(|| parse_float(text)).unwrap_or(Scalar::String),
         b'+' | b'-' | b'0'..=b'9' => special_float(text).or_else(|| number(text)).unwrap_or(Scalar::String),
         _ => Scalar::String,
+    }
+}
+
+/// A number in single precision as Go's format `g` writes it, which is the text that `sigs.k8s.io/yaml` makes of a number
+/// where a text is wanted.
+#[must_use]
+#[expect(clippy::cast_possible_truncation, reason = "that is the rule")]
+pub fn single_text(value: f64) -> String {
+    let value = value as f32;
+    if value.is_nan() {
+        return "NaN".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
+    }
+    let text = format!("{value:e}");
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    match exponent.parse::<i32>() {
+        Ok(exponent) if !(-4..6).contains(&exponent) => {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
+        }
+        _ => value.to_string(),
     }
 }
 
@@ -56,7 +79,7 @@ fn special_float(text: &str) -> Option<Scalar> {
 
 fn number(text: &str) -> Option<Scalar> {
     let plain = text.replace('_', "");
-    integer(&plain).or_else(|| if is_yaml_float(&plain) { go_float(&plain) } else { None })
+    integer(&plain).or_else(|| if is_yaml_float(&plain) { parse_float(&plain) } else { None })
 }
 
 /// Go's `strconv.ParseInt(s, 0, 64)` and, failing that, `ParseUint`.
@@ -113,7 +136,7 @@ fn is_yaml_float(plain: &str) -> bool {
         })
 }
 
-fn go_float(text: &str) -> Option<Scalar> {
+fn parse_float(text: &str) -> Option<Scalar> {
     // Go's ParseFloat takes no `inf` after a dot, and refuses what overflows.
     let plausible = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
     let value: f64 = plausible.then(|| text.parse().ok()).flatten()?;
@@ -154,6 +177,23 @@ mod tests {
         }
         for text in ["1.2.3", "0x", "1e", "--1", "2024-01-02", "12:30", "1e999", "0b12", "."] {
             assert_eq!(resolve(text), Scalar::String, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_become_texts_as_in_go() {
+        for (value, text) in [
+            (1.0, "1"),
+            (0.1, "0.1"),
+            (-123_456.0, "-123456"),
+            (1_234_567.0, "1.234567e+06"),
+            (0.000_1, "0.0001"),
+            (0.000_01, "1e-05"),
+            (16_777_217.0, "1.6777216e+07"),
+            (1e300, "+Inf"),
+            (f64::NAN, "NaN"),
+        ] {
+            assert_eq!(single_text(value), text);
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::model::Object;
 use crate::model::csv::CrdDescription;
-use crate::model::yaml::Value;
-use crate::rules::Context;
+use crate::model::yaml::{Path, Value};
+use crate::rules::{Context, Reporter};
 
 /// One CRD.
 pub(super) struct Crd<'b> {
@@ -30,20 +30,23 @@ pub(super) fn all<'b>(context: &Context<'b>) -> Vec<Crd<'b>> {
     context.bundle.of_kind("CustomResourceDefinition").map(read).collect()
 }
 
-/// Which of the owned entries name a version that is there but not served.
-pub(super) fn unserved(context: &Context<'_>, owned: &[CrdDescription]) -> Vec<usize> {
+/// Reports the owned entries of every CSV whose version is there but not served: of the entries with one CRD's name, the
+/// last one, which is the one that OLM sees, or the others.
+pub(super) fn report_unserved(context: &Context<'_>, reporter: &mut Reporter<'_>, last: bool) {
     let crds = all(context);
-    let is_unserved = |entry: &CrdDescription| {
-        let crd = crds.iter().find(|crd| crd.object.name() == entry.name);
-        let version = crd.and_then(|crd| crd.versions.iter().find(|version| version.name == entry.version));
-        version.is_some_and(|version| !version.served)
-    };
-    (0..owned.len()).filter(|&index| is_unserved(&owned[index])).collect()
-}
-
-/// Whether OLM looks at an owned entry: of those with one name, it only sees the last.
-pub(super) fn counts(owned: &[CrdDescription], index: usize) -> bool {
-    owned[index + 1..].iter().all(|later| later.name != owned[index].name)
+    let entries = Path::ROOT.field("spec.customresourcedefinitions.owned");
+    for csv in &context.csvs {
+        let owned = &csv.typed.spec.customresourcedefinitions.owned;
+        for (index, CrdDescription { name, version, .. }) in owned.iter().enumerate() {
+            let is_last = owned[index + 1..].iter().all(|later| later.name != *name);
+            let crd = crds.iter().find(|crd| crd.object.name() == name);
+            let known = crd.and_then(|crd| crd.versions.iter().find(|known| known.name == version));
+            if is_last == last && known.is_some_and(|known| !known.served) {
+                let message = format!("the version '{version}' of '{name}' is not served");
+                reporter.field(&csv.object, &entries.index(index).field("version"), message);
+            }
+        }
+    }
 }
 
 fn read(object: Object<'_>) -> Crd<'_> {

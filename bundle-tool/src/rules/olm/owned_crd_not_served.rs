@@ -1,5 +1,4 @@
 use super::crds;
-use crate::model::yaml::Path;
 use crate::report::{Severity, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
@@ -15,15 +14,5 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    let root = Path::ROOT;
-    let list = root.field("spec.customresourcedefinitions.owned");
-    for csv in &context.csvs {
-        let owned = &csv.typed.spec.customresourcedefinitions.owned;
-        for index in crds::unserved(context, owned).into_iter().filter(|index| crds::counts(owned, *index)) {
-            let entry = list.index(index);
-            let message =
-                format!("the version '{}' of '{}' is not served", owned[index].version, owned[index].name);
-            reporter.field(&csv.object, &entry.field("version"), message);
-        }
-    }
+    crds::report_unserved(context, reporter, true);
 }

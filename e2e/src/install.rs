@@ -1,0 +1,75 @@
+//! The operator installed through OLM from a catalogue's image, and taken away again.
+
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+
+use crate::release::{CHANNEL, PACKAGE, VERSION};
+use crate::{Cluster, TIMEOUT, wait_for};
+
+const CSVS: (&str, &str) = ("operators.coreos.com/v1alpha1", "ClusterServiceVersion");
+
+fn csv() -> String {
+    format!("{PACKAGE}.v{VERSION}")
+}
+
+/// What a user applies: `targets` are the namespaces that the operator works in, none meaning all of the cluster's.
+fn objects(namespace: &str, targets: &[&str], catalog: &str) -> [Value; 3] {
+    let scope = if targets.is_empty() { json!({}) } else { json!({ "targetNamespaces": targets }) };
+    [
+        json!({
+            "apiVersion": "operators.coreos.com/v1alpha1", "kind": "CatalogSource",
+            "metadata": {"name": "memcached", "namespace": namespace},
+            "spec": {
+                "sourceType": "grpc", "image": catalog,
+                "grpcPodConfig": {"securityContextConfig": "restricted"},
+            },
+        }),
+        json!({
+            "apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup",
+            "metadata": {"name": "memcached", "namespace": namespace}, "spec": scope,
+        }),
+        json!({
+            "apiVersion": "operators.coreos.com/v1alpha1", "kind": "Subscription",
+            "metadata": {"name": PACKAGE, "namespace": namespace},
+            "spec": {"source": "memcached", "sourceNamespace": namespace, "name": PACKAGE, "channel": CHANNEL},
+        }),
+    ]
+}
+
+/// Subscribes to the operator in a namespace and waits until OLM has installed it; `targets` are the namespaces that it
+/// works in, none meaning all of the cluster's.
+///
+/// # Errors
+/// The cluster refuses, or the CSV is not Succeeded in time.
+pub async fn install(cluster: &Cluster, namespace: &str, targets: &[&str], catalog: &str) -> Result<()> {
+    for object in objects(namespace, targets, catalog) {
+        cluster.apply(&object).await?;
+    }
+    let csvs = cluster.api(CSVS.0, CSVS.1, namespace).await?;
+    wait_for("the CSV is Succeeded", TIMEOUT, async || {
+        let csv = csvs.get(&csv()).await?;
+        let status = &csv.data["status"];
+        ensure!(status["phase"] == "Succeeded", "{}: {}", status["phase"], status["message"]);
+        Ok(())
+    })
+    .await
+}
+
+/// Takes the operator away again, its CRD included, so that another test can install it.
+///
+/// # Errors
+/// The cluster refuses.
+pub async fn uninstall(cluster: &Cluster, namespace: &str) -> Result<()> {
+    for (api_version, kind, name) in [
+        ("operators.coreos.com/v1alpha1", "Subscription", PACKAGE),
+        (CSVS.0, CSVS.1, &csv()),
+        ("apiextensions.k8s.io/v1", "CustomResourceDefinition", "memcacheds.cache.example.com"),
+    ] {
+        cluster
+            .delete(&json!({
+                "apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": namespace},
+            }))
+            .await?;
+    }
+    Ok(())
+}
