@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
-use assert_cmd::Command;
-use assert_cmd::assert::Assert;
+use project::{Project, stderr, stdout};
+
+mod project;
 
 const CRD: &str = "apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -54,88 +54,25 @@ subjects:
 const SAMPLE: &str =
     "apiVersion: example.com/v1\nkind: Lake\nmetadata: {name: baikal}\nspec: {depth: 1642}\n";
 
-struct Project(tempfile::TempDir);
+const CSV: &str = "bundle/manifests/lake-operator.clusterserviceversion.yaml";
 
-impl Project {
-    fn new() -> Self {
-        let project = Self(tempfile::tempdir().unwrap());
-        for (name, text) in [
-            ("crd.yaml", CRD),
-            ("manager/deployment.yaml", DEPLOYMENT),
-            ("rbac.yaml", RBAC),
-            ("sample.yaml", SAMPLE),
-        ] {
-            project.write(&format!("in/{name}"), text);
-        }
-        project
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        let path = self.path(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).unwrap()
-    }
-
-    fn run(&self, arguments: &[&str]) -> Assert {
-        Command::cargo_bin("bundle-tool")
-            .unwrap()
-            .current_dir(self.0.path())
-            .env_remove("SOURCE_DATE_EPOCH")
-            .args([
-                "generate",
-                "bundle",
-                "--input-dir",
-                "in",
-                "--package",
-                "lake-operator",
-                "--version",
-                "0.1.0",
-            ])
-            .args(arguments)
-            .assert()
-    }
-
-    fn csv(&self) -> String {
-        self.read("bundle/manifests/lake-operator.clusterserviceversion.yaml")
-    }
-}
-
-fn stderr(assert: &Assert) -> String {
-    String::from_utf8(assert.get_output().stderr.clone()).unwrap()
-}
-
-fn stdout(assert: &Assert) -> String {
-    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
-}
-
-/// All files below a folder, with their bytes.
-fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(files(&path));
-        } else {
-            found.push((path.clone(), fs::read(path).unwrap()));
-        }
-    }
-    found.sort();
-    found
+fn lake() -> Project {
+    const GENERATE: &[&str] =
+        &["generate", "bundle", "--input-dir", "in", "--package", "lake-operator", "--version", "0.1.0"];
+    let files = [
+        ("in/crd.yaml", CRD),
+        ("in/manager/deployment.yaml", DEPLOYMENT),
+        ("in/rbac.yaml", RBAC),
+        ("in/sample.yaml", SAMPLE),
+    ];
+    Project::of(GENERATE, &files)
 }
 
 #[test]
 fn every_object_is_put_where_it_belongs() {
-    let project = Project::new();
+    let project = lake();
     project.run(&["--channels", "stable,beta", "--default-channel", "stable"]).success();
-    let csv = project.csv();
+    let csv = project.read(CSV);
     for part in [
         "name: lake-operator.v0.1.0\n",
         "  version: 0.1.0\n",
@@ -158,74 +95,56 @@ fn every_object_is_put_where_it_belongs() {
 
 #[test]
 fn the_same_input_gives_the_same_bytes() {
-    let project = Project::new();
+    let project = lake();
     project.run(&[]).success();
-    let first = files(project.0.path());
+    let first = project.files();
     project.run(&[]).success();
-    assert_eq!(first, files(project.0.path()));
+    assert_eq!(first, project.files());
     project.run(&["--check"]).success().stdout("");
 
     // A bundle that somebody else's clock dated is kept too.
-    let csv = project.csv();
+    let csv = project.read(CSV);
     let dated = csv.lines().map(|line| {
         if line.starts_with("    createdAt: ") { "    createdAt: \"2020-01-01T00:00:00Z\"" } else { line }
     });
     let dated = dated.collect::<Vec<_>>().join("\n") + "\n";
-    project.write("bundle/manifests/lake-operator.clusterserviceversion.yaml", &dated);
+    project.write(CSV, &dated);
     project.run(&[]).success();
-    assert_eq!(project.csv(), dated);
+    assert_eq!(project.read(CSV), dated);
 }
 
 #[test]
 fn the_time_changes_where_something_else_does() {
-    let project = Project::new();
-    let run = |epoch: &str, arguments: &[&str]| {
-        Command::cargo_bin("bundle-tool")
-            .unwrap()
-            .current_dir(project.0.path())
-            .env("SOURCE_DATE_EPOCH", epoch)
-            .args([
-                "generate",
-                "bundle",
-                "--input-dir",
-                "in",
-                "--package",
-                "lake-operator",
-                "--version",
-                "0.1.0",
-            ])
-            .args(arguments)
-            .assert()
-    };
-    run("1700000000", &[]).success();
-    assert!(project.csv().contains("createdAt: \"2023-11-14T22:13:20Z\""), "{}", project.csv());
-    run("1800000000", &[]).success();
-    assert!(project.csv().contains("createdAt: \"2023-11-14T22:13:20Z\""));
-    run("1800000000", &["--replaces", "0.0.9"]).success();
-    assert!(project.csv().contains("createdAt: \"2027-01-15T08:00:00Z\""));
-    assert!(project.csv().contains("  replaces: lake-operator.v0.0.9\n"));
-    run("soon", &[]).code(2);
+    let project = lake();
+    project.run_at("1700000000", &[]).success();
+    assert!(project.read(CSV).contains("createdAt: \"2023-11-14T22:13:20Z\""), "{}", project.read(CSV));
+    project.run_at("1800000000", &[]).success();
+    assert!(project.read(CSV).contains("createdAt: \"2023-11-14T22:13:20Z\""));
+    project.run_at("1800000000", &["--replaces", "0.0.9"]).success();
+    assert!(project.read(CSV).contains("createdAt: \"2027-01-15T08:00:00Z\""));
+    assert!(project.read(CSV).contains("  replaces: lake-operator.v0.0.9\n"));
+    project.run_at("soon", &[]).code(2);
 }
 
 #[test]
 fn check_prints_the_difference_and_touches_nothing() {
-    let project = Project::new();
+    let project = lake();
     let missing = project.run(&["--check"]).code(1);
     assert!(stdout(&missing).contains("--- /dev/null"), "{}", stdout(&missing));
     assert!(!project.path("bundle").exists());
     project.run(&[]).success();
-    let before = files(project.0.path());
+    let before = project.files();
     let changed = project.run(&["--check", "--image", "quay.io/example/lake=quay.io/other/lake:v2"]).code(1);
     let diff = stdout(&changed);
     assert!(diff.contains("-                image: quay.io/example/lake:v1\n"), "{diff}");
     assert!(diff.contains("+                image: quay.io/other/lake:v2\n"), "{diff}");
     assert!(!diff.contains("createdAt"), "{diff}");
-    assert_eq!(before, files(project.0.path()));
+    assert_eq!(before, project.files());
 }
 
 #[test]
 fn what_a_person_added_to_the_metadata_is_kept() {
-    let project = Project::new();
+    let project = lake();
     project.run(&["--channels", "stable"]).success();
     let annotations = project.read("bundle/metadata/annotations.yaml");
     let mine = format!(
@@ -241,7 +160,7 @@ fn what_a_person_added_to_the_metadata_is_kept() {
 
 #[test]
 fn digests_come_from_the_lock_file() {
-    let project = Project::new();
+    let project = lake();
     let digest = |c: &str| format!("sha256:{}", c.repeat(64));
     let (lake, water) = (digest("a"), digest("b"));
     project.write(
@@ -252,7 +171,7 @@ fn digests_come_from_the_lock_file() {
         ),
     );
     project.run(&["--use-image-digests"]).success();
-    let csv = project.csv();
+    let csv = project.read(CSV);
     assert!(csv.contains(&format!("image: quay.io/example/lake@{lake}\n")), "{csv}");
     assert!(csv.contains(&format!("value: quay.io/example/water@{water}\n")), "{csv}");
     assert!(csv.contains("    operatorframework.io/arch.arm64: supported\n"), "{csv}");
@@ -263,7 +182,7 @@ fn digests_come_from_the_lock_file() {
 
 #[test]
 fn nothing_is_left_out_without_a_word() {
-    let project = Project::new();
+    let project = lake();
     project.write("in/job.yaml", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\n");
     project.write("in/values.yaml", "depth: 3\n");
     project.write("in/rbac2.yaml", &RBAC.replace("lake-operator", "stranger"));
@@ -321,18 +240,11 @@ fn bad_input_is_named_and_nothing_is_written() {
         ("in/x.yaml", "", &["--replaces", "0.1.0"], "names lake-operator.v0.1.0 itself"),
     ];
     for (file, text, arguments, message) in cases {
-        let project = Project::new();
+        let project = lake();
         project.write(file, text);
-        let before = files(project.0.path());
-        let mut command = Command::cargo_bin("bundle-tool").unwrap();
-        command.current_dir(project.0.path()).args([
-            "generate",
-            "bundle",
-            "--input-dir",
-            "in",
-            "--package",
-            "lake-operator",
-        ]);
+        let before = project.files();
+        let mut command = project.tool();
+        command.args(["generate", "bundle", "--input-dir", "in", "--package", "lake-operator"]);
         if !arguments.iter().any(|argument| argument.starts_with("--version")) {
             command.args(["--version", "0.1.0"]);
         }
@@ -341,17 +253,16 @@ fn bad_input_is_named_and_nothing_is_written() {
         let reason = error.trim_end().rsplit(": ").next().unwrap_or_default();
         let words = reason.split(" at line").next().unwrap_or_default();
         assert_eq!(error.matches(words).count(), 1, "said more than once: {error}");
-        assert_eq!(before, files(project.0.path()), "{message}");
+        assert_eq!(before, project.files(), "{message}");
     }
 }
 
 #[test]
 fn manifests_come_from_standard_input_too() {
-    let project = Project::new();
+    let project = lake();
     let all = [CRD, DEPLOYMENT, RBAC, SAMPLE].join("---\n");
-    let run = Command::cargo_bin("bundle-tool")
-        .unwrap()
-        .current_dir(project.0.path())
+    let run = project
+        .tool()
         .args(["generate", "bundle", "--package", "lake-operator", "--version", "0.1.0", "--stdout"])
         .write_stdin(all)
         .assert()

@@ -2,10 +2,11 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use assert_cmd::Command;
-use assert_cmd::assert::Assert;
+use project::{Project, stderr};
+
+mod project;
 
 const CARGO: &str = r#"[package]
 name = "lake-operator"
@@ -53,53 +54,24 @@ spec:
     metadata: {labels: {app: lake}}
     spec: {containers: [{name: manager, image: 'quay.io/example/lake:v1'}]}
 ";
+/// When the tests run, in seconds since 1970.
+const NOW: &str = "1700000000";
 const BASE: &str = "config/manifests/bases/lake-operator.clusterserviceversion.yaml";
 
-struct Project(tempfile::TempDir);
-
-impl Project {
-    fn new() -> Self {
-        let project = Self(tempfile::tempdir().unwrap());
-        project.write("Cargo.toml", CARGO);
-        project.write("icon.svg", "<svg/>");
-        project.write("config/crd/bases/lakes.yaml", CRD);
-        project.write("deploy/deployment.yaml", DEPLOYMENT);
-        project
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        let path = self.path(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).unwrap()
-    }
-
-    fn run(&self, arguments: &[&str]) -> Assert {
-        Command::cargo_bin("bundle-tool")
-            .unwrap()
-            .current_dir(self.0.path())
-            .env("SOURCE_DATE_EPOCH", "1700000000")
-            .arg("generate")
-            .args(arguments)
-            .assert()
-    }
-}
-
-fn stderr(assert: &Assert) -> String {
-    String::from_utf8(assert.get_output().stderr.clone()).unwrap()
+fn lake() -> Project {
+    let files = [
+        ("Cargo.toml", CARGO),
+        ("icon.svg", "<svg/>"),
+        ("config/crd/bases/lakes.yaml", CRD),
+        ("deploy/deployment.yaml", DEPLOYMENT),
+    ];
+    Project::of(&["generate"], &files)
 }
 
 #[test]
 fn the_base_is_made_from_the_crate_and_the_schemas() {
-    let project = Project::new();
-    project.run(&["manifests"]).success();
+    let project = lake();
+    project.run_at(NOW, &["manifests"]).success();
     let base = project.read(BASE);
     for part in [
         "displayName: Lake Operator\n",
@@ -111,13 +83,13 @@ fn the_base_is_made_from_the_crate_and_the_schemas() {
     ] {
         assert!(base.contains(part), "{part:?} is not in\n{base}");
     }
-    project.run(&["manifests", "--check"]).success();
+    project.run_at(NOW, &["manifests", "--check"]).success();
 }
 
 #[test]
 fn a_persons_words_and_comments_stay_while_the_rest_follows() {
-    let project = Project::new();
-    project.run(&["manifests"]).success();
+    let project = lake();
+    project.run_at(NOW, &["manifests"]).success();
     let mine = project
         .read(BASE)
         .replace("  displayName: Lake Operator\n", "  # As marketing wants it.\n  displayName: Lakes!\n")
@@ -131,23 +103,23 @@ fn a_persons_words_and_comments_stay_while_the_rest_follows() {
             .replace("\"Lake Operator\"", "\"Other\""),
     );
     project.write("config/crd/bases/lakes.yaml", &CRD.replace("How many.", "How many lakes."));
-    project.run(&["manifests", "--check"]).code(1);
-    project.run(&["manifests"]).success();
+    project.run_at(NOW, &["manifests", "--check"]).code(1);
+    project.run_at(NOW, &["manifests"]).success();
     let wanted = mine
         .replace("categories: Storage\n", "categories: Storage, Networking\n")
         .replace("description: How many.\n", "description: How many lakes.\n");
     assert_eq!(project.read(BASE), wanted);
-    project.run(&["manifests", "--check"]).success();
+    project.run_at(NOW, &["manifests", "--check"]).success();
 }
 
 #[test]
 fn overrides_are_put_over_what_is_generated() {
-    let project = Project::new();
+    let project = lake();
     project.write(
         "config/manifests/overrides.yaml",
         "spec:\n  maturity: stable\n  customresourcedefinitions:\n    owned:\n    - kind: Lake\n      displayName: A lake\n",
     );
-    project.run(&["manifests"]).success();
+    project.run_at(NOW, &["manifests"]).success();
     let base = project.read(BASE);
     assert!(base.contains("maturity: stable\n") && base.contains("displayName: A lake\n"), "{base}");
     assert!(base.contains("podCount"), "{base}");
@@ -155,11 +127,10 @@ fn overrides_are_put_over_what_is_generated() {
 
 #[test]
 fn nothing_is_asked_unless_a_person_wants_it() {
-    let project = Project::new();
+    let project = lake();
     project.write("Cargo.toml", "[package]\nname = \"lake-operator\"\nversion = \"0.1.0\"\n");
-    let mut command = Command::cargo_bin("bundle-tool").unwrap();
-    let run = command
-        .current_dir(project.0.path())
+    let run = project
+        .tool()
         .args(["generate", "manifests", "--interactive"])
         .write_stdin("Lakes\n\nExample\nwater, depth\nAda <ada@example.com>\n")
         .assert()
@@ -185,13 +156,13 @@ fn bad_input_is_named() {
         ("x", "", &["listing", "none"], "none is no folder"),
         ("x", "", &["listing", "."], "failed to read bundle"),
     ] {
-        let project = Project::new();
+        let project = lake();
         if file != "x" {
             project.write(file, text);
         }
         let arguments: Vec<&str> = arguments.to_vec();
         let _ = fs::remove_dir_all(project.path("bundle"));
-        let error = stderr(&project.run(&arguments).code(2));
+        let error = stderr(&project.run_at(NOW, &arguments).code(2));
         assert!(error.contains(message), "{message:?} is not in {error}");
         assert!(!project.path("config/manifests/bases").exists());
     }
@@ -199,8 +170,8 @@ fn bad_input_is_named() {
 
 #[test]
 fn a_bundle_becomes_a_submission() {
-    let project = Project::new();
-    project.run(&["manifests"]).success();
+    let project = lake();
+    project.run_at(NOW, &["manifests"]).success();
     let bundle = [
         "bundle",
         "--input-dir",
@@ -212,7 +183,7 @@ fn a_bundle_becomes_a_submission() {
         "--default-channel",
         "stable",
     ];
-    project.run(&bundle).success();
+    project.run_at(NOW, &bundle).success();
     assert!(project.read("bundle/metadata/dependencies.yaml").contains("packageName: water"));
     assert!(project.read("bundle/tests/scorecard/config.yaml").contains("basic-check-spec"));
     assert!(
@@ -222,7 +193,7 @@ fn a_bundle_becomes_a_submission() {
     );
 
     fs::create_dir_all(project.path("hub")).unwrap();
-    project.run(&["listing", "hub", "--reviewers", "ada,bob"]).success();
+    project.run_at(NOW, &["listing", "hub", "--reviewers", "ada,bob"]).success();
     let ci = "hub/operators/lake-operator/ci.yaml";
     assert_eq!(project.read(ci), "reviewers:\n- ada\n- bob\nupdateGraph: replaces-mode\n");
     assert!(project.path("hub/operators/lake-operator/0.1.0/manifests").is_dir());
@@ -230,14 +201,14 @@ fn a_bundle_becomes_a_submission() {
 
     // What is there stays, and a published version does not change.
     project.write(ci, "# ours\nreviewers:\n- ada # lead\n");
-    project.run(&["listing", "hub", "--reviewers", "eve", "--overwrite"]).success();
+    project.run_at(NOW, &["listing", "hub", "--reviewers", "eve", "--overwrite"]).success();
     let text = project.read(ci);
     assert!(text.starts_with("# ours\nreviewers:\n- ada # lead\n- eve\n"), "{text}");
-    project.run(&["listing", "hub"]).success();
-    project.run(&[&bundle[..], &["--replaces", "0.0.9"]].concat()).success();
-    assert!(stderr(&project.run(&["listing", "hub"]).code(2)).contains("is there already"));
+    project.run_at(NOW, &["listing", "hub"]).success();
+    project.run_at(NOW, &[&bundle[..], &["--replaces", "0.0.9"]].concat()).success();
+    assert!(stderr(&project.run_at(NOW, &["listing", "hub"]).code(2)).contains("is there already"));
 
-    project.run(&["listing", "hub", "--catalogs", "v4.19,v4.20", "--overwrite"]).success();
+    project.run_at(NOW, &["listing", "hub", "--catalogs", "v4.19,v4.20", "--overwrite"]).success();
     let release = project.read("hub/operators/lake-operator/0.1.0/release-config.yaml");
     assert_eq!(
         release,

@@ -2,17 +2,20 @@
 
 use crate::Programs;
 use anyhow::{Context as _, Result, ensure};
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+/// What the manager logs that tests and benchmarks look for.
+const MARKS: [&str; 3] = ["in step", "leading", "reconciled"];
 
 /// A running manager; killed when dropped.
 pub struct Manager {
     child: Child,
-    /// When it was started.
-    pub started: Instant,
-    /// How long it took until its watches had told everything, when the first reconcile can begin.
-    pub in_step: Duration,
+    /// When each of the marks was logged first, after the start.
+    marks: Arc<Mutex<BTreeMap<&'static str, Duration>>>,
 }
 
 impl Manager {
@@ -32,15 +35,37 @@ impl Manager {
             .spawn()
             .with_context(|| format!("failed to start {}", program.display()))?;
         let lines = BufReader::new(child.stderr.take().context("no standard error")?).lines();
-        let mut lines = lines.map_while(Result::ok);
-        ensure!(
-            lines.any(|line| line.contains("in step")),
-            "the manager ended before its watches were in step"
-        );
-        let in_step = started.elapsed();
-        // What it logs from now on must not fill the pipe.
-        std::thread::spawn(move || lines.for_each(drop));
-        Ok(Self { child, started, in_step })
+        let marks = Arc::new(Mutex::new(BTreeMap::new()));
+        let found = Arc::clone(&marks);
+        std::thread::spawn(move || {
+            // To the end: what it logs must not fill the pipe.
+            for line in lines.map_while(Result::ok) {
+                for mark in MARKS.into_iter().filter(|mark| line.contains(mark)) {
+                    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                    found.entry(mark).or_insert_with(|| started.elapsed());
+                }
+            }
+        });
+        let mut manager = Self { child, marks };
+        manager.logged("in step")?;
+        Ok(manager)
+    }
+
+    /// Waits until one of the marks is logged; how long after the start that was.
+    ///
+    /// # Errors
+    /// The manager ends before, or logs nothing of it in ten minutes.
+    pub fn logged(&mut self, mark: &str) -> Result<Duration> {
+        let begun = Instant::now();
+        loop {
+            let known = self.marks.lock().unwrap_or_else(PoisonError::into_inner).get(mark).copied();
+            if let Some(after) = known {
+                return Ok(after);
+            }
+            ensure!(self.child.try_wait()?.is_none(), "the manager ended before it was {mark}");
+            ensure!(begun.elapsed() < Duration::from_mins(10), "the manager is not {mark}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Kills it as a power cut does: it gives nothing back and says nothing.
