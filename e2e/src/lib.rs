@@ -7,6 +7,7 @@ mod audit;
 mod cluster;
 mod install;
 mod manager;
+mod metrics;
 mod operator;
 mod programs;
 pub mod random;

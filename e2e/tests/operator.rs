@@ -380,6 +380,48 @@ fn asked(audit: &Audit) -> Result<Vec<Call>> {
 }
 
 #[tokio::test]
+async fn metrics_are_told_to_those_only_whom_the_api_server_allows() -> Result<()> {
+    let stage = Stage::set("metrics", 1, &[]).await?;
+    stage.create("sample", json!({"size": 1})).await?;
+    stage.available("sample", 1).await?;
+    let (cluster, namespace) = (&stage.cluster, &stage.namespace.name);
+    let reader = cluster.service_account(namespace, "reader").await?;
+    let stranger = cluster.service_account(namespace, "stranger").await?;
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+        "metadata": {"name": format!("{namespace}-metrics-reader")},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
+                    "name": "memcached-operator-metrics-reader"},
+        "subjects": [{"kind": "ServiceAccount", "name": "reader", "namespace": namespace}],
+    });
+    cluster.apply(&binding).await?;
+    let leader = stage.operator.leader().await?.context("nobody leads")?;
+    let ask = async |token: Option<&str>| {
+        stage.operator.metrics(cluster, &leader, token.map(ToOwned::to_owned)).await
+    };
+    wait_for("who may read does", TIMEOUT, async || {
+        let (code, page) = ask(Some(&reader)).await?;
+        ensure!(code == 200, "{code}: {page}");
+        let reconciles = page.lines().find_map(|line| {
+            line.strip_prefix(
+                "controller_runtime_reconcile_total{controller=\"memcached\",result=\"success\"} ",
+            )
+        });
+        let number: u64 = reconciles.context("no reconciles are counted")?.parse()?;
+        ensure!(number > 0, "no reconcile is counted");
+        Ok(())
+    })
+    .await?;
+    for (token, expected) in [(None, 401), (Some("rubbish"), 401), (Some(stranger.as_str()), 403)] {
+        let (code, page) = ask(token).await?;
+        ensure!(code == expected, "{code} instead of {expected}: {page}");
+        ensure!(!page.contains("controller_runtime"), "refused, and told all the same: {page}");
+    }
+    cluster.delete(&binding).await?;
+    stage.strike().await
+}
+
+#[tokio::test]
 async fn what_the_manager_asks_is_what_its_rules_allow_and_no_rule_is_idle() -> Result<()> {
     let Some(audit) = Audit::from_env() else {
         eprintln!("skipped: there is no audit log (AUDIT_LOG)");
@@ -408,15 +450,17 @@ async fn what_the_manager_asks_is_what_its_rules_allow_and_no_rule_is_idle() -> 
     stage.change("sample", json!({"size": 1})).await?;
     stage.available("sample", 1).await?;
     let allowed = stage.operator.permissions();
-    // Asked inside other requests, or only when somebody reads the metrics.
+    // Asked inside other requests.
     let unseen = [
         "create apps/deployments",
         "create /services",
         "create policy/poddisruptionbudgets",
         "update cache.example.com/memcacheds/finalizers",
-        "create authentication.k8s.io/tokenreviews",
-        "create authorization.k8s.io/subjectaccessreviews",
     ];
+    // Who reads the metrics has the API server asked who that is, and whether they may.
+    let leader = stage.operator.leader().await?.context("nobody leads")?;
+    let stranger = stage.cluster.service_account(&stage.namespace.name, "stranger").await?;
+    stage.operator.metrics(&stage.cluster, &leader, Some(stranger)).await?;
     let size = std::cell::Cell::new(1);
     wait_for("every rule has been used", TIMEOUT, async || {
         // Again and again the same news, so that its event is counted up.

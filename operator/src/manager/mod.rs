@@ -74,7 +74,7 @@ pub struct Options {
           value_parser = clap::value_parser!(u32).range(30..=10 * 365 * 24 * 3600))]
     pub webhook_cert_lifetime: u32,
     /// How many Memcacheds are worked on at the same time
-    #[arg(long, default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
+    #[arg(long, default_value_t = 8, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
     pub max_concurrent_reconciles: u16,
     /// Seconds to finish what is under way when told to stop
     #[arg(long, default_value_t = 8, value_name = "SECONDS")]
