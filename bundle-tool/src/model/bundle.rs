@@ -87,6 +87,8 @@ pub enum Content {
         error: Option<SyntaxError>,
         /// What is before the first separator, which is all that OLM and the tools around it read.
         first: First,
+        /// Where a file in JSON has a string that readers of YAML refuse.
+        json_only: Option<Position>,
     },
     /// A file outside `manifests/` and `metadata/` whose name is no YAML's or JSON's: not read.
     Other,

@@ -34,24 +34,29 @@ pub struct Parsed {
     pub error: Option<SyntaxError>,
     /// What Kubernetes' readers find who stop at the first separator.
     pub first: First,
+    /// Where a text in JSON has a string that readers of YAML refuse.
+    pub json_only: Option<Position>,
 }
 
 /// Reads all documents of a text. Empty documents (nothing, or comments alone) are left out.
 #[must_use]
 pub fn parse(text: &[u8]) -> Parsed {
+    let json_only = json::not_yaml(text);
     let text = &*json::for_yaml(text);
     let (documents, error) = documents(text);
     match first_chunk(text) {
-        Err(wrong) => Parsed { documents: Vec::new(), error: Some(wrong), first: First::Unreadable },
+        Err(wrong) => {
+            Parsed { documents: Vec::new(), error: Some(wrong), first: First::Unreadable, json_only }
+        }
         Ok(end) if end == text.len() => {
             let first = first(&documents, error.as_ref());
-            Parsed { documents, error, first }
+            Parsed { documents, error, first, json_only }
         }
         Ok(end) => {
             let (head, wrong) = self::documents(&text[..end]);
             let first = first(&head, wrong.as_ref());
             let error = if first == First::Unreadable { wrong } else { error };
-            Parsed { documents, error, first }
+            Parsed { documents, error, first, json_only }
         }
     }
 }
