@@ -7,6 +7,7 @@ mod metadata_annotations_too_large;
 mod metadata_finalizer_invalid;
 mod metadata_label_invalid;
 mod metadata_name_invalid;
+mod metadata_namespace_set;
 mod metadata_owner_invalid;
 mod metadata_system_field_set;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -22,6 +23,7 @@ pub(super) static RULES: &[&Rule] = &[
     &metadata_finalizer_invalid::RULE,
     &metadata_label_invalid::RULE,
     &metadata_name_invalid::RULE,
+    &metadata_namespace_set::RULE,
     &metadata_owner_invalid::RULE,
     &metadata_system_field_set::RULE,
 ];
