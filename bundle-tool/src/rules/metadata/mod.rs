@@ -14,7 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::Rule;
 use crate::model::Object;
-use crate::model::yaml::{self, Path};
+use crate::model::yaml::{self, DecodeError, Path};
 
 /// The rules of this folder, sorted by id.
 pub(super) static RULES: &[&Rule] = &[
@@ -38,16 +38,16 @@ pub struct Metadata<'m> {
 }
 
 impl<'m> Metadata<'m> {
-    /// The metadata of an object that has a kind; nothing where it cannot be decoded.
+    /// The metadata of an object that has a kind, or why it cannot be decoded.
     #[must_use]
-    pub fn new(object: &Object<'m>) -> Option<Self> {
+    pub fn new(object: &Object<'m>) -> Option<Result<Self, DecodeError>> {
         if object.kind().is_empty() {
             return None;
         }
-        let typed = match object.root.get("metadata") {
-            Some(value) => yaml::decode(value, &Path::ROOT.field("metadata")).ok()?.object,
-            None => ObjectMeta::default(),
+        let decoded = match object.root.get("metadata") {
+            Some(value) => yaml::decode(value, &Path::ROOT.field("metadata")).map(|decoded| decoded.object),
+            None => Ok(ObjectMeta::default()),
         };
-        Some(Self { object: *object, typed })
+        Some(decoded.map(|typed| Self { object: *object, typed }))
     }
 }
