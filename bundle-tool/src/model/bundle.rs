@@ -87,6 +87,8 @@ pub enum Content {
         error: Option<SyntaxError>,
         /// What is before the first separator, which is all that OLM and the tools around it read.
         first: First,
+        /// Where a file in JSON has a string that readers of YAML refuse.
+        json_only: Option<Position>,
     },
     /// A file outside `manifests/` and `metadata/` whose name is no YAML's or JSON's: not read.
     Other,
@@ -175,14 +177,18 @@ impl Bundle {
     }
 
     /// The first file in `metadata/` that has a map of annotations, in the order of the names: readers go by the
-    /// content. Usually that is `annotations.yaml`.
+    /// content, and pass over a file whose annotations are not all texts. Usually that is `annotations.yaml`, which
+    /// they do not pass over.
     #[must_use]
     pub fn annotations(&self) -> Option<Annotations<'_>> {
-        self.files.iter().filter(|file| file.is_metadata()).find_map(|file| {
+        let mut all = self.files.iter().filter(|file| file.is_metadata()).filter_map(|file| {
             let root = file.document()?.root();
-            let values = root.get("annotations")?;
+            let values = get(root, "annotations")?;
             (values.kind() == yaml::Kind::Object).then_some(Annotations { file, root, values })
-        })
+        });
+        let counts = |one: &Annotations<'_>| one.file.path == ANNOTATIONS_FILE || one.are_texts();
+        let first = all.next()?;
+        if counts(&first) { Some(first) } else { all.find(counts).or(Some(first)) }
     }
 
     /// The documents in `metadata/` whose root has a list `key` with something in it, such as `dependencies`: the
@@ -190,10 +196,15 @@ impl Bundle {
     #[must_use]
     pub fn metadata_list(&self, key: &str) -> Option<(&File, Value<'_>)> {
         self.files.iter().filter(|file| file.is_metadata()).find_map(|file| {
-            let list = file.document()?.root().get(key)?;
+            let list = get(file.document()?.root(), key)?;
             (list.kind() == yaml::Kind::Array && !list.is_empty()).then_some((file, list))
         })
     }
+}
+
+/// A field of a file in `metadata/`, whose readers do not care for upper and lower case.
+fn get<'a>(value: Value<'a>, key: &str) -> Option<Value<'a>> {
+    value.entries().rev().find(|(name, _)| name.text().eq_ignore_ascii_case(key)).map(|(_, value)| value)
 }
 
 /// `metadata/annotations.yaml`, from which the image's labels come.
@@ -230,6 +241,12 @@ impl<'b> Annotations<'b> {
             yaml::Kind::Array | yaml::Kind::Object => None,
             _ => Some(value.text()),
         }
+    }
+
+    fn are_texts(&self) -> bool {
+        self.values
+            .entries()
+            .all(|(_, value)| !matches!(value.kind(), yaml::Kind::Array | yaml::Kind::Object))
     }
 
     /// The channels, without spaces around and without empty ones.

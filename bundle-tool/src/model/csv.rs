@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::admissionregistration::v1::RuleWithOperations;
 use k8s_openapi::api::apps::v1::DeploymentSpec;
 use k8s_openapi::api::rbac::v1::PolicyRule;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, Time};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -25,8 +25,8 @@ pub struct ClusterServiceVersion {
     pub metadata: ObjectMeta,
     /// What the author says.
     pub spec: Spec,
-    /// What OLM says; read by nobody here.
-    pub status: Json,
+    /// What OLM says; read by nobody here, but it must fit its fields.
+    pub status: Status,
 }
 
 /// `spec`
@@ -82,6 +82,90 @@ pub struct Spec {
     pub skips: Vec<String>,
     /// All images that the operator may run.
     pub related_images: Vec<RelatedImage>,
+}
+
+/// `status`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+#[expect(missing_docs, reason = "read by nobody")]
+pub struct Status {
+    pub phase: String,
+    pub message: String,
+    pub reason: String,
+    pub last_update_time: Option<Time>,
+    pub last_transition_time: Option<Time>,
+    pub conditions: Vec<Condition>,
+    pub requirement_status: Vec<RequirementStatus>,
+    pub certs_last_updated: Option<Time>,
+    pub certs_rotate_at: Option<Time>,
+    pub cleanup: CleanupStatus,
+}
+
+/// `status.conditions`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+#[expect(missing_docs, reason = "read by nobody")]
+pub struct Condition {
+    pub phase: String,
+    pub message: String,
+    pub reason: String,
+    pub last_update_time: Option<Time>,
+    pub last_transition_time: Option<Time>,
+}
+
+/// `status.requirementStatus`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+#[expect(missing_docs, reason = "read by nobody")]
+pub struct RequirementStatus {
+    pub group: String,
+    pub version: String,
+    pub kind: String,
+    pub name: String,
+    pub status: String,
+    pub message: String,
+    pub uuid: String,
+    pub dependents: Vec<DependentStatus>,
+}
+
+/// `status.requirementStatus.dependents`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+#[expect(missing_docs, reason = "read by nobody")]
+pub struct DependentStatus {
+    pub group: String,
+    pub version: String,
+    pub kind: String,
+    pub status: String,
+    pub uuid: String,
+    pub message: String,
+}
+
+/// `status.cleanup`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+#[expect(missing_docs, reason = "read by nobody")]
+pub struct CleanupStatus {
+    pub pending_deletion: Vec<PendingDeletion>,
+}
+
+/// `status.cleanup.pendingDeletion`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+#[expect(missing_docs, reason = "read by nobody")]
+pub struct PendingDeletion {
+    pub group: String,
+    pub kind: String,
+    pub instances: Vec<PendingInstance>,
+}
+
+/// `status.cleanup.pendingDeletion.instances`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+#[expect(missing_docs, reason = "read by nobody")]
+pub struct PendingInstance {
+    pub namespace: String,
+    pub name: String,
 }
 
 /// `spec.install`

@@ -132,7 +132,12 @@ fn load(path: &Path, relative: String, size: u64, total: u64) -> (File, u64) {
 fn parse(path: String, bytes: &[u8], total: u64) -> (File, u64) {
     let content = if is_read(&path) {
         let parsed = yaml::parse(bytes);
-        Content::Documents { documents: parsed.documents, error: parsed.error, first: parsed.first }
+        Content::Documents {
+            documents: parsed.documents,
+            error: parsed.error,
+            first: parsed.first,
+            json_only: parsed.json_only,
+        }
     } else {
         Content::Other
     };

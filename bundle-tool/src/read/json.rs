@@ -11,6 +11,8 @@ use std::fmt::Write as _;
 
 use serde::de::IgnoredAny;
 
+use crate::model::yaml::{Position, is_refused, json_only};
+
 /// The text, with the strings of its first value written as YAML can read them, if that value is JSON.
 pub(super) fn for_yaml(text: &[u8]) -> Cow<'_, [u8]> {
     if !text.trim_ascii_start().starts_with(b"{") || !is_special(text) {
@@ -28,6 +30,20 @@ pub(super) fn is_json(text: &[u8]) -> bool {
     text.trim_ascii_start().starts_with(b"{") && end_of_value(text).is_some()
 }
 
+/// Where a text in JSON has a string that YAML's readers refuse.
+pub(super) fn not_yaml(text: &[u8]) -> Option<Position> {
+    if !text.trim_ascii_start().starts_with(b"{") {
+        return None;
+    }
+    let before = &text[..json_only(&text[..end_of_value(text)?])?];
+    let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
+    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    Some(Position {
+        line: number(before.split(|&byte| byte == b'\n').count()),
+        column: number(String::from_utf8_lossy(&before[line_start..]).chars().count() + 1),
+    })
+}
+
 /// Where the first value ends, if it is JSON.
 fn end_of_value(text: &[u8]) -> Option<usize> {
     let mut values = serde_json::Deserializer::from_slice(text).into_iter::<IgnoredAny>();
@@ -40,11 +56,6 @@ fn end_of_value(text: &[u8]) -> Option<usize> {
 fn is_special(text: &[u8]) -> bool {
     text.windows(3).any(|escape| matches!(escape, [b'\\', b'u', b'd' | b'D']))
         || std::str::from_utf8(text).map_or(true, |text| text.chars().any(is_refused))
-}
-
-/// Whether YAML refuses a character as it stands.
-fn is_refused(char: char) -> bool {
-    matches!(char, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
 }
 
 fn rewritten(text: &str) -> String {
@@ -121,6 +132,17 @@ mod tests {
             assert_eq!(value(text), None, "{}", String::from_utf8_lossy(text));
         }
         assert_eq!(value(br#"{a: "\u00e4"}"#), Some("ä".into()));
+    }
+
+    #[test]
+    fn what_only_json_takes_has_a_place() {
+        let place = |text: &[u8]| not_yaml(text).map(|position| (position.line, position.column));
+        assert_eq!(place(b"{\"a\": 1,\n \"b\": \"\xc3\xa4\\/\"}"), Some((2, 9)));
+        assert_eq!(place(br#"{"a": "\ud83d\ude00"}"#), Some((1, 8)));
+        assert_eq!(place(b"{\"a\": \"\xff\"}"), Some((1, 8)));
+        assert_eq!(place(br#"{"a": "\\/ \\ud83d \u00e4"}"#), None);
+        assert_eq!(place(b"{\"a\": 1}\n\x7f"), None);
+        assert_eq!(place(b"a: \"\\/\""), None);
     }
 
     #[test]

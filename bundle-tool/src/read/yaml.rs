@@ -4,6 +4,7 @@
 //! the same reason, and nothing else, but for what no object can be: [`MAX_DEPTH`], [`MAX_VALUES`],
 //! [`MAX_ALIASED_BYTES`].
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use base64::Engine as _;
@@ -33,35 +34,56 @@ pub struct Parsed {
     pub error: Option<SyntaxError>,
     /// What Kubernetes' readers find who stop at the first separator.
     pub first: First,
+    /// Where a text in JSON has a string that readers of YAML refuse.
+    pub json_only: Option<Position>,
 }
 
 /// Reads all documents of a text. Empty documents (nothing, or comments alone) are left out.
 #[must_use]
 pub fn parse(text: &[u8]) -> Parsed {
+    let json_only = json::not_yaml(text);
     let text = &*json::for_yaml(text);
     let (documents, error) = documents(text);
     match first_chunk(text) {
-        Err(wrong) => Parsed { documents: Vec::new(), error: Some(wrong), first: First::Unreadable },
+        Err(wrong) => {
+            Parsed { documents: Vec::new(), error: Some(wrong), first: First::Unreadable, json_only }
+        }
         Ok(end) if end == text.len() => {
             let first = first(&documents, error.as_ref());
-            Parsed { documents, error, first }
+            Parsed { documents, error, first, json_only }
         }
         Ok(end) => {
             let (head, wrong) = self::documents(&text[..end]);
             let first = first(&head, wrong.as_ref());
             let error = if first == First::Unreadable { wrong } else { error };
-            Parsed { documents, error, first }
+            Parsed { documents, error, first, json_only }
         }
     }
 }
 
 fn documents(text: &[u8]) -> (Vec<Tree>, Option<SyntaxError>) {
     let mut documents = Vec::new();
-    let mut input = text;
+    let ended = ended(text);
+    let mut input = &*ended;
     let mut parser = Parser::new();
     parser.set_input_string(&mut input);
     let error = read_stream(&mut parser, text, &mut documents).err();
     (documents, error)
+}
+
+/// The text with a line break at its end, which libyaml-safer's scanner of block scalars cannot do without. Spaces
+/// alone on the last line are no line.
+fn ended(text: &[u8]) -> Cow<'_, [u8]> {
+    // YAML 1.1 knows more of them.
+    let other = ["\r", "\u{85}", "\u{2028}", "\u{2029}"].iter().any(|other| text.ends_with(other.as_bytes()));
+    if other || text.ends_with(b"\n") || !text.iter().any(|byte| matches!(byte, b'|' | b'>')) {
+        return Cow::Borrowed(text);
+    }
+    let without_spaces = text.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1);
+    if text[..without_spaces].ends_with(b"\n") {
+        return Cow::Borrowed(&text[..without_spaces]);
+    }
+    Cow::Owned([text, b"\n"].concat())
 }
 
 fn first(documents: &[Tree], error: Option<&SyntaxError>) -> First {
@@ -124,7 +146,7 @@ fn read_stream(
             EventData::StreamEnd => return Ok(()),
             EventData::DocumentStart { .. } => {
                 let capacity = if documents.is_empty() { text.len() } else { 0 };
-                let tree = Document::new(capacity, slashes).read(parser)?;
+                let tree = Document::new(capacity, slashes, text.len()).read(parser)?;
                 if !tree.root().is_null() {
                     documents.push(tree);
                 }
@@ -151,6 +173,10 @@ const START: Position = Position { line: 1, column: 1 };
 fn position(mark: Mark) -> Position {
     let number = |zero_based: u64| u32::try_from(zero_based).unwrap_or(u32::MAX - 1).saturating_add(1);
     Position { line: number(mark.line), column: number(mark.column) }
+}
+
+fn index(mark: Mark) -> usize {
+    usize::try_from(mark.index).unwrap_or(usize::MAX)
 }
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
@@ -214,10 +240,12 @@ struct Document<'t> {
     aliased_bytes: u64,
     /// Values that are written, rather than aliases.
     values: u64,
+    /// How long the text is, without what [`ended`] put behind it.
+    length: usize,
 }
 
 impl<'t> Document<'t> {
-    fn new(bytes: usize, slashes: Option<&'t [u8]>) -> Self {
+    fn new(bytes: usize, slashes: Option<&'t [u8]>, length: usize) -> Self {
         Self {
             slashes,
             builder: Builder::with_capacity(bytes),
@@ -229,6 +257,7 @@ impl<'t> Document<'t> {
             bytes: 0,
             aliased_bytes: 0,
             values: 0,
+            length,
         }
     }
 
@@ -239,9 +268,13 @@ impl<'t> Document<'t> {
             let place = position(event.start_mark);
             let node = match event.data {
                 EventData::DocumentEnd { .. } | EventData::StreamEnd => return Ok(self.builder.finish(root)),
-                EventData::Scalar { anchor, tag, value, plain_implicit, style, .. } => {
+                EventData::Scalar { anchor, tag, mut value, plain_implicit, style, .. } => {
                     if style == ScalarStyle::DoubleQuoted {
                         self.check_escapes(event.start_mark, event.end_mark)?;
+                    }
+                    let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+                    if block && index(event.end_mark) > self.length && value.ends_with('\n') {
+                        value.pop();
                     }
                     let merge =
                         value == "<<" && tag.as_deref().map_or(plain_implicit, |tag| tag == MERGE_TAG);
@@ -286,7 +319,6 @@ impl<'t> Document<'t> {
     /// Refuses the escape of a slash, which JSON and libyaml have, and go-yaml v2 has not.
     fn check_escapes(&self, start: Mark, end: Mark) -> Result<(), SyntaxError> {
         let Some(text) = self.slashes else { return Ok(()) };
-        let index = |mark: Mark| usize::try_from(mark.index).unwrap_or(usize::MAX);
         let mut written = text.get(index(start)..index(end)).unwrap_or_default().iter();
         while let Some(byte) = written.next() {
             if *byte == b'\\' && written.next() == Some(&b'/') {
@@ -531,6 +563,30 @@ mod tests {
         assert_eq!(one("\u{feff}a: 1\r\nb: 2\r\n"), json!({"a": 1, "b": 2}));
         assert_eq!(parse(b"---\n# nothing\n---\na: 1\n---\n").documents.len(), 1);
         assert_eq!(one("{\"a\": [1, 2]}"), json!({"a": [1, 2]}));
+    }
+
+    #[test]
+    fn a_text_may_end_within_a_block_scalar() {
+        let cases = [
+            ("a: |\n  b", "b"),
+            ("a: >\n  b\n  c", "b c"),
+            ("a: |+\n  b", "b"),
+            ("a: |-\n  b", "b"),
+            ("a: |\n  b\n  ", "b\n"),
+            ("a: |+\n  b\n\n ", "b\n\n"),
+            ("a: |\n  b\n  c ", "b\nc "),
+            ("a: |", ""),
+            ("\u{feff}a: |\n  b", "b"),
+            ("a: |\n  b\r", "b\n"),
+            ("a: |\n  b\u{85}", "b\n"),
+            ("a: |\n  b\u{2028}", "b\u{2028}"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(one(text), json!({"a": expected}), "{text:?}");
+        }
+        for end in [&b"|\n  b"[..], b"|\n  b\n \t", b"|2", b">- # c", b"'|", b"\"|\\"] {
+            let _ = parse(&[b"a: ", end].concat());
+        }
     }
 
     #[test]

@@ -24,7 +24,8 @@ pub struct Context<'b> {
     pub undecodable_csvs: Vec<(Object<'b>, DecodeError)>,
     /// The objects of Kubernetes' own kinds that the API server could decode.
     pub known: Vec<Known<'b>>,
-    /// The objects of Kubernetes' own kinds that the API server could not decode, and why.
+    /// The objects that the API server could not decode, and why: of Kubernetes' own kinds, and of others where it is
+    /// their metadata.
     pub undecodable: Vec<(Object<'b>, DecodeError)>,
     /// The metadata of all objects that could be decoded, but for the CSV's and those that are undecodable.
     pub metadata: Vec<Metadata<'b>>,
@@ -66,8 +67,17 @@ impl<'b> Context<'b> {
             }
         }
         let crds = objects.iter().filter_map(Crd::new).collect();
-        let (known, undecodable) = objects::decode(&objects);
-        let metadata = objects.iter().filter_map(Metadata::new).collect();
+        let (known, mut undecodable) = objects::decode(&objects);
+        let mut metadata = Vec::new();
+        for object in &objects {
+            match Metadata::new(object) {
+                Some(Ok(one)) => metadata.push(one),
+                Some(Err(error)) if objects::is_of_other_kind(object, &error) => {
+                    undecodable.push((*object, error));
+                }
+                Some(Err(_)) | None => {}
+            }
+        }
         Self { bundle, objects, crds, csvs, undecodable_csvs, known, undecodable, metadata }
     }
 }

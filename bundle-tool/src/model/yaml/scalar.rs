@@ -143,6 +143,43 @@ fn parse_float(text: &str) -> Option<Scalar> {
     value.is_finite().then_some(Scalar::Float(value))
 }
 
+/// Where a text in JSON has something that YAML's readers refuse in a string, as an offset in bytes: an escaped half of
+/// a character, an escaped slash, a control character, what is not UTF-8.
+///
+/// Source: `yaml_parser_scan_flow_scalar` and `yaml_parser_update_buffer` of go.yaml.in/yaml/v2.
+#[must_use]
+pub fn json_only(text: &[u8]) -> Option<usize> {
+    let mut index = 0;
+    for chunk in text.utf8_chunks() {
+        let valid = chunk.valid();
+        let mut chars = valid.char_indices();
+        while let Some((at, char)) = chars.next() {
+            if is_refused(char) {
+                return Some(index + at);
+            }
+            if char == '\\' {
+                let escape = &valid.as_bytes()[at + 1..];
+                if matches!(escape, [b'/', ..] | [b'u', b'd' | b'D', b'8'..=b'9' | b'a'..=b'f' | b'A'..=b'F', ..])
+                {
+                    return Some(index + at);
+                }
+                chars.next();
+            }
+        }
+        if !chunk.invalid().is_empty() {
+            return Some(index + valid.len());
+        }
+        index += valid.len();
+    }
+    None
+}
+
+/// Whether YAML refuses a character as it stands, where JSON takes it.
+#[must_use]
+pub fn is_refused(char: char) -> bool {
+    matches!(char, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

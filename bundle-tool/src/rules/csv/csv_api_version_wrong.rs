@@ -1,3 +1,4 @@
+use super::csv_field_missing::is_without_version;
 use crate::model::yaml::Path;
 use crate::report::{Severity, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
@@ -17,7 +18,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     for csv in context.bundle.of_kind("ClusterServiceVersion") {
         let version = csv.api_version();
         // That it is missing is csv-field-missing's.
-        if !version.is_empty() && version != "operators.coreos.com/v1alpha1" {
+        if !is_without_version(version) && version != "operators.coreos.com/v1alpha1" {
             reporter.field(&csv, &Path::ROOT.field("apiVersion"), format!("the API version is '{version}'"));
         }
     }

@@ -20,7 +20,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         let keys: Vec<_> = field.split('.').collect();
         csv.object.root.dig(&keys).is_some_and(|value| !value.is_null())
     };
-    if csv.object.api_version().is_empty() {
+    if is_without_version(csv.object.api_version()) {
         report("apiVersion", "the CSV has no API version");
     }
     if !written("spec") {
@@ -37,5 +37,15 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     }
     if !written("spec.install.spec.deployments") {
         report("spec.install.spec.deployments", "the install strategy has no list of deployments");
+    }
+}
+
+/// Whether Go finds no version in an `apiVersion`; api-version-invalid speaks of those with more than one slash.
+///
+/// Source: `pkg/runtime/schema/group_version.go` of k8s.io/apimachinery (`ParseGroupVersion`).
+pub(super) fn is_without_version(api_version: &str) -> bool {
+    match api_version.split_once('/') {
+        Some((_, version)) => version.is_empty(),
+        None => api_version.is_empty(),
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde_json::Value as Json;
 
+use crate::model::yaml::json_only;
 use crate::rules::Csv;
 
 /// The annotation with the examples.
@@ -51,6 +52,10 @@ pub(super) fn read(csv: &Csv<'_>) -> Option<Result<BTreeSet<Gvk>, String>> {
         Ok(json) => json,
         Err(error) => return Some(Err(format!("the examples are not JSON: {error}"))),
     };
+    if json_only(text.as_bytes()).is_some() {
+        let problem = "the examples are read as YAML, which refuses an escaped half of a character or slash, and control characters";
+        return Some(Err(problem.to_owned()));
+    }
     Some(match json {
         Json::Null => Ok(BTreeSet::new()),
         Json::Array(examples) => examples.iter().map(gvk).collect(),

@@ -56,7 +56,7 @@ fn read<'b>(bundle: &'b Bundle, list: &'static str) -> Vec<Entry<'b>> {
     let decodes = |item: Value<'_>| match item.kind() {
         Kind::Null => true,
         Kind::Object => {
-            !item.get("type").is_some_and(|kind| matches!(kind.kind(), Kind::Array | Kind::Object))
+            !get(item, "type").is_some_and(|kind| matches!(kind.kind(), Kind::Array | Kind::Object))
         }
         _ => false,
     };
@@ -69,8 +69,8 @@ fn read<'b>(bundle: &'b Bundle, list: &'static str) -> Vec<Entry<'b>> {
         root,
         list,
         index,
-        kind: item.get("type").filter(|kind| !kind.is_null()).map(Value::text).unwrap_or_default(),
-        value: item.get("value"),
+        kind: get(item, "type").filter(|kind| !kind.is_null()).map(Value::text).unwrap_or_default(),
+        value: get(item, "value"),
     };
     items.items().enumerate().map(entry).collect()
 }

@@ -30,7 +30,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         let version = object.api_version();
         let message = if version.matches('/').count() > 1 {
             format!("'{version}' is no API version")
-        } else if version.is_empty() && OTHERS.contains(&object.kind()) {
+        } else if (version.is_empty() || version.ends_with('/')) && OTHERS.contains(&object.kind()) {
             "the object has no API version".to_owned()
         } else {
             continue;

@@ -16,7 +16,9 @@ pub(super) static RULE: Rule = Rule {
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let files = context.bundle.files.iter().filter(|file| file.is_manifest() || file.is_metadata());
     for file in files {
-        let Content::Documents { documents, error, first: First::Value } = &file.content else { continue };
+        let Content::Documents { documents, error, first: First::Value, .. } = &file.content else {
+            continue;
+        };
         if let Some(second) = documents.get(1) {
             let message = "nobody reads this document: only the first one of a file counts";
             reporter.place(file, second.root().position(), message);

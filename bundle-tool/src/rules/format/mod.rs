@@ -18,6 +18,8 @@ mod file_hidden;
 mod file_large;
 mod folder_in_manifests;
 mod generate_name_used;
+mod json_not_yaml;
+mod manifest_lost;
 mod manifests_elsewhere;
 mod manifests_missing;
 mod media_type_wrong;
@@ -82,6 +84,8 @@ pub(super) static RULES: &[&Rule] = &[
     &file_large::RULE,
     &folder_in_manifests::RULE,
     &generate_name_used::RULE,
+    &json_not_yaml::RULE,
+    &manifest_lost::RULE,
     &manifests_elsewhere::RULE,
     &manifests_missing::RULE,
     &media_type_wrong::RULE,

@@ -4,6 +4,7 @@ mod channel_unconventional;
 mod container_requests_missing;
 mod crd_description_missing;
 mod csv_name_unconventional;
+mod deployment_none;
 mod permission_to_create_crds;
 
 use super::Rule;
@@ -14,5 +15,6 @@ pub(super) static RULES: &[&Rule] = &[
     &container_requests_missing::RULE,
     &crd_description_missing::RULE,
     &csv_name_unconventional::RULE,
+    &deployment_none::RULE,
     &permission_to_create_crds::RULE,
 ];

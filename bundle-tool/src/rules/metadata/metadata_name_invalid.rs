@@ -18,15 +18,19 @@ pub(super) static RULE: Rule = Rule {
 fn check(metadata: &Metadata<'_>, errors: &mut Errors<'_, '_>) {
     let root = Path::ROOT;
     let path = root.field("metadata");
-    // A CRD's name is made of its plural and group; a CSV's becomes a label, too. Both are judged there.
-    if matches!(metadata.object.kind(), "CustomResourceDefinition" | "ClusterServiceVersion") {
-        return;
-    }
     let judge = name_of(metadata);
     let name = metadata.typed.name.as_deref().unwrap_or_default();
     let prefix = metadata.typed.generate_name.as_deref().unwrap_or_default();
+    // A CRD's names are made of its plural and group, and are judged there.
+    if metadata.object.kind() == "CustomResourceDefinition" {
+        return;
+    }
     if !prefix.is_empty() {
         errors.check(&path.field("generateName"), judge(&names::prefix(prefix)));
+    }
+    // A CSV's name becomes a label, too: csv-name-invalid speaks of it.
+    if metadata.object.kind() == "ClusterServiceVersion" {
+        return;
     }
     let path = path.field("name");
     if !name.is_empty() {

@@ -7,13 +7,14 @@ mod metadata_annotations_too_large;
 mod metadata_finalizer_invalid;
 mod metadata_label_invalid;
 mod metadata_name_invalid;
+mod metadata_namespace_set;
 mod metadata_owner_invalid;
 mod metadata_system_field_set;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::Rule;
 use crate::model::Object;
-use crate::model::yaml::{self, Path};
+use crate::model::yaml::{self, DecodeError, Path};
 
 /// The rules of this folder, sorted by id.
 pub(super) static RULES: &[&Rule] = &[
@@ -22,6 +23,7 @@ pub(super) static RULES: &[&Rule] = &[
     &metadata_finalizer_invalid::RULE,
     &metadata_label_invalid::RULE,
     &metadata_name_invalid::RULE,
+    &metadata_namespace_set::RULE,
     &metadata_owner_invalid::RULE,
     &metadata_system_field_set::RULE,
 ];
@@ -36,16 +38,16 @@ pub struct Metadata<'m> {
 }
 
 impl<'m> Metadata<'m> {
-    /// The metadata of an object that has a kind; nothing where it cannot be decoded.
+    /// The metadata of an object that has a kind, or why it cannot be decoded.
     #[must_use]
-    pub fn new(object: &Object<'m>) -> Option<Self> {
+    pub fn new(object: &Object<'m>) -> Option<Result<Self, DecodeError>> {
         if object.kind().is_empty() {
             return None;
         }
-        let typed = match object.root.get("metadata") {
-            Some(value) => yaml::decode(value, &Path::ROOT.field("metadata")).ok()?.object,
-            None => ObjectMeta::default(),
+        let decoded = match object.root.get("metadata") {
+            Some(value) => yaml::decode(value, &Path::ROOT.field("metadata")).map(|decoded| decoded.object),
+            None => Ok(ObjectMeta::default()),
         };
-        Some(Self { object: *object, typed })
+        Some(decoded.map(|typed| Self { object: *object, typed }))
     }
 }

@@ -13,6 +13,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::{Deserialize, Deserializer, de};
 
 use crate::model::Object;
+use crate::model::bundle::is_installable;
 use crate::model::yaml::{DecodeError, Unknown};
 
 /// An object of one of Kubernetes' own kinds.
@@ -138,6 +139,14 @@ pub(in crate::rules) fn decode<'k>(objects: &[Object<'k>]) -> Decoded<'k> {
         }
     }
     (known, undecodable)
+}
+
+/// Whether an object is of a kind that is installed, but neither one of Kubernetes' own nor OLM's: of these the API
+/// server decodes the metadata, but for the namespace, which OLM sets itself.
+pub(in crate::rules) fn is_of_other_kind(object: &Object<'_>, error: &DecodeError) -> bool {
+    let other = object.kind().starts_with("Console")
+        || matches!(object.kind(), "PrometheusRule" | "ServiceMonitor" | "VerticalPodAutoscaler");
+    other && is_installable(object.kind()) && error.path != "metadata.namespace"
 }
 
 fn decode_one<'k>(object: &Object<'k>) -> Option<Result<Known<'k>, DecodeError>> {

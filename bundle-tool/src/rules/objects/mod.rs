@@ -31,8 +31,8 @@ mod unknown_field;
 
 use super::Rule;
 
-pub(super) use known::decode;
 pub use known::{Base64, ConfigMap, Known, Secret, Typed};
+pub(super) use known::{decode, is_of_other_kind};
 
 /// The rules of this folder, sorted by id.
 pub(super) static RULES: &[&Rule] = &[

@@ -23,6 +23,9 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     }
     let Some(icon) = icons.first() else { return };
     let entry = list.index(0);
+    if icon.base64data.is_empty() && icon.mediatype.is_empty() {
+        return reporter.field(&csv.object, &entry, "the icon has neither data nor a media type");
+    }
     if icon.base64data.is_empty() {
         reporter.field(&csv.object, &entry.field("base64data"), "the icon has no data");
     }

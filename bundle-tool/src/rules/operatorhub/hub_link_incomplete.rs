@@ -18,6 +18,10 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let list = root.field("spec.links");
     for (index, link) in csv.typed.spec.links.iter().enumerate() {
         let entry = list.index(index);
+        if link.name.is_empty() && link.url.is_empty() {
+            reporter.field(&csv.object, &entry, "the link has neither a name nor a URL");
+            continue;
+        }
         if link.name.is_empty() {
             reporter.field(&csv.object, &entry.field("name"), "the link has no name");
         }

@@ -18,6 +18,10 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let list = root.field("spec.maintainers");
     for (index, maintainer) in csv.typed.spec.maintainers.iter().enumerate() {
         let entry = list.index(index);
+        if maintainer.name.is_empty() && maintainer.email.is_empty() {
+            reporter.field(&csv.object, &entry, "the maintainer has neither a name nor an e-mail address");
+            continue;
+        }
         if maintainer.name.is_empty() {
             reporter.field(&csv.object, &entry.field("name"), "the maintainer has no name");
         }
