@@ -1,4 +1,4 @@
-use crate::model::yaml::{Path, Value};
+use crate::model::yaml::Path;
 use crate::report::{Severity, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
-    if csv.object.root.dig(&["spec", "version"]).is_none_or(Value::is_null) {
+    if csv.object.root.dig(&["spec", "version"]).is_none() {
         reporter.field(&csv.object, &Path::ROOT.field("spec.version"), "the operator has no version");
     }
 }

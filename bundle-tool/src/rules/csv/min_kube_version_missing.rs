@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
-    if csv.typed.spec.min_kube_version.trim().is_empty() {
+    if csv.typed.spec.min_kube_version.is_empty() {
         let message = "the least Kubernetes version is not named";
         reporter.field(&csv.object, &Path::ROOT.field("spec.minKubeVersion"), message);
     }

@@ -144,9 +144,10 @@ pub(in crate::rules) fn decode<'k>(objects: &[Object<'k>]) -> Decoded<'k> {
 /// Whether an object is of a kind that is installed, but neither one of Kubernetes' own nor OLM's: of these the API
 /// server decodes the metadata, but for the namespace, which OLM sets itself.
 pub(in crate::rules) fn is_of_other_kind(object: &Object<'_>, error: &DecodeError) -> bool {
-    let other = object.kind().starts_with("Console")
-        || matches!(object.kind(), "PrometheusRule" | "ServiceMonitor" | "VerticalPodAutoscaler");
-    other && is_installable(object.kind()) && error.path != "metadata.namespace"
+    is_installable(object.kind())
+        && !matches!(object.kind(), "ClusterServiceVersion" | "CustomResourceDefinition")
+        && error.path != "metadata.namespace"
+        && decode_one(object).is_none()
 }
 
 fn decode_one<'k>(object: &Object<'k>) -> Option<Result<Known<'k>, DecodeError>> {
