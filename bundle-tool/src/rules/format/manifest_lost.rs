@@ -7,7 +7,7 @@ use crate::rules::{Check, Context, Reporter, Rule};
 pub(super) static RULE: Rule = Rule {
     id: "manifest-lost",
     suite: Suite::Bundle,
-    severity: Severity::Error,
+    severity: Severity::Warning,
     what: "A manifest has a file name that OLM's unpacker needs for another file: `annotations.yaml`, that of a file in `metadata/`, or one that differs from another manifest's in odd characters alone.",
     why: "The unpacker puts all files of both folders into one ConfigMap, by their names with `-` for each odd character: the manifest is never created.",
     help: "give the file another name, of letters, digits, `-`, `_` and `.`",
