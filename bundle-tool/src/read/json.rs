@@ -35,13 +35,7 @@ pub(super) fn not_yaml(text: &[u8]) -> Option<Position> {
     if !text.trim_ascii_start().starts_with(b"{") {
         return None;
     }
-    let before = &text[..json_only(&text[..end_of_value(text)?])?];
-    let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
-    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-    Some(Position {
-        line: number(before.split(|&byte| byte == b'\n').count()),
-        column: number(String::from_utf8_lossy(&before[line_start..]).chars().count() + 1),
-    })
+    Some(Position::behind(&text[..json_only(&text[..end_of_value(text)?])?]))
 }
 
 /// Where the first value ends, if it is JSON.

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use base64::Engine as _;
-use libyaml_safer::{Event, EventData, Mark, Parser, ScalarStyle};
+use libyaml_safer::{Event, EventData, Mark, Parser, ScalarStyle, Scanner, TokenData};
 
 use super::json;
 use crate::model::First;
@@ -41,8 +41,19 @@ pub struct Parsed {
 /// Reads all documents of a text. Empty documents (nothing, or comments alone) are left out.
 #[must_use]
 pub fn parse(text: &[u8]) -> Parsed {
-    let json_only = json::not_yaml(text);
-    let text = &*json::for_yaml(text);
+    let text = match utf8(text) {
+        Ok(text) => text,
+        Err(wrong) => {
+            return Parsed {
+                documents: Vec::new(),
+                error: Some(wrong),
+                first: First::Unreadable,
+                json_only: None,
+            };
+        }
+    };
+    let json_only = json::not_yaml(&text);
+    let text = &*json::for_yaml(&text);
     let (documents, error) = documents(text);
     match first_chunk(text) {
         Err(wrong) => {
@@ -61,7 +72,29 @@ pub fn parse(text: &[u8]) -> Parsed {
     }
 }
 
+/// The text in UTF-8: as YAML has it, one that begins with a byte order mark may be in UTF-16.
+fn utf8(text: &[u8]) -> Result<Cow<'_, [u8]>, SyntaxError> {
+    let (unit, text): (fn([u8; 2]) -> u16, _) = match text {
+        [0xff, 0xfe, rest @ ..] => (u16::from_le_bytes, rest),
+        [0xfe, 0xff, rest @ ..] => (u16::from_be_bytes, rest),
+        _ => return Ok(Cow::Borrowed(text)),
+    };
+    let (pairs, rest) = text.as_chunks::<2>();
+    let decoded: Result<String, _> = char::decode_utf16(pairs.iter().map(|&pair| unit(pair))).collect();
+    match decoded {
+        Ok(decoded) if rest.is_empty() => Ok(Cow::Owned(decoded.into_bytes())),
+        _ => Err(SyntaxError { message: "the text is not UTF-16, as it says".to_owned(), position: START }),
+    }
+}
+
 fn documents(text: &[u8]) -> (Vec<Tree>, Option<SyntaxError>) {
+    match tag_before_comma(text) {
+        Some((end, wrong)) => (read_documents(&text[..end]).0, Some(wrong)),
+        None => read_documents(text),
+    }
+}
+
+fn read_documents(text: &[u8]) -> (Vec<Tree>, Option<SyntaxError>) {
     let mut documents = Vec::new();
     let ended = ended(text);
     let mut input = &*ended;
@@ -71,12 +104,84 @@ fn documents(text: &[u8]) -> (Vec<Tree>, Option<SyntaxError>) {
     (documents, error)
 }
 
-/// The text with a line break at its end, which libyaml-safer's scanner of block scalars cannot do without. Spaces
-/// alone on the last line are no line.
+/// That a tag has a comma behind it without a space, and where the documents before it end. go-yaml refuses it;
+/// libyaml-safer's scanner does not know what to do with it, and ends the program.
+///
+/// The text is scanned with a space before each comma that may be such a one, which changes nothing else of it. Where
+/// that finds another error first, it is returned.
+fn tag_before_comma(text: &[u8]) -> Option<(usize, SyntaxError)> {
+    let mark = text.len() - text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).len();
+    let text = &text[mark..];
+    let commas = commas_behind_tags(text);
+    if commas.is_empty() {
+        return None;
+    }
+    let mut spaced = Vec::with_capacity(text.len() + commas.len());
+    let mut inserted = Vec::with_capacity(commas.len());
+    let mut from = 0;
+    for &comma in &commas {
+        spaced.extend_from_slice(&text[from..comma]);
+        inserted.push(spaced.len());
+        spaced.push(b' ');
+        from = comma;
+    }
+    spaced.extend_from_slice(&text[from..]);
+    let spaced = ended(&spaced);
+    let mut input = &*spaced;
+    let mut scanner = Scanner::new();
+    scanner.set_input_string(&mut input);
+    let unspaced = |place: Mark| {
+        let place = index(place);
+        place.saturating_sub(inserted.partition_point(|&at| at < place)).min(text.len())
+    };
+    let mut end = 0;
+    for token in scanner {
+        let token = match token {
+            Ok(token) => token,
+            Err(error) => return Some((end, syntax_error(&error))),
+        };
+        match token.data {
+            TokenData::DocumentStart => end = mark + unspaced(token.start_mark),
+            TokenData::Tag { .. } if inserted.binary_search(&index(token.end_mark)).is_ok() => {
+                let message =
+                    "did not find expected whitespace or line break while scanning a tag".to_owned();
+                let position = Position::behind(&text[..unspaced(token.start_mark)]);
+                return Some((end, SyntaxError { message, position }));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The commas that stand behind what may be a tag: `!`, and anything but spaces, brackets and commas, or `!<…>`.
+fn commas_behind_tags(text: &[u8]) -> Vec<usize> {
+    let mut commas = Vec::new();
+    let mut from = 0;
+    while let Some(start) = text[from..].iter().position(|&byte| byte == b'!') {
+        let tag = &text[from + start..];
+        let length = if tag.starts_with(b"!<") {
+            let is_end = |byte: &u8| *byte == b'>' || byte.is_ascii_whitespace();
+            tag.iter().position(is_end).map(|end| end + 1)
+        } else {
+            let is_end = |byte: &u8| byte.is_ascii_whitespace() || b",[]{}".contains(byte);
+            tag.iter().position(is_end)
+        };
+        from = length.map_or(text.len(), |length| from + start + length);
+        if text.get(from) == Some(&b',') {
+            commas.push(from);
+        }
+    }
+    commas
+}
+
+/// The text with a line break at its end, which libyaml-safer's scanners of block scalars and of escapes cannot do
+/// without. Spaces alone on the last line are no line.
 fn ended(text: &[u8]) -> Cow<'_, [u8]> {
     // YAML 1.1 knows more of them.
     let other = ["\r", "\u{85}", "\u{2028}", "\u{2029}"].iter().any(|other| text.ends_with(other.as_bytes()));
-    if other || text.ends_with(b"\n") || !text.iter().any(|byte| matches!(byte, b'|' | b'>')) {
+    let is_needed = || text.ends_with(b"\\") || text.iter().any(|byte| matches!(byte, b'|' | b'>'));
+    if other || text.ends_with(b"\n") || !is_needed() {
         return Cow::Borrowed(text);
     }
     let without_spaces = text.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1);
@@ -157,15 +262,17 @@ fn read_stream(
 }
 
 fn next(parser: &mut Events<'_, '_>) -> Result<Event, SyntaxError> {
-    parser.parse().map_err(|error| {
-        let context = error.context().filter(|context| !context.is_empty());
-        let problem = match error.problem() {
-            "" => "the text is not UTF-8, or holds control characters",
-            problem => problem,
-        };
-        let message = context.map_or_else(|| problem.to_owned(), |context| format!("{problem} {context}"));
-        SyntaxError { message, position: error.problem_mark().map_or(START, position) }
-    })
+    parser.parse().map_err(|error| syntax_error(&error))
+}
+
+fn syntax_error(error: &libyaml_safer::Error) -> SyntaxError {
+    let context = error.context().filter(|context| !context.is_empty());
+    let problem = match error.problem() {
+        "" => "the text is not UTF-8, or holds control characters",
+        problem => problem,
+    };
+    let message = context.map_or_else(|| problem.to_owned(), |context| format!("{problem} {context}"));
+    SyntaxError { message, position: error.problem_mark().map_or(START, position) }
 }
 
 const START: Position = Position { line: 1, column: 1 };
@@ -584,8 +691,42 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(one(text), json!({"a": expected}), "{text:?}");
         }
+        assert!(error("a: \"b\\").contains("unexpected end of stream"));
         for end in [&b"|\n  b"[..], b"|\n  b\n \t", b"|2", b">- # c", b"'|", b"\"|\\"] {
             let _ = parse(&[b"a: ", end].concat());
+        }
+    }
+
+    #[test]
+    fn a_tag_needs_a_space_before_a_comma() {
+        let expected =
+            "did not find expected whitespace or line break while scanning a tag at line 1, column";
+        for (text, column) in
+            [("[!,", 2), ("a: [1, !!str,2]\n", 8), ("\u{feff}[!<a,b>,c]", 2), ("['x!y,', !z,]", 10)]
+        {
+            assert_eq!(error(text), format!("{expected} {column}"), "{text}");
+        }
+        let parsed = parse(b"a: 1\n---\n[!,]\n");
+        assert_eq!((parsed.documents.len(), parsed.first), (1, First::Value));
+        assert!(parsed.error.is_some());
+        let parsed = parse(b"a: 1\n---\n[!, 'b\n");
+        assert_eq!((parsed.documents.len(), parsed.first), (1, First::Value));
+        for text in ["a: Hello !world, and you!, too\n", "[x !y, 'z!,', !!str ,b]", "a: |\n  !b,\n  !c,\n"] {
+            assert!(parse(text.as_bytes()).error.is_none(), "{text}");
+        }
+        assert_eq!(one("a: Hello !world, and you!\n"), json!({"a": "Hello !world, and you!"}));
+    }
+
+    #[test]
+    fn utf_16_is_read_where_a_byte_order_mark_says_so() {
+        let text: Vec<u16> = "\u{feff}a: |\n  ä😀".encode_utf16().collect();
+        for bytes in [
+            text.iter().flat_map(|unit| unit.to_le_bytes()).collect::<Vec<_>>(),
+            text.iter().flat_map(|unit| unit.to_be_bytes()).collect(),
+        ] {
+            let parsed = parse(&bytes);
+            assert_eq!(parsed.documents[0].root().to_json(), json!({"a": "ä😀"}));
+            assert!(parse(&bytes[..bytes.len() - 1]).error.is_some());
         }
     }
 

@@ -14,6 +14,19 @@ pub struct Position {
     pub column: u32,
 }
 
+impl Position {
+    /// The place behind a text.
+    #[must_use]
+    pub fn behind(text: &[u8]) -> Self {
+        let line_start = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX - 1) + 1;
+        Self {
+            line: number(text.split(|&byte| byte == b'\n').skip(1).count()),
+            column: number(String::from_utf8_lossy(&text[line_start..]).chars().count()),
+        }
+    }
+}
+
 /// Why a text is no YAML document that Kubernetes would read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message} at line {}, column {}", position.line, position.column)]
