@@ -11,6 +11,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use assert_cmd::Command;
+use bundle_tool::read::yaml;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
 use serde_json::{Value, json};
 
 const TIMEOUT: Duration = Duration::from_mins(2);
@@ -48,7 +52,7 @@ fn refused(name: &str, file: &str, text: &[u8]) {
     }
 }
 
-fn yaml(name: &str, text: &str) {
+fn refused_yaml(name: &str, text: &str) {
     refused(name, "bad.yaml", text.as_bytes());
 }
 
@@ -89,28 +93,28 @@ fn aliases_that_explode() {
         let below = format!("*a{},", level - 1).repeat(10);
         let _ = writeln!(text, "a{level}: &a{level} [{below}]");
     }
-    yaml("alias-bomb", &text);
+    refused_yaml("alias-bomb", &text);
     let mut text = String::from("a0: &a0 {x: y}\n");
     for level in 1..40 {
         let below = level - 1;
         let _ = writeln!(text, "a{level}: &a{level}\n  <<: [*a{below}, *a{below}]\n  b{level}: *a{below}");
     }
-    yaml("merge-bomb", &text);
+    refused_yaml("merge-bomb", &text);
     let keys: String = (0..bytes() / 20).map(|key| format!("  b{key}: *a\n")).collect();
     let long = "x".repeat(bytes() / 2);
     let object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n";
-    yaml("alias-text", &format!("{object}  a: &a {long}\n{keys}"));
-    yaml("alias-list", &format!("a: &a {}\nb: [{}]\n", "x".repeat(1000), "*a,".repeat(bytes() / 3)));
+    refused_yaml("alias-text", &format!("{object}  a: &a {long}\n{keys}"));
+    refused_yaml("alias-list", &format!("a: &a {}\nb: [{}]\n", "x".repeat(1000), "*a,".repeat(bytes() / 3)));
 }
 
 #[test]
 fn nesting_without_end() {
     let depth = bytes() / 2;
-    yaml("flow-lists", &"[".repeat(depth * 2));
-    yaml("flow-maps", &"{a: ".repeat(depth / 2));
-    yaml("closed-lists", &format!("a: {}{}\n", "[".repeat(depth), "]".repeat(depth)));
-    yaml("block-lists", &"- ".repeat(depth));
-    yaml("block-keys", &"? ".repeat(depth));
+    refused_yaml("flow-lists", &"[".repeat(depth * 2));
+    refused_yaml("flow-maps", &"{a: ".repeat(depth / 2));
+    refused_yaml("closed-lists", &format!("a: {}{}\n", "[".repeat(depth), "]".repeat(depth)));
+    refused_yaml("block-lists", &"- ".repeat(depth));
+    refused_yaml("block-keys", &"? ".repeat(depth));
     refused("json", "bad.json", format!("{{\"a\":{}", "[".repeat(depth * 2)).as_bytes());
     let json = format!("{{\"a\": \"\\ud83d\\ude00\", \"b\": {}{}}}", "[".repeat(depth), "]".repeat(depth));
     refused("json-with-surrogates", "bad.json", json.as_bytes());
@@ -124,23 +128,23 @@ fn nesting_without_end() {
 #[test]
 fn huge_scalars_and_lists() {
     let long = "x".repeat(bytes());
-    yaml("scalar", &long);
-    yaml("key", &format!("{long}: a\n"));
-    yaml("quoted", &format!("a: \"{long}\n"));
-    yaml("number", &format!("a: {}\n", "9".repeat(bytes())));
-    yaml("anchor", &format!("a: &{long} b\n"));
-    yaml("tag", &format!("a: !{long} b\n"));
-    yaml("comment", &format!("#{long}"));
-    yaml("maps", &format!("[{}]", "{a},".repeat(bytes() / 4)));
-    yaml("nulls", &format!("[{}]", "~,".repeat(bytes() / 2)));
+    refused_yaml("scalar", &long);
+    refused_yaml("key", &format!("{long}: a\n"));
+    refused_yaml("quoted", &format!("a: \"{long}\n"));
+    refused_yaml("number", &format!("a: {}\n", "9".repeat(bytes())));
+    refused_yaml("anchor", &format!("a: &{long} b\n"));
+    refused_yaml("tag", &format!("a: !{long} b\n"));
+    refused_yaml("comment", &format!("#{long}"));
+    refused_yaml("maps", &format!("[{}]", "{a},".repeat(bytes() / 4)));
+    refused_yaml("nulls", &format!("[{}]", "~,".repeat(bytes() / 2)));
     let keys: String = (0..bytes() / 10).map(|key| format!("k{key}: 1\n")).collect();
-    yaml("keys", &keys);
-    yaml("equal-keys", &"a: 1\n".repeat(bytes() / 5));
-    yaml("documents", &"---\na: 1\n".repeat(bytes() / 9));
+    refused_yaml("keys", &keys);
+    refused_yaml("equal-keys", &"a: 1\n".repeat(bytes() / 5));
+    refused_yaml("documents", &"---\na: 1\n".repeat(bytes() / 9));
     refused("zeros", "bad.yaml", &vec![0; bytes()]);
     refused("bytes", "bad.yaml", &vec![0xff; bytes()]);
     let object = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata:\n  A a: {long}\n");
-    yaml("config-map", &object);
+    refused_yaml("config-map", &object);
 }
 
 #[test]
@@ -179,4 +183,74 @@ fn expressions_that_explode() {
         "many-rules",
         &json!({"type": "object", "properties": {"s": {"type": "string"}}, "x-kubernetes-validations": many}),
     );
+}
+
+/// What the scanner of YAML takes for something of its own, and a little of what it does not.
+const PIECES: [&[u8]; 56] = [
+    b"a",
+    b"b c",
+    b"a: ",
+    b":",
+    b"- ",
+    b"? ",
+    b"---",
+    b"...",
+    b"\n",
+    b"\n",
+    b"\n  ",
+    b" ",
+    b"\t",
+    b"\r\n",
+    b"\r",
+    b"|",
+    b"|2-",
+    b">+",
+    b"\"",
+    b"'",
+    b"\\",
+    b"\\x",
+    b"\\u12",
+    b"\\/",
+    b"&a ",
+    b"*a",
+    b"!",
+    b"!!str",
+    b"!<",
+    b">",
+    b"%41",
+    b"%YAML 1.1",
+    b"%TAG ! x",
+    b"[",
+    b"]",
+    b"{",
+    b"}",
+    b",",
+    b"#",
+    b"@",
+    b"`",
+    b"<<: ",
+    b"=",
+    b"~",
+    b"1e999",
+    b".inf",
+    b"\0",
+    b"\x7f",
+    b"\xc2\x85",
+    b"\xe2\x80\xa8",
+    b"\xef\xbb\xbf",
+    b"\xff\xfe",
+    b"\xfe\xff",
+    b"\xff",
+    b"\xf0\x9f\x98\x80",
+    b"0x_1",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(20_000) })]
+
+    #[test]
+    fn any_text_is_read_or_refused(pieces in vec(select(&PIECES[..]), 0..24)) {
+        let parsed = yaml::parse(&pieces.concat());
+        prop_assert!(parsed.error.is_none_or(|error| !error.message.is_empty()));
+    }
 }
