@@ -185,71 +185,43 @@ fn expressions_that_explode() {
     );
 }
 
-/// What the scanner of YAML takes for something of its own, and a little of what it does not.
-const PIECES: [&[u8]; 56] = [
+/// What the scanner of YAML takes for something of its own.
+const PIECES: [&[u8]; 28] = [
     b"a",
-    b"b c",
-    b"a: ",
-    b":",
+    b": ",
     b"- ",
     b"? ",
     b"---",
-    b"...",
-    b"\n",
     b"\n",
     b"\n  ",
     b" ",
-    b"\t",
-    b"\r\n",
-    b"\r",
     b"|",
-    b"|2-",
-    b">+",
+    b">",
     b"\"",
     b"'",
     b"\\",
-    b"\\x",
-    b"\\u12",
-    b"\\/",
-    b"&a ",
+    b"&a",
     b"*a",
     b"!",
     b"!!str",
     b"!<",
-    b">",
-    b"%41",
-    b"%YAML 1.1",
-    b"%TAG ! x",
+    b"%",
     b"[",
     b"]",
     b"{",
     b"}",
     b",",
     b"#",
-    b"@",
-    b"`",
-    b"<<: ",
-    b"=",
-    b"~",
-    b"1e999",
-    b".inf",
-    b"\0",
-    b"\x7f",
-    b"\xc2\x85",
-    b"\xe2\x80\xa8",
-    b"\xef\xbb\xbf",
     b"\xff\xfe",
-    b"\xfe\xff",
-    b"\xff",
-    b"\xf0\x9f\x98\x80",
-    b"0x_1",
+    b"\0",
+    "ä".as_bytes(),
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(20_000) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(150_000) })]
 
     #[test]
-    fn any_text_is_read_or_refused(pieces in vec(select(&PIECES[..]), 0..24)) {
+    fn any_text_is_read_or_refused(pieces in vec(select(&PIECES[..]), 0..10)) {
         let parsed = yaml::parse(&pieces.concat());
         prop_assert!(parsed.error.is_none_or(|error| !error.message.is_empty()));
     }
