@@ -107,23 +107,23 @@ fn read_documents(text: &[u8]) -> (Vec<Tree>, Option<SyntaxError>) {
 /// That a tag has a comma behind it without a space, and where the documents before it end. go-yaml refuses it;
 /// libyaml-safer's scanner does not know what to do with it, and ends the program.
 ///
-/// The text is scanned with a space before each comma that may be such a one, which changes nothing else of it. Where
-/// that finds another error first, it is returned.
+/// The text is scanned with a space behind all that may be such a tag, which changes nothing else of it. Where that finds
+/// another error first, it is returned.
 fn tag_before_comma(text: &[u8]) -> Option<(usize, SyntaxError)> {
     let mark = text.len() - text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).len();
     let text = &text[mark..];
-    let commas = commas_behind_tags(text);
-    if commas.is_empty() {
+    let ends = ends_of_tags(text);
+    if ends.is_empty() {
         return None;
     }
-    let mut spaced = Vec::with_capacity(text.len() + commas.len());
-    let mut inserted = Vec::with_capacity(commas.len());
+    let mut spaced = Vec::with_capacity(text.len() + ends.len());
+    let mut inserted = Vec::with_capacity(ends.len());
     let mut from = 0;
-    for &comma in &commas {
-        spaced.extend_from_slice(&text[from..comma]);
+    for &end in &ends {
+        spaced.extend_from_slice(&text[from..end]);
         inserted.push(spaced.len());
         spaced.push(b' ');
-        from = comma;
+        from = end;
     }
     spaced.extend_from_slice(&text[from..]);
     let spaced = ended(&spaced);
@@ -154,12 +154,14 @@ fn tag_before_comma(text: &[u8]) -> Option<(usize, SyntaxError)> {
     None
 }
 
-/// The commas that stand behind what may be a tag: `!`, and anything but spaces, brackets and commas, or `!<…>`.
-fn commas_behind_tags(text: &[u8]) -> Vec<usize> {
-    let mut commas = Vec::new();
+/// Where what may be a tag with a comma behind it ends: `!`, and anything but spaces, brackets and commas, or `!<…>`.
+/// Colons at the end are left out: with a space behind, they would mean something.
+fn ends_of_tags(text: &[u8]) -> Vec<usize> {
+    let mut ends = Vec::new();
     let mut from = 0;
     while let Some(start) = text[from..].iter().position(|&byte| byte == b'!') {
-        let tag = &text[from + start..];
+        let start = from + start;
+        let tag = &text[start..];
         let length = if tag.starts_with(b"!<") {
             let is_end = |byte: &u8| *byte == b'>' || byte.is_ascii_whitespace();
             tag.iter().position(is_end).map(|end| end + 1)
@@ -167,12 +169,13 @@ fn commas_behind_tags(text: &[u8]) -> Vec<usize> {
             let is_end = |byte: &u8| byte.is_ascii_whitespace() || b",[]{}".contains(byte);
             tag.iter().position(is_end)
         };
-        from = length.map_or(text.len(), |length| from + start + length);
+        from = length.map_or(text.len(), |length| start + length);
         if text.get(from) == Some(&b',') {
-            commas.push(from);
+            let colons = text[start..from].iter().rev().take_while(|&&byte| byte == b':').count();
+            ends.push(from - colons);
         }
     }
-    commas
+    ends
 }
 
 /// The text with a line break at its end, which libyaml-safer's scanners of block scalars and of escapes cannot do
@@ -701,9 +704,13 @@ mod tests {
     fn a_tag_needs_a_space_before_a_comma() {
         let expected =
             "did not find expected whitespace or line break while scanning a tag at line 1, column";
-        for (text, column) in
-            [("[!,", 2), ("a: [1, !!str,2]\n", 8), ("\u{feff}[!<a,b>,c]", 2), ("['x!y,', !z,]", 10)]
-        {
+        for (text, column) in [
+            ("[!,", 2),
+            ("[!b::,", 2),
+            ("a: [1, !!str,2]\n", 8),
+            ("\u{feff}[!<a,b>,c]", 2),
+            ("['x!y,', !z,]", 10),
+        ] {
             assert_eq!(error(text), format!("{expected} {column}"), "{text}");
         }
         let parsed = parse(b"a: 1\n---\n[!,]\n");
@@ -711,7 +718,12 @@ mod tests {
         assert!(parsed.error.is_some());
         let parsed = parse(b"a: 1\n---\n[!, 'b\n");
         assert_eq!((parsed.documents.len(), parsed.first), (1, First::Value));
-        for text in ["a: Hello !world, and you!, too\n", "[x !y, 'z!,', !!str ,b]", "a: |\n  !b,\n  !c,\n"] {
+        for text in [
+            "a: Hello !world, and you!, too\n",
+            "[x !y, 'z!,', !!str ,b]",
+            "a: |\n  !b,\n  !c,\n",
+            "a: ^b!:,c",
+        ] {
             assert!(parse(text.as_bytes()).error.is_none(), "{text}");
         }
         assert_eq!(one("a: Hello !world, and you!\n"), json!({"a": "Hello !world, and you!"}));

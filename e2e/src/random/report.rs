@@ -48,7 +48,7 @@ pub const CSV_RULES_OF_THE_API_SERVER: &[&str] = &[
 ];
 
 /// Rules of other folders that others than the API server ask for.
-pub const RULES_OF_OTHERS: &[&str] = &["crd-namespace-set"];
+pub const RULES_OF_OTHERS: &[&str] = &["crd-namespace-set", "metadata-namespace-set"];
 
 /// Rules of the folders of others that the API server enforces too.
 pub const RULES_SHARED: &[&str] = &["permission-account-missing"];
