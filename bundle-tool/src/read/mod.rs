@@ -4,5 +4,6 @@
 pub mod bundle;
 pub mod catalog;
 mod json;
+mod libyaml;
 pub mod manifests;
 pub mod yaml;
