@@ -9,17 +9,12 @@ use std::path::Path;
 fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
     BTreeMap::from([
         ("model", &[][..]),
-        ("go_regex", &[]),
-        ("cel", &["go_regex"]),
-        ("write", &[]),
         ("read", &["model"]),
         ("report", &["model"]),
-        ("rules", &["model", "cel", "go_regex", "report"]),
+        ("rules", &["model", "report"]),
         ("generate", &["model"]),
         ("catalog", &["model"]),
-        ("layout", &["model", "write"]),
-        ("registry", &["layout", "model", "write"]),
-        ("cli", &["model", "read", "write", "report", "rules", "generate", "catalog", "layout", "registry"]),
+        ("cli", &["model", "read", "report", "rules", "generate", "catalog"]),
     ])
 }
 

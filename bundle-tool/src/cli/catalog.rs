@@ -9,7 +9,7 @@ use super::Exit;
 use crate::model::Annotations;
 use crate::model::catalog::Catalog as Blobs;
 use crate::model::csv::ClusterServiceVersion;
-use crate::{catalog, read, write};
+use crate::{catalog, read};
 
 /// Works on file-based catalogues.
 #[derive(Debug, Args)]
@@ -74,7 +74,7 @@ impl Add {
             std::fs::create_dir_all(folder)
                 .with_context(|| format!("failed to make {}", folder.display()))?;
         }
-        write::file(&file, blobs.to_yaml()?.as_bytes())?;
+        atomic_files::file(&file, blobs.to_yaml()?.as_bytes())?;
         Ok(Exit::Success)
     }
 }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
-use crate::layout::{self, Contents, Image, Platform};
-use crate::registry::{self, Options, Progress, Repository, Resolver};
+use oci_images::layout::{self, Contents, Image, Platform};
+use oci_images::registry::{self, Options, Progress, Repository, Resolver};
 
 /// How registries are reached.
 #[derive(Debug, Clone, Default, Args)]

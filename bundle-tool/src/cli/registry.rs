@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Exit, runtime};
-use crate::registry::server::Server;
+use oci_images::registry::server::Server;
 
 /// A small registry for trying things out.
 #[derive(Debug, Args)]

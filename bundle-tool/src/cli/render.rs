@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use super::images::{Location, Registries};
 use super::{Exit, runtime};
 use crate::model::catalog::Catalog;
-use crate::{catalog, read, write};
+use crate::{catalog, read};
 
 /// Renders bundles and catalogues into the blobs of a file-based catalogue.
 #[derive(Debug, Args)]
@@ -62,7 +62,7 @@ impl Render {
         let contents = runtime()?.block_on(location.contents(&self.registries))?;
         if contents.is_catalog() {
             let scratch = tempfile::tempdir().context("failed to make a temporary folder")?;
-            write::tree(scratch.path(), contents.files)?;
+            atomic_files::tree(scratch.path(), contents.files)?;
             return Ok(read::catalog::folder(scratch.path())?);
         }
         let bundle = read::bundle::files(reference, &contents.into_bundle());

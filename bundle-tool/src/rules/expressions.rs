@@ -1,13 +1,13 @@
-//! The way from a CRD's schema to [`crate::cel`] and back: what the checker wants to know of the schema, and the
+//! The way from a CRD's schema to [`kubernetes_cel`] and back: what the checker wants to know of the schema, and the
 //! places in the file of what it finds.
 
 use std::cell::OnceCell;
 
 use super::crds::Crd;
 use super::rule::Reporter;
-use crate::cel::{self, Field, Problem, Step};
 use crate::model::crd::{Additional, Items, Keyword, Keywords, Schema};
 use crate::model::yaml::{Path, Value};
+use kubernetes_cel::{Field, Problem, Step};
 
 /// A version's schema, once the walk through it has found nothing wrong.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub struct SoundSchema<'n, 'b> {
     pub path: Path<'n>,
     root: Value<'b>,
     keywords: Keywords,
-    report: OnceCell<cel::Report>,
+    report: OnceCell<kubernetes_cel::Report>,
 }
 
 impl<'n, 'b> SoundSchema<'n, 'b> {
@@ -31,7 +31,7 @@ impl<'n, 'b> SoundSchema<'n, 'b> {
         if !self.keywords.meets(Keywords::of(&[Keyword::XValidations])) {
             return;
         }
-        let report = self.report.get_or_init(|| cel::check_schema(&read(self.root, false).0));
+        let report = self.report.get_or_init(|| kubernetes_cel::check_schema(&read(self.root, false).0));
         for problem in report.problems.iter().filter(|problem| wanted(problem)) {
             let message = match problem.place {
                 Some((line, column)) => {
@@ -59,8 +59,8 @@ impl<'n, 'b> SoundSchema<'n, 'b> {
 /// Which rule of the schema, or of those within it, the value breaks: how it is to be said.
 pub(super) fn broken_rule(schema: Value<'_>, value: Value<'_>) -> Option<String> {
     let (schema, has_rules) = read(schema, false);
-    let broken = has_rules.then(|| cel::broken_rule(&schema, &value.to_json())).flatten()?;
-    let place = cel::path_text(&broken.path);
+    let broken = has_rules.then(|| kubernetes_cel::broken_rule(&schema, &value.to_json())).flatten()?;
+    let place = kubernetes_cel::path_text(&broken.path);
     let place = if place.is_empty() { String::new() } else { format!(" at '{place}'") };
     let number = broken.rule + 1;
     Some(match broken.error {
@@ -88,9 +88,9 @@ fn at(path: &Path<'_>, steps: &[Step], then: &mut dyn FnMut(&Path<'_>)) {
 
 /// The schema as the checker wants it, and whether there is a rule in it. What is neither below a rule nor above one
 /// is left out.
-fn read(value: Value<'_>, below_rule: bool) -> (cel::Schema<'_>, bool) {
+fn read(value: Value<'_>, below_rule: bool) -> (kubernetes_cel::Schema<'_>, bool) {
     let schema = Schema::read(value);
-    let mut read = cel::Schema {
+    let mut read = kubernetes_cel::Schema {
         kind: schema.kind(),
         format: schema.text(Keyword::Format),
         int_or_string: schema.flag(Keyword::XIntOrString),
@@ -103,7 +103,7 @@ fn read(value: Value<'_>, below_rule: bool) -> (cel::Schema<'_>, bool) {
         max_items: schema.integer(Keyword::MaxItems),
         max_properties: schema.integer(Keyword::MaxProperties),
         rules: schema.list(Keyword::XValidations).map(rule).collect(),
-        ..cel::Schema::default()
+        ..kubernetes_cel::Schema::default()
     };
     let mut has_rules = !read.rules.is_empty();
     let below_rule = below_rule || has_rules;
@@ -119,17 +119,19 @@ fn read(value: Value<'_>, below_rule: bool) -> (cel::Schema<'_>, bool) {
         read.properties.extend(child(property).map(|property| (key.text(), property)));
     }
     read.additional_properties = match schema.additional() {
-        Additional::Unset => cel::Additional::Unset,
-        Additional::Boolean(any) => cel::Additional::Bool(any),
+        Additional::Unset => kubernetes_cel::Additional::Unset,
+        Additional::Boolean(any) => kubernetes_cel::Additional::Bool(any),
         Additional::Schema(values) => child(values)
-            .map_or(cel::Additional::Bool(true), |values| cel::Additional::Schema(Box::new(values))),
+            .map_or(kubernetes_cel::Additional::Bool(true), |values| {
+                kubernetes_cel::Additional::Schema(Box::new(values))
+            }),
     };
     (read, has_rules)
 }
 
-fn rule(rule: Value<'_>) -> cel::Rule<'_> {
+fn rule(rule: Value<'_>) -> kubernetes_cel::Rule<'_> {
     let text = |field: &str| rule.get(field).and_then(Value::as_str);
-    cel::Rule {
+    kubernetes_cel::Rule {
         rule: text("rule").unwrap_or_default(),
         message: text("message").unwrap_or_default(),
         message_expression: text("messageExpression").unwrap_or_default(),

@@ -9,7 +9,6 @@ use anyhow::{Context, Result, bail};
 use similar::TextDiff;
 
 use crate::generate::{Fate, Generated, Ledger, Severity};
-use crate::write;
 
 /// The Dockerfile's name, in the current folder.
 pub(super) const DOCKERFILE: &str = "bundle.Dockerfile";
@@ -29,7 +28,7 @@ pub(super) struct Output {
 impl Output {
     /// Writes everything that differs and says on standard error how much that is.
     pub(super) fn write(&self, name: &str, quiet: bool) -> Result<()> {
-        let mut tree = write::Tree::new();
+        let mut tree = atomic_files::Tree::new();
         for (path, bytes) in &self.files {
             tree.file(path.as_str(), bytes.as_slice());
         }
@@ -38,7 +37,7 @@ impl Output {
         }
         let changes = tree.write(&self.folder)?;
         for (path, bytes) in &self.beside {
-            write::file(path, bytes)?;
+            atomic_files::file(path, bytes)?;
         }
         if !quiet {
             let mut counts = vec![

@@ -11,7 +11,7 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde::Deserialize;
 
 use crate::cli::images::Registries;
-use crate::registry::{Repository, Resolver};
+use oci_images::registry::{Repository, Resolver};
 
 /// The lock file's name, in the current folder.
 pub(super) const LOCK_FILE: &str = "bundle-tool.lock";

@@ -9,9 +9,9 @@ use clap::Args;
 use super::super::Exit;
 use super::super::images::created;
 use super::Destination;
-use crate::layout::{FileMap, Image, Layer, Recipe, layer};
 use crate::model::bundle::{Annotations, Bundle, Content, MANIFESTS, METADATA};
 use crate::read;
+use oci_images::layout::{FileMap, Image, Layer, Recipe, layer};
 
 /// Makes the image of a bundle: FROM scratch, one layer each for manifests/, metadata/ and tests/.
 ///

@@ -8,9 +8,9 @@ use clap::Args;
 use super::super::images::{Location, created};
 use super::super::{Exit, runtime};
 use super::Destination;
-use crate::layout::{FileMap, Platform, Recipe, layer};
 use crate::model::catalog::Catalog;
 use crate::read;
+use oci_images::layout::{FileMap, Platform, Recipe, layer};
 
 /// The label that says where an index image has its catalogue (operator-registry, `pkg/containertools`).
 const CONFIGS_LABEL: &str = "operators.operatorframework.io.index.configs.v1";

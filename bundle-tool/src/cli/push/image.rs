@@ -9,7 +9,7 @@ use clap::Args;
 use super::super::Exit;
 use super::super::images::created;
 use super::Destination;
-use crate::layout::{FileMap, Platform, Recipe, architectures, layer};
+use oci_images::layout::{FileMap, Platform, Recipe, architectures, layer};
 
 /// Makes an image FROM scratch out of files and folders: an operator's own image.
 ///

@@ -12,9 +12,8 @@ use clap::{Args, Subcommand};
 
 use super::images::{Registries, Target};
 use super::{Exit, runtime};
-use crate::layout::{self, Image};
-use crate::registry::{Progress, Repository, Resolver};
-use crate::write;
+use oci_images::layout::{self, Image};
+use oci_images::registry::{Progress, Repository, Resolver};
 
 /// Makes an image and pushes it, or writes it into an OCI layout.
 ///
@@ -83,7 +82,7 @@ impl Destination {
         };
         drop(progress);
         if let Some(path) = &self.digest_file {
-            write::file(path, digest.as_bytes())?;
+            atomic_files::file(path, digest.as_bytes())?;
         }
         let mut out = io::stdout().lock();
         writeln!(out, "{printed}")?;

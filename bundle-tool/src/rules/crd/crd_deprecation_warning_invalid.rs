@@ -1,7 +1,7 @@
-use crate::go_regex::GoRegex;
 use crate::model::yaml::{Path, Value};
 use crate::report::{Severity, Suite};
 use crate::rules::{Check, Crd, Reporter, Rule};
+use kubernetes_cel::go_regex::GoRegex;
 
 pub(super) static RULE: Rule = Rule {
     id: "crd-deprecation-warning-invalid",

@@ -1,7 +1,7 @@
-use crate::go_regex::GoRegex;
 use crate::model::crd::{Keyword, Keywords};
 use crate::report::{Severity, Suite};
 use crate::rules::{Check, Reporter, Rule, SchemaNode};
+use kubernetes_cel::go_regex::GoRegex;
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-pattern-invalid",

@@ -1,6 +1,6 @@
-use crate::cel::Field;
 use crate::report::{Severity, Suite};
 use crate::rules::{Check, Reporter, Rule, SoundSchema};
+use kubernetes_cel::Field;
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-rule-optional-old-self-unused",

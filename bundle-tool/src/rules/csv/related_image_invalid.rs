@@ -20,7 +20,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         let image = related.image.as_str();
         let message = if image.is_empty() {
             "the related image is empty".to_owned()
-        } else if image.parse::<oci_client::Reference>().is_err() {
+        } else if image.parse::<oci_images::registry::Reference>().is_err() {
             format!("'{image}' is no image name")
         } else {
             continue;

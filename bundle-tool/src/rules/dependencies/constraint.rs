@@ -2,9 +2,9 @@
 //!
 //! Source: `pkg/constraints` of operator-framework/api, and OLM's resolver.
 
-use crate::cel::check_constraint;
 use crate::model::version::Range;
 use crate::model::yaml::{Kind, Value};
+use kubernetes_cel::check_constraint;
 
 /// The largest constraint that OLM reads, in bytes of JSON.
 const MAX_SIZE: usize = 2 << 16;

@@ -1,7 +1,7 @@
 use super::entries;
-use crate::cel::check_constraint;
 use crate::report::{Severity, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
+use kubernetes_cel::check_constraint;
 
 pub(super) static RULE: Rule = Rule {
     id: "dependency-rule-invalid",

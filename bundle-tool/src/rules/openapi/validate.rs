@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::formats;
-use crate::go_regex::GoRegex;
 use crate::model::crd::{Additional, Items, Keyword, Schema};
 use crate::model::yaml::{Kind, Path, Value};
+use kubernetes_cel::go_regex::GoRegex;
 
 /// The first thing in a value that its schema does not allow.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
-use bundle_tool::layout::sha256;
-use bundle_tool::registry::server::{Error, Server};
+use oci_images::layout::sha256;
+use oci_images::registry::server::{Error, Server};
 use serde_json::{Value, json};
 
 use crate::Running;

@@ -13,7 +13,9 @@ pub struct Error {
 }
 
 impl Error {
-    pub(crate) fn new(action: &'static str, path: &Path, source: io::Error) -> Self {
+    /// Returns the error of an `action` (a verb) on `path` that failed with `source`.
+    #[must_use]
+    pub fn new(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self { action, path: path.to_owned(), source }
     }
 

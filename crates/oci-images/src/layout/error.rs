@@ -3,8 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::write;
-
 /// An image could not be made, written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -18,7 +16,7 @@ pub enum Error {
     },
     /// A file or folder cannot be written.
     #[error(transparent)]
-    Write(#[from] write::Error),
+    Write(#[from] atomic_files::Error),
     /// The temporary folder cannot take a layer.
     #[error("failed to write a layer into the temporary folder {} (set TMPDIR to a folder with more space)", .folder.display())]
     Temporary {

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use bundle_tool::layout::{Contents, Platform, open_folder, write_folder};
-use bundle_tool::registry::{Error, Progress, Pushed, Repository, pull};
+use oci_images::layout::{Contents, Platform, open_folder, write_folder};
+use oci_images::registry::{Error, Progress, Pushed, Repository, pull};
 
 use crate::{Running, image, nobody, options, reference};
 
@@ -45,7 +45,7 @@ async fn a_base_is_only_fetched_where_it_is_missing() {
         base.layers().iter().all(|layer| !layer.is_present()),
         "layers are not fetched before they are needed"
     );
-    let index = bundle_tool::layout::Recipe { base: Some(base), ..Default::default() }.build().unwrap();
+    let index = oci_images::layout::Recipe { base: Some(base), ..Default::default() }.build().unwrap();
     let target = reference(registry.address, "catalog:v1");
     let catalog = Repository::for_writing(&target, &options(), &nobody()).await.unwrap();
     let pushed = catalog.push(&index, Some(&base_repository), &Progress::hidden()).await.unwrap();
@@ -84,7 +84,7 @@ async fn a_push_needs_a_tag_and_a_registry() {
 async fn tls_where_plain_http_is_spoken_is_explained() {
     let registry = Running::start().await;
     let name = reference(registry.address, "a:v1");
-    let tls = bundle_tool::registry::Options { plain_http: false, ..options() };
+    let tls = oci_images::registry::Options { plain_http: false, ..options() };
     let error = Repository::for_reading(&name, &tls, &nobody()).await.err().unwrap().to_string();
     assert!(error.contains("--plain-http"), "{error}");
 }

@@ -100,8 +100,8 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-impl From<crate::write::Error> for Failure {
-    fn from(error: crate::write::Error) -> Self {
+impl From<atomic_files::Error> for Failure {
+    fn from(error: atomic_files::Error) -> Self {
         std::io::Error::from(error.kind()).into()
     }
 }

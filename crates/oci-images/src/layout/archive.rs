@@ -11,7 +11,7 @@ use super::blob::DOCUMENT_LIMIT;
 use super::folder::{MARKER, index_with};
 use super::oci_layout::{OciLayout, Places, blob_path};
 use super::{Blob, Error, Image};
-use crate::write::Pending;
+use atomic_files::Pending;
 
 /// More members than any layout has; an archive beyond it is an attack on whoever lists it.
 const MEMBER_LIMIT: usize = 100_000;
@@ -91,7 +91,7 @@ pub fn write_archive(path: &Path, image: &Image, image_name: &str) -> Result<(),
     {
         append(&mut archive, name, EntryType::Regular, bytes.len() as u64, bytes.as_slice())?;
     }
-    let failed = |error| crate::write::Error::new("write", path, error);
+    let failed = |error| atomic_files::Error::new("write", path, error);
     archive.into_inner().map_err(failed)?.commit()?;
     Ok(())
 }

@@ -12,7 +12,6 @@ use oci_spec::image::Digest;
 
 use super::answer::Failure;
 use crate::layout::sha256;
-use crate::write;
 
 #[derive(Debug)]
 pub(super) struct Store {
@@ -58,7 +57,7 @@ impl Store {
 
     /// Makes content that is stored already belong to a repository.
     pub(super) fn link_blob(&self, name: &str, digest: &Digest) -> Result<(), Failure> {
-        write::file(&self.blob_link(name, digest), b"")?;
+        atomic_files::file(&self.blob_link(name, digest), b"")?;
         Ok(())
     }
 
@@ -86,10 +85,10 @@ impl Store {
         bytes: &[u8],
     ) -> Result<Digest, Failure> {
         let digest = sha256(bytes);
-        write::file(&self.content(&digest), bytes)?;
-        write::file(&self.manifest_link(name, &digest), media_type.as_bytes())?;
+        atomic_files::file(&self.content(&digest), bytes)?;
+        atomic_files::file(&self.manifest_link(name, &digest), media_type.as_bytes())?;
         if let Some(tag) = tag {
-            write::file(&self.tag(name, tag), digest.as_ref().as_bytes())?;
+            atomic_files::file(&self.tag(name, tag), digest.as_ref().as_bytes())?;
         }
         Ok(digest)
     }

@@ -13,9 +13,9 @@ mod transfer;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use bundle_tool::layout::{File, FileMap, Image, Recipe, Source, layer};
-use bundle_tool::registry::server::Server;
-use bundle_tool::registry::{Backoff, Options, Reference, Resolver};
+use oci_images::layout::{File, FileMap, Image, Recipe, Source, layer};
+use oci_images::registry::server::Server;
+use oci_images::registry::{Backoff, Options, Reference, Resolver};
 
 /// Nothing here takes longer, be the machine as slow as it may.
 const LONG: Duration = Duration::from_mins(1);

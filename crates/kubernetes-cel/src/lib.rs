@@ -25,6 +25,7 @@ mod eval_functions;
 mod expression;
 mod field_path;
 mod format;
+pub mod go_regex;
 mod lex;
 mod library;
 mod literal;

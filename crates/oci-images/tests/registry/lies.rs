@@ -3,8 +3,8 @@
 use std::fs;
 use std::net::SocketAddr;
 
-use bundle_tool::layout::Image;
-use bundle_tool::registry::{Error, Progress, Pushed, Repository, Resolver, pull};
+use oci_images::layout::Image;
+use oci_images::registry::{Error, Progress, Pushed, Repository, Resolver, pull};
 
 use crate::lying::{Lie, serve};
 use crate::{LONG, image, nobody, options, reference};

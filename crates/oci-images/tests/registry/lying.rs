@@ -10,8 +10,8 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode, header};
 use axum::response::Response;
-use bundle_tool::layout::{Image, sha256};
 use futures::StreamExt;
+use oci_images::layout::{Image, sha256};
 
 /// What is wrong with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use super::blob::DOCUMENT_LIMIT;
 use super::image::document;
 use super::oci_layout::{OciLayout, Places, REF_NAME, blob_path, name};
 use super::{Blob, Error, Image};
-use crate::write::{self, Pending};
+use atomic_files::Pending;
 
 /// The content of `oci-layout` (OCI image specification, image layout).
 pub(crate) const MARKER: &[u8] = br#"{"imageLayoutVersion":"1.0.0"}"#;
@@ -58,8 +58,8 @@ fn write_parts(path: &Path, index: Option<ImageIndex>, image: &Image, image_name
         write_blob(path, blob)?;
     }
     let index = index_with(index, image, image_name)?;
-    write::file(&path.join("oci-layout"), MARKER)?;
-    write::file(&path.join("index.json"), &index)?;
+    atomic_files::file(&path.join("oci-layout"), MARKER)?;
+    atomic_files::file(&path.join("index.json"), &index)?;
     Ok(())
 }
 

@@ -1,0 +1,10 @@
+//! OCI images as values: built from files, read from and written to layouts and archives, pushed to and pulled from
+//! registries.
+//!
+//! | module | contents | may import |
+//! | --- | --- | --- |
+//! | [`layout`] | images, layers, OCI layouts and archives, unpacking; no network | nothing |
+//! | [`registry`] | the distribution protocol: a client and a small server | `layout` |
+
+pub mod layout;
+pub mod registry;
