@@ -14,7 +14,7 @@ use std::path::Path;
 
 use bundle_tool::model::Bundle;
 use bundle_tool::read;
-use bundle_tool::report::{Finding, Severity, Suite};
+use bundle_tool::report::{self, Finding, Severity, Suite};
 use bundle_tool::rules::{self, Selection};
 use clap::ValueEnum;
 use serde_json::Value;
@@ -191,6 +191,26 @@ fn every_rule_finds_its_failing_fixtures_and_no_passing_one() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What people read of each rule's failing fixtures; `INSTA_UPDATE=always` accepts a changed wording.
+#[test]
+fn rendered_findings() {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("snapshots/findings");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    for rule in rules::all() {
+        let fixture = yaml(&fs::read(fixtures().join("rules").join(format!("{}.yaml", rule.id))).unwrap());
+        let mut rendered = Vec::new();
+        for case in fixture["fail"].as_array().unwrap() {
+            let own = findings(&with(case)).into_iter().filter(|finding| finding.rule == rule.id).collect();
+            let judged =
+                report::Judged { path: "bundle".to_owned(), name: None, package: None, findings: own };
+            report::text(&[judged], &mut rendered).unwrap();
+        }
+        settings.bind(|| insta::assert_snapshot!(rule.id, String::from_utf8(rendered).unwrap()));
+    }
 }
 
 #[test]
