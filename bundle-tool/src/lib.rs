@@ -1,6 +1,6 @@
 //! `bundle-tool` takes an operator from code to a listing: generate → validate → push → install.
 //!
-//! Data flows one way, and a test (`tests/directions.rs`) holds the arrows:
+//! Data flows one way, and a test (`tests/it/directions.rs`) holds the arrows:
 //!
 //! | module | what is in it | may import |
 //! | --- | --- | --- |

@@ -1,7 +1,5 @@
 //! `bundle-tool validate` over folders, layouts and archives: one verdict, whatever form a bundle has.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,4 @@
 //! A bundle taken apart into manifests gives the same bundle again, whatever the manifests say.
-#![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
-
 use bundle_tool::generate::{self, Document, Generated, Input, Options};
 use bundle_tool::model::yaml::emit;
 use bundle_tool::read::yaml::parse;

@@ -1,7 +1,5 @@
 //! `docs/rules.md` says what the rules say, and the commands that print them do so.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-
 use std::fs;
 use std::path::Path;
 

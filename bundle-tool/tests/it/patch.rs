@@ -1,6 +1,4 @@
 //! Changes to a YAML file in place: what is read back is what was wanted, and comments stay.
-#![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
-
 use bundle_tool::generate::patch;
 use bundle_tool::read::yaml::parse;
 use serde_json::{Value as Json, json};

@@ -1,12 +1,8 @@
 //! `bundle-tool generate manifests` and `generate listing` as a person runs them.
-#![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
-
 use std::fs;
 use std::path::Path;
 
-use project::{Project, stderr};
-
-mod project;
+use crate::project::{Project, stderr};
 
 const CARGO: &str = r#"[package]
 name = "lake-operator"

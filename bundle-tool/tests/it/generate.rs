@@ -1,11 +1,7 @@
 //! `bundle-tool generate bundle` as a person runs it.
-#![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
-
 use std::fs;
 
-use project::{Project, stderr, stdout};
-
-mod project;
+use crate::project::{Project, stderr, stdout};
 
 const CRD: &str = "apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

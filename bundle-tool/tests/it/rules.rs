@@ -6,8 +6,6 @@
 //! `append: VALUE` for a list), `{in: FILE, text: "…"}` for a file as it is, `{in: FILE, noise: BYTES}` for a ConfigMap
 //! of text that cannot be compressed much, or `{in: FILE, delete: true}`. A case is one edit or a list of edits.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -197,7 +195,7 @@ fn every_rule_finds_its_failing_fixtures_and_no_passing_one() {
 #[test]
 fn rendered_findings() {
     let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("snapshots/findings");
+    settings.set_snapshot_path("../snapshots/findings");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     for rule in rules::all() {

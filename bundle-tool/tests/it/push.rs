@@ -1,8 +1,6 @@
 //! `push` and `registry serve` as a user runs them.
 
 // Helpers of tests fail as tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;

@@ -3,8 +3,6 @@
 //! `BAD_INPUT_BYTES` sets how large they are, for a run of the released program on 10 MB; the default is small enough
 //! for a debug build.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;

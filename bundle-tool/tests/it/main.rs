@@ -1,0 +1,16 @@
+//! The integration tests, in one program: each additional one would link the whole tool once more.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod bad_input;
+mod directions;
+mod generate;
+mod generate_manifests;
+mod help;
+mod patch;
+mod project;
+mod push;
+mod round_trip;
+mod rule_docs;
+mod rules;
+mod validate;
