@@ -1,8 +1,9 @@
-//! A folder into a [`Bundle`]. What cannot be read within the folder is part of the bundle, for rules to name; only a
-//! folder that cannot be listed is an error.
+//! Reads a directory or an image's files into a [`Bundle`].
+//!
+//! What cannot be read within the directory is part of the bundle, for rules to report; only a directory that cannot be
+//! listed, or a machine that cannot read, is an error.
 
-use std::collections::BTreeMap;
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -11,122 +12,136 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use rayon::prelude::*;
 
+use super::file::{self, MAX_FILE_SIZE, Unreadable};
+use super::walk::{Kind, Options, WalkError, walk};
 use super::yaml;
 use crate::model::bundle::{ANNOTATIONS_FILE, Bundle, Content, File, MANIFESTS, METADATA};
 
-/// How large a file may be that is read as YAML, in bytes. The API server takes 3 MiB at most.
-pub const MAX_FILE_SIZE: u64 = 64 << 20;
+/// The maximum size of all files of a bundle that are read, in bytes. OLM accepts 1 MiB, compressed.
+pub const MAX_BUNDLE_SIZE: u64 = 64 << 20;
 
 /// Below this plain size, in bytes, the compressed size cannot reach a limit and is not computed.
-const WORTH_COMPRESSING: u64 = 512 << 10;
+const MIN_SIZE_TO_COMPRESS: u64 = 512 << 10;
 
-/// Why a folder cannot be read at all.
+/// Why a bundle cannot be read at all.
 #[derive(Debug, thiserror::Error)]
-#[error("failed to read {}", path.display())]
-pub struct ReadError {
-    /// The folder.
-    pub path: PathBuf,
-    /// The system's reason.
-    pub source: std::io::Error,
+#[non_exhaustive]
+pub enum ReadError {
+    /// The directory cannot be listed.
+    #[error(transparent)]
+    Directory(#[from] WalkError),
+    /// The machine cannot read a file that can be listed.
+    #[error("failed to read {}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: Unreadable,
+    },
 }
 
-/// Reads the bundle in the folder `path`.
+/// Reads the bundle in the directory `path`.
 ///
 /// # Errors
-/// The folder does not exist, is no folder, or cannot be listed.
+/// The directory does not exist, is not a directory or cannot be listed, or the machine cannot read a file.
 pub fn folder(path: &Path) -> Result<Bundle, ReadError> {
-    let mut listing = Listing::default();
-    list(path, "", &mut listing).map_err(|source| ReadError { path: path.to_owned(), source })?;
-    let read: Vec<(File, u64)> = listing
-        .files
+    let mut folders = Vec::new();
+    let mut listed = Vec::new();
+    let (mut total, mut to_read) = (0, 0);
+    for entry in walk(path, Options { skip_hidden_directories: true, ..Options::default() })? {
+        let source = match entry.kind {
+            Kind::Directory => {
+                folders.push(entry.name + "/");
+                continue;
+            }
+            Kind::File(size) => {
+                total += size;
+                if is_read(&entry.name) {
+                    to_read += size.min(MAX_FILE_SIZE);
+                }
+                Source::new(&entry.name, size, to_read)
+            }
+            Kind::Unreadable(error) => Source::Unreadable(0, error),
+        };
+        // A directory that cannot be listed is there as a directory already.
+        let of_directory = folders.last().and_then(|folder| folder.strip_suffix('/')) == Some(&*entry.name);
+        let name = if of_directory { entry.name + "/" } else { entry.name };
+        listed.push((name, entry.path, source));
+    }
+    folders.sort();
+    let read = listed
         .into_par_iter()
-        .map(|(relative, entry)| match entry {
-            Ok(size) => load(&path.join(&relative), relative, size, listing.bytes),
-            Err(reason) => (File { path: relative, size: 0, content: Content::Unreadable(reason) }, 0),
-        })
-        .collect();
+        .map(|(name, path, source)| load(name, path, source, total))
+        .collect::<Result<Vec<_>, _>>()?;
     let compressed = read.iter().map(|(_, compressed)| compressed).sum();
     Ok(Bundle {
         path: path.display().to_string(),
         files: read.into_iter().map(|(file, _)| file).collect(),
-        folders: listing.folders,
-        compressed_size: (listing.bytes > WORTH_COMPRESSING).then_some(compressed),
+        folders,
+        compressed_size: (total > MIN_SIZE_TO_COMPRESS).then_some(compressed),
     })
 }
 
 /// A bundle from files in memory, as an image holds them: relative path to bytes.
 #[must_use]
 pub fn files(name: &str, contents: &BTreeMap<String, Vec<u8>>) -> Bundle {
-    let bytes: u64 = contents.values().map(|content| content.len() as u64).sum();
-    let mut folders = std::collections::BTreeSet::new();
+    let total: u64 = contents.values().map(|content| content.len() as u64).sum();
+    let mut folders = BTreeSet::new();
     for path in contents.keys() {
         folders.extend(path.match_indices('/').map(|(at, _)| path[..=at].to_owned()));
     }
     let read: Vec<(File, u64)> =
-        contents.par_iter().map(|(path, content)| parse(path.clone(), content, bytes)).collect();
+        contents.par_iter().map(|(path, content)| parse(path.clone(), content, total)).collect();
     let compressed = read.iter().map(|(_, compressed)| compressed).sum();
     Bundle {
         path: name.to_owned(),
         files: read.into_iter().map(|(file, _)| file).collect(),
         folders: folders.into_iter().collect(),
-        compressed_size: (bytes > WORTH_COMPRESSING).then_some(compressed),
+        compressed_size: (total > MIN_SIZE_TO_COMPRESS).then_some(compressed),
     }
 }
 
-#[derive(Default)]
-struct Listing {
-    files: BTreeMap<String, Result<u64, String>>,
-    folders: Vec<String>,
-    bytes: u64,
+/// What becomes of a listed file.
+enum Source {
+    /// It is read and parsed.
+    Read(u64),
+    /// It is counted.
+    Counted(u64),
+    /// It is reported.
+    Unreadable(u64, Unreadable),
 }
 
-/// How deep folders are followed; a bundle has one level.
-const MAX_FOLDERS: usize = 32;
-
-fn list(folder: &Path, prefix: &str, listing: &mut Listing) -> std::io::Result<()> {
-    let mut entries = fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let relative = format!("{prefix}{}", entry.file_name().to_string_lossy());
-        // Links are followed, as the other readers of bundles do.
-        match fs::metadata(entry.path()) {
-            Ok(metadata) if metadata.is_dir() => {
-                let folder = relative + "/";
-                listing.folders.push(folder.clone());
-                // What lies below a folder that cannot be listed cannot be named; the folder is.
-                if folder.matches('/').count() <= MAX_FOLDERS
-                    && let Err(error) = list(&entry.path(), &folder, listing)
-                {
-                    listing.files.insert(folder, Err(error.to_string()));
-                }
-            }
-            Ok(metadata) if metadata.is_file() => {
-                listing.bytes += metadata.len();
-                listing.files.insert(relative, Ok(metadata.len()));
-            }
-            Ok(_) => {
-                listing.files.insert(relative, Err("it is neither a file nor a folder".to_owned()));
-            }
-            Err(error) => {
-                listing.files.insert(relative, Err(error.to_string()));
-            }
+impl Source {
+    /// For a file of `size` bytes, with which `to_read` bytes are to be read.
+    fn new(name: &str, size: u64, to_read: u64) -> Self {
+        if !is_read(name) {
+            Self::Counted(size)
+        } else if size > MAX_FILE_SIZE {
+            Self::Unreadable(size, Unreadable::TooLarge(MAX_FILE_SIZE))
+        } else if to_read > MAX_BUNDLE_SIZE {
+            Self::Unreadable(size, Unreadable::TotalTooLarge(MAX_BUNDLE_SIZE))
+        } else {
+            Self::Read(size)
         }
     }
-    Ok(())
 }
 
-fn load(path: &Path, relative: String, size: u64, total: u64) -> (File, u64) {
-    if size > MAX_FILE_SIZE {
-        let reason = format!("it is larger than {} MiB", MAX_FILE_SIZE >> 20);
-        return (File { path: relative, size, content: Content::Unreadable(reason) }, size);
+fn load(name: String, path: PathBuf, source: Source, total: u64) -> Result<(File, u64), ReadError> {
+    let (size, error) = match source {
+        Source::Counted(size) => return Ok((File { path: name, size, content: Content::Other }, 0)),
+        // Some files of the kernel have no size and no end.
+        Source::Read(0) => return Ok(parse(name, &[], total)),
+        Source::Read(size) => match file::read(&path, MAX_FILE_SIZE) {
+            Ok(bytes) => return Ok(parse(name, &bytes, total)),
+            Err(error) => (size, error),
+        },
+        Source::Unreadable(size, error) => (size, error),
+    };
+    if error.is_environment() {
+        return Err(ReadError::File { path, source: error });
     }
-    if !is_read(&relative) {
-        return (File { path: relative, size, content: Content::Other }, 0);
-    }
-    match fs::read(path) {
-        Ok(bytes) => parse(relative, &bytes, total),
-        Err(error) => (File { path: relative, size, content: Content::Unreadable(error.to_string()) }, 0),
-    }
+    // As large as it is at least, so that a bundle that is too large is reported as such.
+    Ok((File { path: name, size, content: Content::Unreadable(error.to_string()) }, size))
 }
 
 fn parse(path: String, bytes: &[u8], total: u64) -> (File, u64) {
@@ -142,7 +157,7 @@ fn parse(path: String, bytes: &[u8], total: u64) -> (File, u64) {
         Content::Other
     };
     let unpacked = path != ANNOTATIONS_FILE && (path.starts_with(MANIFESTS) || path.starts_with(METADATA));
-    let compressed = if unpacked && total > WORTH_COMPRESSING { compressed_size(bytes) } else { 0 };
+    let compressed = if unpacked && total > MIN_SIZE_TO_COMPRESS { compressed_size(bytes) } else { 0 };
     (File { path, size: bytes.len() as u64, content }, compressed)
 }
 

@@ -1,15 +1,16 @@
-//! Plain manifests, as `kubectl apply` takes them: a folder with all folders below it, a file, or a stream.
+//! Reads plain manifests: a directory with all directories below it, a file, or a stream.
 
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::bundle::MAX_FILE_SIZE;
+use super::file::{self, MAX_FILE_SIZE, Unreadable};
+use super::walk::{Kind, Options, WalkError, walk};
 use super::yaml;
 use crate::model::yaml::{SyntaxError, Tree, Value};
 
-/// How deep folders are followed.
-const MAX_FOLDERS: usize = 32;
+/// The maximum size of all manifests that are read together, in bytes.
+pub const MAX_TOTAL_SIZE: u64 = 128 << 20;
 
 /// One document and the file that it stands in.
 #[derive(Debug)]
@@ -22,78 +23,78 @@ pub struct Manifest {
 
 /// Why manifests cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ManifestError {
-    /// The system refuses a file or a folder.
+    /// A directory cannot be listed.
+    #[error(transparent)]
+    Directory(#[from] WalkError),
+    /// A file or stream cannot be read.
     #[error("failed to read {}", path.display())]
-    Io {
-        /// The file or folder.
+    Read {
+        /// The file.
         path: PathBuf,
-        /// The system's reason.
-        source: std::io::Error,
+        /// The reason.
+        source: Unreadable,
     },
-    /// A file is no YAML.
-    #[error("{file}:{}:{}: the file is no YAML: {}", error.position.line, error.position.column, error.message)]
+    /// A file is not valid YAML.
+    #[error("{file}:{}:{}: invalid YAML: {}", error.position.line, error.position.column, error.message)]
     Syntax {
         /// The file.
         file: String,
         /// What is wrong, and where.
         error: SyntaxError,
     },
-    /// A file is too large to be a manifest.
-    #[error("{file} is larger than {} MiB, which no manifest is", MAX_FILE_SIZE >> 20)]
-    Size {
-        /// The file.
-        file: String,
-    },
 }
 
-/// All manifests below `folder` (which may be a file), sorted by path; folders whose name begins with a dot are
-/// skipped. A file that is not named as YAML or JSON counts only where it reads as Kubernetes objects.
+/// Reads all manifests below `folder` (which may be a file), sorted by path.
+///
+/// Symbolic links are followed. Directories whose name begins with a dot are skipped. A file that is not named as YAML or
+/// JSON counts only where it parses as Kubernetes objects.
 ///
 /// # Errors
-/// Something cannot be read, or a file named as YAML or JSON is none.
+/// Something cannot be read, or a file named as YAML or JSON is not.
 pub fn folder(folder: &Path) -> Result<Vec<Manifest>, ManifestError> {
-    let mut files = Vec::new();
-    let metadata = fs::metadata(folder).map_err(|source| io_error(folder, source))?;
-    if metadata.is_dir() {
-        list(folder, 0, &mut files)?;
-    } else {
-        files.push(folder.to_owned());
-    }
+    let read_error = |path: &Path, source| ManifestError::Read { path: path.to_owned(), source };
+    let metadata = fs::metadata(folder).map_err(|source| read_error(folder, source.into()))?;
+    let paths = if metadata.is_dir() { list(folder)? } else { vec![folder.to_owned()] };
     let mut manifests = Vec::new();
-    for path in files {
+    let mut total = 0;
+    for path in paths {
         let file = path.display().to_string();
-        let opened = fs::File::open(&path).map_err(|source| io_error(&path, source))?;
-        let named = matches!(
-            path.extension().and_then(|extension| extension.to_str()),
-            Some("yaml" | "yml" | "json")
-        );
-        let bytes = match limited(opened).map_err(|source| io_error(&path, source))? {
-            Some(bytes) => bytes,
-            None if named => return Err(ManifestError::Size { file }),
-            None => continue,
+        let named = is_named_as_manifest(&path);
+        let bytes = match file::read(&path, MAX_FILE_SIZE) {
+            Ok(bytes) => bytes,
+            Err(Unreadable::TooLarge(_)) if !named => continue,
+            Err(error) => return Err(read_error(&path, error)),
         };
         let parsed = yaml::parse(&bytes);
         match parsed.error {
             Some(error) if named => return Err(ManifestError::Syntax { file, error }),
             Some(_) => {}
             None => {
+                let before = manifests.len();
                 let documents = parsed.documents.into_iter().filter(|tree| named || is_object(tree.root()));
                 manifests.extend(documents.map(|tree| Manifest { file: file.clone(), tree }));
+                if manifests.len() > before {
+                    total += bytes.len() as u64;
+                }
             }
+        }
+        if total > MAX_TOTAL_SIZE {
+            return Err(read_error(folder, Unreadable::TotalTooLarge(MAX_TOTAL_SIZE)));
         }
     }
     Ok(manifests)
 }
 
-/// All manifests of a stream that messages call `name`.
+/// Reads all manifests of a stream, which messages call `name`.
 ///
 /// # Errors
-/// The stream breaks, or is no YAML.
+/// The stream breaks, is too large, or is not valid YAML.
 pub fn stream(name: &str, stream: impl Read) -> Result<Vec<Manifest>, ManifestError> {
     let file = name.to_owned();
-    let bytes = limited(stream).map_err(|source| io_error(Path::new(name), source))?;
-    let Some(bytes) = bytes else { return Err(ManifestError::Size { file }) };
+    let bytes = file::read_stream(stream, MAX_FILE_SIZE)
+        .map_err(|source| ManifestError::Read { path: name.into(), source })?;
     let parsed = yaml::parse(&bytes);
     if let Some(error) = parsed.error {
         return Err(ManifestError::Syntax { file, error });
@@ -101,37 +102,30 @@ pub fn stream(name: &str, stream: impl Read) -> Result<Vec<Manifest>, ManifestEr
     Ok(parsed.documents.into_iter().map(|tree| Manifest { file: file.clone(), tree }).collect())
 }
 
-fn list(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), ManifestError> {
-    let entries = fs::read_dir(folder)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|source| io_error(folder, source))?;
-    let mut paths: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
-    paths.sort();
-    for path in paths {
-        let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        let metadata = fs::metadata(&path).map_err(|source| io_error(&path, source))?;
-        if metadata.is_file() {
-            files.push(path);
-        } else if metadata.is_dir() && !hidden && depth < MAX_FOLDERS {
-            list(&path, depth + 1, files)?;
+/// The files below a directory. What is not a file is an error where it is named as a manifest.
+fn list(folder: &Path) -> Result<Vec<PathBuf>, ManifestError> {
+    let options =
+        Options { skip_hidden_directories: true, follow_directory_links: true, ..Options::default() };
+    let mut paths = Vec::new();
+    for entry in walk(folder, options)? {
+        match entry.kind {
+            Kind::File(_) => paths.push(entry.path),
+            Kind::Directory => {}
+            // What it leads to is listed where it is.
+            Kind::Unreadable(Unreadable::Cycle) => {}
+            Kind::Unreadable(Unreadable::NotRegular(_)) if !is_named_as_manifest(&entry.path) => {}
+            Kind::Unreadable(source) => return Err(ManifestError::Read { path: entry.path, source }),
         }
     }
-    Ok(())
+    Ok(paths)
 }
 
-/// What a reader holds; nothing where it holds more than a file may.
-fn limited(reader: impl Read) -> std::io::Result<Option<Vec<u8>>> {
-    let mut bytes = Vec::new();
-    reader.take(MAX_FILE_SIZE + 1).read_to_end(&mut bytes)?;
-    Ok((bytes.len() as u64 <= MAX_FILE_SIZE).then_some(bytes))
+fn is_named_as_manifest(path: &Path) -> bool {
+    matches!(path.extension().and_then(|extension| extension.to_str()), Some("yaml" | "yml" | "json"))
 }
 
 fn is_object(value: Value<'_>) -> bool {
     ["apiVersion", "kind"].iter().all(|key| value.get(key).and_then(Value::as_str).is_some())
-}
-
-fn io_error(path: &Path, source: std::io::Error) -> ManifestError {
-    ManifestError::Io { path: path.to_owned(), source }
 }
 
 #[cfg(test)]
@@ -165,7 +159,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("x.yaml"), "a: [\n").unwrap();
         let error = folder(dir.path()).unwrap_err().to_string();
-        assert!(error.contains("x.yaml:2:1: the file is no YAML"), "{error}");
+        assert!(error.contains("x.yaml:2:1: invalid YAML"), "{error}");
         let error = stream("standard input", &b"a: b: c\n"[..]).unwrap_err().to_string();
         assert!(error.starts_with("standard input:1:"), "{error}");
         assert!(folder(&dir.path().join("none")).unwrap_err().to_string().contains("none"));

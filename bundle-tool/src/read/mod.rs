@@ -1,9 +1,13 @@
-//! Files, folders, archives and standard input into the [`crate::model`]. The only module that reads the disk for
-//! the judging and generating ones.
+//! Reads files, directories and standard input into the [`crate::model`].
+//!
+//! The only module that reads the disk for validation, generation and catalogs. What it reads is not trusted:
+//! directories are listed by [`walk`], files are read by [`file`], YAML by [`yaml`], each within stated limits.
 
 pub mod bundle;
 pub mod catalog;
+pub mod file;
 mod json;
 mod libyaml;
 pub mod manifests;
+pub mod walk;
 pub mod yaml;

@@ -210,7 +210,7 @@ fn bad_input_is_named_and_nothing_is_written() {
     };
     let two = format!("{}---\n{}", csv("lake-operator.v1.0.0"), csv("lake-operator.v2.0.0"));
     let cases: [(&str, &str, &[&str], &str); 9] = [
-        ("in/x.yaml", "a: [\n", &[], "in/x.yaml:2:1: the file is no YAML"),
+        ("in/x.yaml", "a: [\n", &[], "in/x.yaml:2:1: invalid YAML"),
         (
             "in/z.yaml",
             &long,

@@ -142,12 +142,7 @@ fn bad_input_is_named() {
         ("Cargo.toml", "[package\n", &["manifests"][..], "Cargo.toml"),
         ("Cargo.toml", "[workspace]\n", &["manifests"], "has no [package]"),
         ("icon.svg", "<svg/>", &["manifests", "--overrides", "none.yaml"], "there is no file none.yaml"),
-        (
-            "config/crd/bases/x.yaml",
-            "a: [\n",
-            &["manifests"],
-            "config/crd/bases/x.yaml:2:1: the file is no YAML",
-        ),
+        ("config/crd/bases/x.yaml", "a: [\n", &["manifests"], "config/crd/bases/x.yaml:2:1: invalid YAML"),
         ("x", "", &["manifests", "--package", "../x"], "is no name for a package"),
         ("x", "", &["listing", "none"], "none is no folder"),
         ("x", "", &["listing", "."], "failed to read bundle"),
