@@ -5,7 +5,6 @@
 mod add;
 mod csv_metadata;
 mod error;
-mod go_json;
 mod properties;
 mod render;
 

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use serde_json::{Value as Json, json};
 
 use super::error::RenderError;
-use super::go_json;
 use crate::model::catalog::Property;
 use crate::model::csv::ClusterServiceVersion;
+use crate::model::json as go_json;
 use crate::model::yaml::Value;
 use crate::model::{Bundle, Object};
 
@@ -59,7 +59,7 @@ pub(super) fn properties(
     let mut all: Vec<Property> = package_property.into_iter().chain(others).collect();
     all.extend(provided.into_iter().map(of("olm.gvk")));
     all.extend(required.into_iter().map(of("olm.gvk.required")));
-    all.sort_by_cached_key(|property| (property.r#type.clone(), go_json::encode(&property.value)));
+    all.sort_by_cached_key(|property| (property.r#type.clone(), go_json::compact(&property.value)));
     Ok(all)
 }
 

@@ -10,10 +10,10 @@ use serde_json::json;
 
 use super::csv_metadata::CsvMetadata;
 use super::error::RenderError;
-use super::go_json;
 use super::properties::{crd_apis, properties};
 use crate::model::catalog::{self, Property, RelatedImage};
 use crate::model::csv::ClusterServiceVersion;
+use crate::model::json as go_json;
 use crate::model::{Annotations, Bundle};
 
 /// The `olm.bundle` blob of `bundle`; `image` is where the bundle's image is or will be.
@@ -34,7 +34,7 @@ pub fn render(bundle: &Bundle, image: Option<&str>) -> Result<catalog::Bundle, R
     if image.is_empty() {
         // Only the first document of a file counts, and only the first CSV.
         properties.extend(first_documents(bundle).map(|json| {
-            let data = base64::engine::general_purpose::STANDARD.encode(go_json::encode(&json));
+            let data = base64::engine::general_purpose::STANDARD.encode(go_json::compact(&json));
             Property { r#type: "olm.bundle.object".to_owned(), value: json!({ "data": data }) }
         }));
     } else {

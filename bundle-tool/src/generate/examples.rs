@@ -6,8 +6,9 @@ use serde_json::Value as Json;
 
 use super::crds;
 use super::input::Collected;
-use super::json::{items, pretty};
+use super::json::items;
 use super::ledger::{Fate, Ledger};
+use crate::model::json::pretty;
 
 /// The annotation's text: all objects of a kind that a definition of the input serves.
 pub(super) fn annotation(collected: &Collected, base: &str, ledger: &mut Ledger) -> String {

@@ -1,6 +1,4 @@
-//! Small helpers over JSON values: fields by path, and text as Go's `encoding/json` writes it.
-
-use std::fmt::Write as _;
+//! Small helpers over JSON values: fields by path.
 
 use serde_json::{Map, Value as Json};
 
@@ -48,88 +46,11 @@ pub(super) fn set(map: &mut Map<String, Json>, key: &str, value: Json) {
     }
 }
 
-/// JSON with sorted keys, two spaces a level, and `<`, `>`, `&` escaped, as Go's `MarshalIndent` writes it.
-pub(super) fn pretty(json: &Json) -> String {
-    let mut out = String::new();
-    write(json, 0, &mut out);
-    out
-}
-
-fn write(json: &Json, depth: usize, out: &mut String) {
-    let line = |depth: usize, out: &mut String| {
-        out.push('\n');
-        out.extend(std::iter::repeat_n("  ", depth));
-    };
-    match json {
-        Json::Array(items) if !items.is_empty() => {
-            out.push('[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    out.push(',');
-                }
-                line(depth + 1, out);
-                write(item, depth + 1, out);
-            }
-            line(depth, out);
-            out.push(']');
-        }
-        Json::Object(map) if !map.is_empty() => {
-            let mut entries: Vec<_> = map.iter().collect();
-            entries.sort_by_key(|entry| entry.0);
-            out.push('{');
-            for (index, (key, value)) in entries.into_iter().enumerate() {
-                if index > 0 {
-                    out.push(',');
-                }
-                line(depth + 1, out);
-                quote(key, out);
-                out.push_str(": ");
-                write(value, depth + 1, out);
-            }
-            line(depth, out);
-            out.push('}');
-        }
-        Json::String(text) => quote(text, out),
-        other => out.push_str(&other.to_string()),
-    }
-}
-
-fn quote(text: &str, out: &mut String) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\x08' => out.push_str("\\b"),
-            '\x0c' => out.push_str("\\f"),
-            '\0'..='\x1f' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                // Writing into a string cannot fail.
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn text_is_written_as_go_writes_it() {
-        let value = json!([{"b": [], "a": {"x": "<1 & 2>\n"}}]);
-        assert_eq!(
-            pretty(&value),
-            "[\n  {\n    \"a\": {\n      \"x\": \"\\u003c1 \\u0026 2\\u003e\\n\"\n    },\n    \"b\": []\n  }\n]"
-        );
-        assert_eq!(pretty(&json!([])), "[]");
-    }
 
     #[test]
     fn an_empty_value_removes_its_field() {

@@ -7,6 +7,7 @@ pub mod bundle;
 pub mod catalog;
 pub mod crd;
 pub mod csv;
+pub mod json;
 pub mod quantity;
 pub mod version;
 pub mod yaml;

@@ -1,0 +1,161 @@
+//! Writes JSON exactly as Go's `encoding/json` does: sorted keys, `<`, `>` and `&` escaped, floats in the same form.
+//!
+//! Catalogs and CSVs embed JSON that `opm` and operator-sdk write; the same input gives the same bytes here.
+//!
+//! Source: `encodeState.string` and `floatEncoder` of Go's `encoding/json`.
+
+use std::fmt::Write as _;
+
+use serde_json::Value as Json;
+
+/// Returns `value` as Go's `json.Marshal` writes it.
+#[must_use]
+pub fn compact(value: &Json) -> String {
+    let mut out = String::new();
+    write(value, None, &mut out);
+    out
+}
+
+/// Returns `value` as Go's `json.MarshalIndent` writes it, with two spaces a level.
+#[must_use]
+pub fn pretty(value: &Json) -> String {
+    let mut out = String::new();
+    write(value, Some(0), &mut out);
+    out
+}
+
+/// Writes a value; `depth` is that of the line it begins on, or nothing for the compact form.
+fn write(value: &Json, depth: Option<usize>, out: &mut String) {
+    let below = depth.map(|depth| depth + 1);
+    match value {
+        Json::Null => out.push_str("null"),
+        Json::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+        Json::Number(number) => write_number(number, out),
+        Json::String(string) => write_string(string, out),
+        Json::Array(items) if items.is_empty() => out.push_str("[]"),
+        Json::Array(items) => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                begin_item(index, below, out);
+                write(item, below, out);
+            }
+            line_break(depth, out);
+            out.push(']');
+        }
+        Json::Object(map) if map.is_empty() => out.push_str("{}"),
+        Json::Object(map) => {
+            let mut entries: Vec<_> = map.iter().collect();
+            entries.sort_by_key(|(key, _)| key.as_str());
+            out.push('{');
+            for (index, (key, value)) in entries.into_iter().enumerate() {
+                begin_item(index, below, out);
+                write_string(key, out);
+                out.push_str(if below.is_some() { ": " } else { ":" });
+                write(value, below, out);
+            }
+            line_break(depth, out);
+            out.push('}');
+        }
+    }
+}
+
+fn begin_item(index: usize, depth: Option<usize>, out: &mut String) {
+    if index > 0 {
+        out.push(',');
+    }
+    line_break(depth, out);
+}
+
+fn line_break(depth: Option<usize>, out: &mut String) {
+    if let Some(depth) = depth {
+        out.push('\n');
+        out.extend(std::iter::repeat_n("  ", depth));
+    }
+}
+
+/// Writes plain digits from 1e-6 and below 1e21, and an exponent with its sign elsewhere. Writing to a string cannot
+/// fail.
+fn write_number(number: &serde_json::Number, out: &mut String) {
+    let _ = match number.as_f64().filter(|_| number.is_f64()) {
+        Some(float) if float != 0.0 && !(1e-6..1e21).contains(&float.abs()) => {
+            let text = format!("{float:e}");
+            match text.split_once('e') {
+                Some((mantissa, exponent)) if !exponent.starts_with('-') => {
+                    write!(out, "{mantissa}e+{exponent}")
+                }
+                _ => write!(out, "{text}"),
+            }
+        }
+        Some(float) => write!(out, "{float}"),
+        None => write!(out, "{number}"),
+    };
+}
+
+fn write_string(string: &str, out: &mut String) {
+    out.push('"');
+    for character in string.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\u{1f}' => {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\\u{:04x}", u32::from(character));
+            }
+            _ => out.push(character),
+        }
+    }
+    out.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_compact_form_is_that_of_go() {
+        assert_eq!(
+            compact(&json!({"b": "<a & b>", "a": [1, 1.5, null, [], {}]})),
+            r#"{"a":[1,1.5,null,[],{}],"b":"\u003ca \u0026 b\u003e"}"#
+        );
+        assert_eq!(compact(&json!("\u{1}\u{2028}é\u{7f}\u{8}")), "\"\\u0001\\u2028é\u{7f}\\b\"");
+    }
+
+    #[test]
+    fn the_indented_form_is_that_of_go() {
+        let value = json!([{"b": [], "a": {"x": "<1 & 2>\n"}}]);
+        assert_eq!(
+            pretty(&value),
+            "[\n  {\n    \"a\": {\n      \"x\": \"\\u003c1 \\u0026 2\\u003e\\n\"\n    },\n    \"b\": []\n  }\n]"
+        );
+        assert_eq!(pretty(&json!([])), "[]");
+        assert_eq!(pretty(&json!(2e-6)), "0.000002");
+    }
+
+    #[test]
+    fn floats_have_an_exponent_below_1e_minus_6_and_from_1e21() {
+        for (float, text) in [
+            (0.000_002, "0.000002"),
+            (0.000_001, "0.000001"),
+            (9e-7, "9e-7"),
+            (1e-7, "1e-7"),
+            (-1.5e-10, "-1.5e-10"),
+            (1e20, "100000000000000000000"),
+            (1e21, "1e+21"),
+            (1.5e300, "1.5e+300"),
+            (1.0, "1"),
+            (0.1, "0.1"),
+            (0.0, "0"),
+            (-0.0, "-0"),
+        ] {
+            assert_eq!(compact(&json!(float)), text);
+        }
+        assert_eq!(compact(&json!([u64::MAX, i64::MIN])), "[18446744073709551615,-9223372036854775808]");
+    }
+}
