@@ -260,7 +260,7 @@ fn errors(csv: &Value, crd: &Value) -> Result<Vec<&'static str>> {
         (CRD.to_owned(), serde_json::to_vec(crd)?),
         (ANNOTATIONS.to_owned(), serde_json::to_vec(&fixture(ANNOTATIONS)?)?),
     ]);
-    let judged = rules::judge(&read::bundle::files("case", &files), &Selection::default());
+    let judged = rules::validate(&read::bundle::files("case", &files), &Selection::default());
     let errors =
         judged.findings.iter().filter(|finding| finding.severity == bundle_tool::report::Severity::Error);
     Ok(errors.map(|finding| finding.rule).collect())

@@ -46,7 +46,7 @@ fn bundle(sound: &Sound, case: &Case) -> Bundle {
 
 /// Our findings of severity error, in the suite that is always on.
 fn judge(sound: &Sound, case: &Case, selection: &Selection) -> Vec<Finding> {
-    let judged = rules::judge(&bundle(sound, case), selection);
+    let judged = rules::validate(&bundle(sound, case), selection);
     let refuses = |finding: &Finding| finding.severity == Severity::Error && finding.suite == Suite::Bundle;
     judged.findings.into_iter().filter(refuses).collect()
 }

@@ -13,7 +13,7 @@ use super::images::{Location, Registries};
 use super::{Exit, runtime};
 use crate::model::Bundle;
 use crate::read;
-use crate::report::{self, Judged, Suite};
+use crate::report::{self, BundleReport, Suite};
 use crate::rules::{self, Selection};
 
 /// Judges bundles as the API server, OLM and the listings would.
@@ -85,9 +85,9 @@ impl Validate {
                     None => read::bundle::folder(Path::new(reference))?,
                     Some(location) => read_image(reference, &location, &self.registries, &network)?,
                 };
-                Ok(rules::judge(&bundle, &selection))
+                Ok(rules::validate(&bundle, &selection))
             })
-            .collect::<Vec<Result<Judged>>>();
+            .collect::<Vec<Result<BundleReport>>>();
         let mut exit = Exit::Success;
         let mut judged = Vec::new();
         for answer in answers {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{Finding, Judged};
+use super::{BundleReport, Finding};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -24,8 +24,8 @@ struct Entry<'a> {
 ///
 /// # Errors
 /// The output cannot be written.
-pub fn json(judged: &[Judged], out: &mut impl Write) -> io::Result<()> {
-    let bundles = judged
+pub fn json(reports: &[BundleReport], out: &mut impl Write) -> io::Result<()> {
+    let bundles = reports
         .iter()
         .map(|bundle| Entry {
             path: &bundle.path,

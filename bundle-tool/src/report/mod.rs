@@ -11,7 +11,7 @@ pub use text::text;
 
 /// What was found in one bundle.
 #[derive(Debug)]
-pub struct Judged {
+pub struct BundleReport {
     /// The folder or image as the user named it.
     pub path: String,
     /// The CSV's name, where there is one.
@@ -22,7 +22,7 @@ pub struct Judged {
     pub findings: Vec<Finding>,
 }
 
-impl Judged {
+impl BundleReport {
     /// Whether nothing of severity error was found.
     #[must_use]
     pub fn passed(&self) -> bool {

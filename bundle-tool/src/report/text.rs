@@ -2,15 +2,15 @@
 
 use std::io::{self, Write};
 
-use super::{Judged, Severity};
+use super::{BundleReport, Severity};
 
 /// Prints all findings and a line that counts them.
 ///
 /// # Errors
 /// The output cannot be written.
-pub fn text(judged: &[Judged], out: &mut impl Write) -> io::Result<()> {
+pub fn text(reports: &[BundleReport], out: &mut impl Write) -> io::Result<()> {
     let mut counts = [0usize; 3];
-    for bundle in judged {
+    for bundle in reports {
         for finding in &bundle.findings {
             counts[finding.severity as usize] += 1;
             write!(out, "{}", bundle.path.trim_end_matches('/'))?;
@@ -29,12 +29,12 @@ pub fn text(judged: &[Judged], out: &mut impl Write) -> io::Result<()> {
             }
         }
     }
-    let failed = judged.iter().filter(|bundle| !bundle.passed()).count();
-    let bundles = match judged.len() {
+    let failed = reports.iter().filter(|bundle| !bundle.passed()).count();
+    let bundles = match reports.len() {
         1 => "1 bundle".to_owned(),
         count => format!("{count} bundles"),
     };
-    let passed = match (judged.len(), failed) {
+    let passed = match (reports.len(), failed) {
         (1, 0) => "passed".to_owned(),
         (_, 0) => "all passed".to_owned(),
         (_, failed) => format!("{failed} failed"),

@@ -11,7 +11,7 @@ use kubernetes_cel::{Field, Problem, Step};
 
 /// A version's schema, once the walk through it has found nothing wrong.
 #[derive(Debug)]
-pub struct SoundSchema<'n, 'b> {
+pub struct ValidSchema<'n, 'b> {
     /// The CRD.
     pub crd: &'n Crd<'b>,
     /// Where the schema stands in the object.
@@ -21,7 +21,7 @@ pub struct SoundSchema<'n, 'b> {
     report: OnceCell<kubernetes_cel::Report>,
 }
 
-impl<'n, 'b> SoundSchema<'n, 'b> {
+impl<'n, 'b> ValidSchema<'n, 'b> {
     pub(super) fn new(crd: &'n Crd<'b>, path: Path<'n>, root: Value<'b>, keywords: Keywords) -> Self {
         Self { crd, path, root, keywords, report: OnceCell::new() }
     }

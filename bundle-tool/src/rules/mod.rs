@@ -1,7 +1,7 @@
 //! The rules: one file each, with its id, documentation and check in one [`Rule`]; a folder for each thing that is
 //! judged, whose `mod.rs` lists its rules. Rules do no I/O: what they need to know is in the model.
 //!
-//! [`judge`] is the one place that walks a bundle and calls them.
+//! [`validate`] is the one place that walks a bundle and calls them.
 
 mod capabilities;
 mod categories;
@@ -31,12 +31,12 @@ use rayon::prelude::*;
 
 pub use context::{Context, Csv};
 pub use crds::{Crd, Place, Role, SchemaNode, Version};
-pub use expressions::SoundSchema;
+pub use expressions::ValidSchema;
 pub use rule::{Check, Reporter, Rule};
 
 use self::kubernetes::Errors;
 use crate::model::Bundle;
-use crate::report::{Finding, Judged, Severity, Suite};
+use crate::report::{BundleReport, Finding, Severity, Suite};
 
 /// All rules, by folder; within a folder sorted by id.
 pub static FOLDERS: &[(&str, &[&Rule])] = &[
@@ -86,13 +86,13 @@ impl Selection {
 
 /// Judges bundles side by side; the answers are in the bundles' order.
 #[must_use]
-pub fn judge_all(bundles: &[Bundle], selection: &Selection) -> Vec<Judged> {
-    bundles.par_iter().map(|bundle| judge(bundle, selection)).collect()
+pub fn validate_all(bundles: &[Bundle], selection: &Selection) -> Vec<BundleReport> {
+    bundles.par_iter().map(|bundle| validate(bundle, selection)).collect()
 }
 
 /// Judges one bundle by all selected rules.
 #[must_use]
-pub fn judge(bundle: &Bundle, selection: &Selection) -> Judged {
+pub fn validate(bundle: &Bundle, selection: &Selection) -> BundleReport {
     let context = Context::new(bundle);
     let rules: Vec<&'static Rule> = all().filter(|rule| selection.takes(rule)).collect();
     let mut findings = Vec::new();
@@ -102,7 +102,7 @@ pub fn judge(bundle: &Bundle, selection: &Selection) -> Judged {
             Check::Bundle(check) => check(&context, &mut reporter),
             Check::Object(check) => context.objects.iter().for_each(|object| check(object, &mut reporter)),
             Check::Csv(check) => context.csvs.iter().for_each(|csv| check(csv, &mut reporter)),
-            Check::Crd(_) | Check::Schema(..) | Check::SoundSchema(_) => {}
+            Check::Crd(_) | Check::Schema(..) | Check::ValidSchema(_) => {}
             Check::Deployment(check) => context.csvs.iter().for_each(|csv| {
                 workload::each(csv, |item| check(item, &mut Errors::new(item.object, &mut reporter)));
             }),
@@ -122,9 +122,9 @@ pub fn judge(bundle: &Bundle, selection: &Selection) -> Judged {
             }),
         }
     }
-    findings.extend(walk::judge(&context.crds, &rules));
+    findings.extend(walk::validate(&context.crds, &rules));
     findings.sort_by(|a, b| order(a).cmp(&order(b)));
-    Judged {
+    BundleReport {
         path: bundle.path.clone(),
         name: bundle.csv().map(|csv| csv.name().to_owned()).filter(|name| !name.is_empty()),
         package: package(bundle),

@@ -8,7 +8,7 @@ use crate::report::{Finding, Severity, Suite};
 
 use super::context::{Context, Csv};
 use super::crds::{Crd, SchemaNode};
-use super::expressions::SoundSchema;
+use super::expressions::ValidSchema;
 use super::kubernetes::Errors;
 use super::metadata::Metadata;
 use super::objects::Known;
@@ -68,7 +68,7 @@ pub enum Check {
     /// Every schema of a CRD that has one of the keywords.
     Schema(Keywords, fn(&SchemaNode<'_, '_>, &mut Reporter<'_>)),
     /// Every version's schema of a CRD, once no other rule has found an error in it.
-    SoundSchema(fn(&SoundSchema<'_, '_>, &mut Reporter<'_>)),
+    ValidSchema(fn(&ValidSchema<'_, '_>, &mut Reporter<'_>)),
     /// Every Deployment of the install strategy.
     Deployment(fn(&Deployment<'_>, &mut Errors<'_, '_>)),
     /// The pods of every Deployment of the install strategy.
@@ -92,12 +92,12 @@ pub struct Reporter<'r> {
 }
 
 /// How many findings of one rule in one object are worth reporting.
-pub(super) const MOST_FINDINGS: usize = 300;
+pub(super) const MAX_FINDINGS: usize = 300;
 
 impl<'r> Reporter<'r> {
     /// A reporter for `rule` that adds to `findings`.
     pub fn new(rule: &'static Rule, findings: &'r mut Vec<Finding>) -> Self {
-        Self { rule, findings, left: MOST_FINDINGS }
+        Self { rule, findings, left: MAX_FINDINGS }
     }
 
     /// Something is wrong with the bundle as a whole.

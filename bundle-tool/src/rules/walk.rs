@@ -4,18 +4,18 @@
 use rayon::prelude::*;
 
 use super::crds::{Crd, Place, Role, SchemaNode};
-use super::expressions::SoundSchema;
-use super::rule::{Check, MOST_FINDINGS, Reporter, Rule};
+use super::expressions::ValidSchema;
+use super::rule::{Check, MAX_FINDINGS, Reporter, Rule};
 use crate::model::crd::{Additional, Keyword, Keywords, Schema};
 use crate::model::yaml::{Kind, Path, Value};
 use crate::report::{Finding, Severity};
 
 /// Judges CRDs side by side by the rules for CRDs and schemas.
-pub(super) fn judge(crds: &[Crd<'_>], rules: &[&'static Rule]) -> Vec<Finding> {
-    crds.par_iter().flat_map_iter(|crd| judge_one(crd, rules)).collect()
+pub(super) fn validate(crds: &[Crd<'_>], rules: &[&'static Rule]) -> Vec<Finding> {
+    crds.par_iter().flat_map_iter(|crd| validate_crd(crd, rules)).collect()
 }
 
-fn judge_one(crd: &Crd<'_>, rules: &[&'static Rule]) -> Vec<Finding> {
+fn validate_crd(crd: &Crd<'_>, rules: &[&'static Rule]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for &rule in rules {
         if let Check::Crd(check) = rule.check {
@@ -23,18 +23,18 @@ fn judge_one(crd: &Crd<'_>, rules: &[&'static Rule]) -> Vec<Finding> {
         }
     }
     let mut walk = Walk { rules: schema_rules(rules), findings, seen: Keywords::default() };
-    let mut first_is_sound = None;
+    let mut first_is_valid = None;
     for index in 0..crd.versions.len() {
         let before = walk.findings.len();
         walk.version(crd, index, rules);
-        let is_sound = walk.findings[before..].iter().all(is_no_error);
+        let is_valid = walk.findings[before..].iter().all(is_no_error);
         // Where all versions have one schema, the API server judges only the first one's.
-        if !is_sound && first_is_sound == Some(true) && crd.has_one_schema() {
+        if !is_valid && first_is_valid == Some(true) && crd.has_one_schema() {
             let found = walk.findings.split_off(before);
             walk.findings
                 .extend(found.into_iter().filter(|finding| is_no_error(finding) || is_unreadable(finding)));
         }
-        first_is_sound.get_or_insert(is_sound);
+        first_is_valid.get_or_insert(is_valid);
     }
     let mut findings = walk.findings;
     // What cannot be read is judged no further, and what follows from it would only mislead.
@@ -115,16 +115,16 @@ impl Walk {
         if !self.findings[before..].iter().all(is_no_error) {
             return;
         }
-        let sound = SoundSchema::new(crd, path, value, self.seen);
+        let valid = ValidSchema::new(crd, path, value, self.seen);
         for &rule in rules {
-            if let Check::SoundSchema(check) = rule.check {
-                check(&sound, &mut Reporter::new(rule, &mut self.findings));
+            if let Check::ValidSchema(check) = rule.check {
+                check(&valid, &mut Reporter::new(rule, &mut self.findings));
             }
         }
     }
 
     fn schema(&mut self, node: &SchemaNode<'_, '_>) {
-        if self.findings.len() > MOST_FINDINGS {
+        if self.findings.len() > MAX_FINDINGS {
             return;
         }
         let present = node.schema.present();

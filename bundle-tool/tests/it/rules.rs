@@ -35,7 +35,7 @@ fn sound_bundle() -> BTreeMap<String, Vec<u8>> {
 fn findings(files: &BTreeMap<String, Vec<u8>>) -> Vec<Finding> {
     let bundle: Bundle = read::bundle::files("fixture", files);
     let selection = Selection { suites: Suite::value_variants().to_vec(), ..Selection::default() };
-    rules::judge(&bundle, &selection).findings
+    rules::validate(&bundle, &selection).findings
 }
 
 fn yaml(bytes: &[u8]) -> Value {
@@ -204,7 +204,7 @@ fn rendered_findings() {
         for case in fixture["fail"].as_array().unwrap() {
             let own = findings(&with(case)).into_iter().filter(|finding| finding.rule == rule.id).collect();
             let judged =
-                report::Judged { path: "bundle".to_owned(), name: None, package: None, findings: own };
+                report::BundleReport { path: "bundle".to_owned(), name: None, package: None, findings: own };
             report::text(&[judged], &mut rendered).unwrap();
         }
         settings.bind(|| insta::assert_snapshot!(rule.id, String::from_utf8(rendered).unwrap()));

@@ -8,8 +8,8 @@ use crate::rules::{Place, Role, SchemaNode};
 /// The default of a schema, where the API server judges it: not below `allOf` and the like and not in metadata of the
 /// resource itself, where it is refused as such, and not below `additionalProperties`, where nobody looks at it.
 pub(super) fn site<'b>(node: &SchemaNode<'_, 'b>) -> Option<Value<'b>> {
-    let judged = node.place == Place::Skeleton && node.no_default.is_none() && !node.below_additional;
-    let default = node.schema.get(Keyword::Default).filter(|_| judged)?;
+    let covered = node.place == Place::Skeleton && node.no_default.is_none() && !node.below_additional;
+    let default = node.schema.get(Keyword::Default).filter(|_| covered)?;
     let effort = size(default, MOST_EFFORT).saturating_mul(size(node.schema.value, MOST_EFFORT));
     (effort <= MOST_EFFORT).then_some(default)
 }

@@ -1,5 +1,5 @@
 use crate::report::{Severity, Suite};
-use crate::rules::{Check, Reporter, Rule, SoundSchema};
+use crate::rules::{Check, Reporter, Rule, ValidSchema};
 use kubernetes_cel::Field;
 
 pub(super) static RULE: Rule = Rule {
@@ -10,9 +10,9 @@ pub(super) static RULE: Rule = Rule {
     why: "The API server refuses the CRD.",
     help: "write a message of one line",
     source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go and cel_validation.go",
-    check: Check::SoundSchema(check),
+    check: Check::ValidSchema(check),
 };
 
-fn check(schema: &SoundSchema<'_, '_>, reporter: &mut Reporter<'_>) {
+fn check(schema: &ValidSchema<'_, '_>, reporter: &mut Reporter<'_>) {
     schema.report_rules(reporter, |problem| problem.field == Field::Message);
 }

@@ -185,7 +185,7 @@ pub(in crate::rules) fn shown(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn judge(function: fn(&str) -> Verdict, sound: &[&str], unsound: &[&str]) {
+    fn accepts(function: fn(&str) -> Verdict, sound: &[&str], unsound: &[&str]) {
         for text in sound {
             assert_eq!(function(text), Ok(()), "{text:?}");
         }
@@ -198,27 +198,27 @@ mod tests {
     fn dns_names() {
         let long = "a".repeat(63);
         let longer = "a".repeat(64);
-        judge(dns_label, &["a", "1", "a-b", &long], &["", "-a", "a-", "A", "a.b", "a_b", &longer, "ä"]);
-        judge(dns_subdomain, &["a", "a.b", "1.2"], &["", ".", "a.", ".a", "a..b", "a_b", "A"]);
-        judge(dns_1035_label, &["a", "a1", "a-b"], &["", "1a", "a.b", &longer]);
-        judge(dns_subdomain_with_underscores, &["_a.b_c", "a"], &["", "a_", "__a", "a."]);
-        judge(fully_qualified, &["a.b.c"], &["a.b", "a", ""]);
+        accepts(dns_label, &["a", "1", "a-b", &long], &["", "-a", "a-", "A", "a.b", "a_b", &longer, "ä"]);
+        accepts(dns_subdomain, &["a", "a.b", "1.2"], &["", ".", "a.", ".a", "a..b", "a_b", "A"]);
+        accepts(dns_1035_label, &["a", "a1", "a-b"], &["", "1a", "a.b", &longer]);
+        accepts(dns_subdomain_with_underscores, &["_a.b_c", "a"], &["", "a_", "__a", "a."]);
+        accepts(fully_qualified, &["a.b.c"], &["a.b", "a", ""]);
     }
 
     #[test]
     fn labels_and_keys() {
-        judge(qualified, &["a", "A_b.c-D", "x.io/a"], &["", "/a", "a/", "a/b/c", "X.io/a", "-a"]);
-        judge(label_value, &["", "a", "A.b_c"], &["-a", "a b", &"a".repeat(64)]);
-        judge(annotation_key, &["X.io/A", "a"], &["", "a b"]);
-        judge(config_key, &["a", "a.b", "a..b", ".a"], &["", ".", "..", "..a", "a/b"]);
-        judge(environment_variable, &["A", "a b", "1"], &["", "a=b", "ä", "\n"]);
+        accepts(qualified, &["a", "A_b.c-D", "x.io/a"], &["", "/a", "a/", "a/b/c", "X.io/a", "-a"]);
+        accepts(label_value, &["", "a", "A.b_c"], &["-a", "a b", &"a".repeat(64)]);
+        accepts(annotation_key, &["X.io/A", "a"], &["", "a b"]);
+        accepts(config_key, &["a", "a.b", "a..b", ".a"], &["", ".", "..", "..a", "a/b"]);
+        accepts(environment_variable, &["A", "a b", "1"], &["", "a=b", "ä", "\n"]);
     }
 
     #[test]
     fn ports_headers_and_segments() {
-        judge(port_name, &["http", "a-1"], &["", "1", "-a", "a--b", "abcdefghijklmnop", "Http"]);
-        judge(http_header, &["X-A"], &["", "a b", "a_b"]);
-        judge(path_segment, &["a:b", ""], &[".", "..", "a/b", "a%b"]);
+        accepts(port_name, &["http", "a-1"], &["", "1", "-a", "a--b", "abcdefghijklmnop", "Http"]);
+        accepts(http_header, &["X-A"], &["", "a b", "a_b"]);
+        accepts(path_segment, &["a:b", ""], &[".", "..", "a/b", "a%b"]);
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(metadata: &Metadata<'_>, errors: &mut Errors<'_, '_>) {
     let root = Path::ROOT;
     let path = root.field("metadata");
-    let judge = name_of(metadata);
+    let validator = name_of(metadata);
     let name = metadata.typed.name.as_deref().unwrap_or_default();
     let prefix = metadata.typed.generate_name.as_deref().unwrap_or_default();
     // A CRD's names are made of its plural and group, and are judged there.
@@ -26,7 +26,7 @@ fn check(metadata: &Metadata<'_>, errors: &mut Errors<'_, '_>) {
         return;
     }
     if !prefix.is_empty() {
-        errors.check(&path.field("generateName"), judge(&names::prefix(prefix)));
+        errors.check(&path.field("generateName"), validator(&names::prefix(prefix)));
     }
     // A CSV's name becomes a label, too: csv-name-invalid speaks of it.
     if metadata.object.kind() == "ClusterServiceVersion" {
@@ -34,7 +34,7 @@ fn check(metadata: &Metadata<'_>, errors: &mut Errors<'_, '_>) {
     }
     let path = path.field("name");
     if !name.is_empty() {
-        errors.check(&path, judge(name));
+        errors.check(&path, validator(name));
     } else if prefix.is_empty() {
         errors.add(&path, "the object has no name");
     }

@@ -17,8 +17,8 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(object: &Object<'_>, reporter: &mut Reporter<'_>) {
     // OLM sets the CSV's, too, and nobody minds; crd-namespace-set speaks of CRDs.
-    let judged_elsewhere = matches!(object.kind(), "ClusterServiceVersion" | "CustomResourceDefinition");
-    if !judged_elsewhere && is_installable(object.kind()) && !object.namespace().is_empty() {
+    let validated_elsewhere = matches!(object.kind(), "ClusterServiceVersion" | "CustomResourceDefinition");
+    if !validated_elsewhere && is_installable(object.kind()) && !object.namespace().is_empty() {
         let path = Path::ROOT.field("metadata.namespace");
         reporter.field(object, &path, format!("OLM chooses the namespace, not '{}'", object.namespace()));
     }

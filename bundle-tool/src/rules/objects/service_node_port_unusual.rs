@@ -20,7 +20,7 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
     let Typed::Service(service) = &known.typed else { return };
     let Some(spec) = service.spec.as_ref().filter(|spec| services::is_external(spec)) else { return };
     let usual = 30000..=32767;
-    let mut judge = |path: &Path<'_>, port: Option<i32>| {
+    let mut report = |path: &Path<'_>, port: Option<i32>| {
         if let Some(port) = port.filter(|port| *port != 0 && !usual.contains(port)) {
             errors.add(
                 path,
@@ -31,7 +31,7 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
     let root = Path::ROOT;
     let list = root.field("spec.ports");
     for (index, port) in spec.ports.iter().flatten().enumerate() {
-        judge(&list.index(index).field("nodePort"), port.node_port);
+        report(&list.index(index).field("nodePort"), port.node_port);
     }
-    judge(&root.field("spec.healthCheckNodePort"), spec.health_check_node_port);
+    report(&root.field("spec.healthCheckNodePort"), spec.health_check_node_port);
 }
