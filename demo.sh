@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# make demo: the whole way on this machine, from the operator's code to images in a registry on loopback.
-# Takes the folder of the built programs; PORT chooses the registry's port, any free one by default.
+# make demo: the whole path on this machine, from the operator's code to images in a registry on loopback.
+# Takes the directory of the built programs. PORT sets the registry's port; by default, any free one is used.
 set -euo pipefail
 tool=$1/bundle-tool operator=$1/memcached-operator
 package=memcached-operator version=0.0.1 base=example.com/memcached-operator
-# The bundle says when it was made: at the time of the commit, so that every run gives the same bytes.
+# The bundle records when it was created: the time of the commit, so that every run produces the same bytes.
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
 work=$(mktemp -d "${TMPDIR:-/tmp}/demo.XXXXXX")
 server=
@@ -18,23 +18,23 @@ say() { printf '\n%s\n' "$*"; }
 show() { printf '  $ %s\n' "${*//$work\//}" >&2; "$@"; }
 digest() { sed 's/.*@//' "$1"; }
 
-say "1. A bundle, from the operator's own manifests"
+say "1. Generate a bundle from the operator's manifests"
 "$operator" manifests --stdout >"$work/manifests.yaml"
 show "$tool" generate bundle --package $package --version $version --channels stable --default-channel stable \
   --output-dir "$work/bundle" <"$work/manifests.yaml"
 (cd "$work" && find bundle bundle.Dockerfile -type f | sort | sed 's/^/    /')
 
-say "2. Would the API server and OLM take it?"
+say "2. Validate it as the API server and OLM would"
 show "$tool" validate "$work/bundle"
 
-say "3. A registry of our own, on loopback"
+say "3. Start a registry on loopback"
 mkdir "$work/registry" && mkfifo "$work/address"
 "$tool" registry serve --address "127.0.0.1:${PORT:-0}" --dir "$work/registry" >"$work/address" &
 server=$!
 read -r registry <"$work/address" || { echo "the registry did not start" >&2; exit 2; }
 echo "  serving at $registry"
 
-say "4. The operator, its bundle and a catalogue as images, without Docker"
+say "4. Push the operator, its bundle and a catalog as images, without Docker"
 push() { show "$tool" push "$@" --plain-http; }
 push image "$registry/$package:v$version" "$operator=/memcached-operator" \
   --entrypoint /memcached-operator --user 65532:65532 >"$work/operator.pushed"
@@ -42,7 +42,7 @@ push bundle "$work/bundle" "$registry/$package-bundle:v$version" >"$work/bundle.
 show "$tool" catalog add "$work/catalog" "$work/bundle" --image "$base-bundle:v$version"
 push catalog "$work/catalog" "$registry/$package-catalog:v$version" >"$work/catalog.pushed"
 
-say "5. The bundle pulled back by its digest, and made once more without a registry"
+say "5. Pull the bundle back by digest, and build it again without a registry"
 show "$tool" render "$(cat "$work/bundle.pushed")" --plain-http --image "$base-bundle:v$version" >"$work/pulled.json"
 show "$tool" render "$work/bundle" --image "$base-bundle:v$version" >"$work/local.json"
 cmp "$work/pulled.json" "$work/local.json"
@@ -56,7 +56,7 @@ cat <<'NEXT'
 
 Next, on a cluster with OLM and a registry that it pulls from (README.md, "On a cluster"):
   make image-push bundle bundle-push catalog catalog-push IMG=... BUNDLE_IMG=... CATALOG_IMG=...
-  kubectl apply -f docs/install.yaml     # with your catalogue's image in it
+  kubectl apply -f docs/install.yaml     # with your catalog image in it
 Or without OLM:
   make image-push deploy IMG=...
 NEXT

@@ -52,20 +52,20 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// The folder that `PROGRAMS` names, or where `make build` puts them.
+    /// The directory that `PROGRAMS` names, or where `make dist` puts them.
     ///
     /// # Errors
     /// They are not there.
     pub fn from_env() -> Result<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let folder = std::env::var_os("PROGRAMS").map_or_else(
-            || root.join(format!("target/{}-unknown-linux-musl/release", std::env::consts::ARCH)),
+            || root.join(format!("target/{}-unknown-linux-musl/dist", std::env::consts::ARCH)),
             PathBuf::from,
         );
         for name in ["bundle-tool", "memcached-operator"] {
             ensure!(
                 folder.join(name).is_file(),
-                "{} is not built; run `make build`",
+                "{} is not built; run `make dist`",
                 folder.join(name).display()
             );
         }
