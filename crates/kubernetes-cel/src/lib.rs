@@ -12,6 +12,10 @@
 //!
 //! The judges are kube-apiserver 1.34 (apiextensions-apiserver, apiserver/pkg/cel) and cel-go 0.26.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod ast;
 mod check;
 mod compile;
