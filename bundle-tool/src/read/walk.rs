@@ -9,6 +9,7 @@
 //! - **Entries.** A directory with more than [`Options::max_entries`] entries in all is an error.
 //! - **File types.** FIFOs, sockets and devices are reported. Nothing is opened here; [`super::file`] opens regular
 //!   files alone, whatever became of them since.
+//! - **Temporary files.** What a killed process left behind ([`atomic_files::is_temporary`]) is not listed.
 //!
 //! What is reported is an [`Entry`] of its own ([`Kind::Unreadable`]), so that the caller decides whether it matters.
 
@@ -122,6 +123,12 @@ pub fn walk(directory: &Path, options: Options) -> Result<Vec<Entry>, WalkError>
             return Err(WalkError::TooManyEntries { path: directory.to_owned(), limit: options.max_entries });
         }
         let entry = match result {
+            Ok(entry) if atomic_files::is_temporary(entry.file_name()) => {
+                if entry.file_type().is_dir() && entry.depth() < options.max_depth {
+                    found.skip_current_dir();
+                }
+                continue;
+            }
             Ok(entry) => {
                 let kind = kind_of(&entry, options);
                 let hidden = entry.file_name().to_string_lossy().starts_with('.');
@@ -212,6 +219,18 @@ mod tests {
         );
         let options = Options { skip_hidden_directories: true, ..Options::default() };
         assert_eq!(names(dir.path(), options), [".git/", "b/", "b.yaml: 0", "b/c/", "b/c/x: 3"]);
+    }
+
+    #[test]
+    fn temporary_files_of_killed_processes_are_not_listed() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("a/.bundle-tool-1/b")).unwrap();
+        fs::write(dir.path().join("a/.bundle-tool-2"), "").unwrap();
+        fs::write(dir.path().join("a/c"), "").unwrap();
+        for max_depth in [2, MAX_DEPTH] {
+            let options = Options { max_depth, ..Options::default() };
+            assert_eq!(names(dir.path(), options), ["a/", "a/c: 0"]);
+        }
     }
 
     #[cfg(unix)]

@@ -1,9 +1,9 @@
-//! The one error of writing: what was tried, on which path, and why the system refused.
+//! The error of this crate: the action that failed, the path, and the system's reason.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A file or folder could not be written; everything is as it was before.
+/// A file or directory could not be written, and was left as it was.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to {action} {}{}", .path.display(), hint(.source))]
 pub struct Error {
@@ -19,27 +19,32 @@ impl Error {
         Self { action, path: path.to_owned(), source }
     }
 
-    /// The path that could not be written.
+    pub(crate) fn invalid(action: &'static str, path: &Path, reason: &'static str) -> Self {
+        Self::new(action, path, io::Error::new(io::ErrorKind::InvalidInput, reason))
+    }
+
+    /// Returns the path that could not be written.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The kind of the system's refusal.
+    /// Returns the kind of the system's error.
     #[must_use]
     pub fn kind(&self) -> io::ErrorKind {
         self.source.kind()
     }
 }
 
-/// What the user can do about it, where the system's own words do not say.
+/// Returns what the user can do about an error, where the system's message does not say it.
 fn hint(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            " (free some space or name another folder; nothing was changed)"
+            " (free some space or choose another directory; nothing was changed)"
         }
-        io::ErrorKind::ReadOnlyFilesystem => " (name a folder on a file system that can be written)",
-        io::ErrorKind::PermissionDenied => " (check who owns it, or name another folder)",
+        io::ErrorKind::FileTooLarge => " (raise the file size limit, see `ulimit -f`; nothing was changed)",
+        io::ErrorKind::ReadOnlyFilesystem => " (choose a directory on a writable file system)",
+        io::ErrorKind::PermissionDenied => " (check its owner and mode, or choose another directory)",
         _ => "",
     }
 }

@@ -1,22 +1,23 @@
-//! Files on disk, replaced whole or not at all.
-//!
-//! Everything this tool writes goes through here: bytes land in a temporary file beside their destination, are
-//! flushed to the disk and take the destination's name in one rename. Where the bytes come from, and what they mean,
-//! is the caller's business.
+#![doc = include_str!("../README.md")]
 
 mod error;
+mod lock;
 mod pending;
+mod replace;
+mod temporary;
 mod tree;
 
 pub use error::Error;
+pub use lock::DirectoryLock;
 pub use pending::Pending;
+pub use temporary::{TEMPORARY_PREFIX, is_temporary};
 pub use tree::{Changes, Tree, tree};
 
 use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-/// What writing a file did to the folder it lies in.
+/// What writing a file did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     /// The file did not exist before.
@@ -27,16 +28,16 @@ pub enum Change {
     Unchanged,
 }
 
-/// Makes `path` hold exactly `bytes`, creating missing parent folders.
+/// Makes `path` hold exactly `bytes`, creating missing parent directories.
 ///
-/// A file that already holds them is left alone, times included. A new file gets mode 0666 less the umask, a replaced
-/// one keeps its mode. A symbolic link is followed, so that the link stays a link; a device or a pipe (`/dev/stdout`)
-/// is written to directly.
+/// A file that already holds them is not touched, and keeps its times. A new file gets mode 0666 less the umask, a
+/// replaced one keeps its mode. A symbolic link is followed and stays a link; a device or a pipe (`/dev/stdout`) is
+/// written to directly. To write below a directory that others can write to, use [`DirectoryLock::write`].
 ///
 /// # Errors
 ///
-/// [`Error`] with the path, where the folder cannot be made or written, `path` is a folder, or the disk is full. The
-/// file is then as it was.
+/// [`Error`] with the path if the directory cannot be created or written, `path` is a directory or a FIFO that no
+/// process reads, or the disk is full. The file is unchanged then.
 pub fn file(path: &Path, bytes: &[u8]) -> Result<Change, Error> {
     let change = compare(path, bytes)?;
     if change != Change::Unchanged {
@@ -47,16 +48,16 @@ pub fn file(path: &Path, bytes: &[u8]) -> Result<Change, Error> {
     Ok(change)
 }
 
-/// What [`file()`] would do, without doing it.
+/// Returns what [`file()`] would do, without doing it.
 ///
 /// # Errors
 ///
-/// [`Error`] where `path` is a folder or cannot be read.
+/// [`Error`] if `path` is a directory or cannot be read.
 pub fn compare(path: &Path, bytes: &[u8]) -> Result<Change, Error> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Change::Created),
-        Err(error) => return Err(Error::new("look at", path, error)),
+        Err(error) => return Err(Error::new("read", path, error)),
     };
     if metadata.is_dir() {
         return Err(Error::new("write", path, std::io::ErrorKind::IsADirectory.into()));
@@ -64,11 +65,16 @@ pub fn compare(path: &Path, bytes: &[u8]) -> Result<Change, Error> {
     if !metadata.is_file() || metadata.len() != bytes.len() as u64 {
         return Ok(Change::Replaced);
     }
+    Ok(if same_bytes(path, bytes)? { Change::Unchanged } else { Change::Replaced })
+}
+
+/// Returns whether the regular file `path` holds exactly `bytes`.
+fn same_bytes(path: &Path, bytes: &[u8]) -> Result<bool, Error> {
     let mut old = Vec::with_capacity(bytes.len());
     fs::File::open(path)
-        .and_then(|mut file| file.read_to_end(&mut old))
+        .and_then(|file| file.take(bytes.len() as u64 + 1).read_to_end(&mut old))
         .map_err(|error| Error::new("read", path, error))?;
-    Ok(if old == bytes { Change::Unchanged } else { Change::Replaced })
+    Ok(old == bytes)
 }
 
 #[cfg(test)]
@@ -78,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn creates_replaces_and_leaves_alone() {
+    fn creates_replaces_and_keeps_unchanged_files() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a/b/c.yaml");
         assert_eq!(file(&path, b"one").unwrap(), Change::Created);
@@ -120,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_or_a_file_in_the_way_is_named() {
+    fn the_error_names_a_directory_or_file_in_the_way() {
         let dir = tempfile::tempdir().unwrap();
         let error = file(dir.path(), b"x").unwrap_err().to_string();
         assert!(error.contains(&dir.path().display().to_string()), "{error}");
@@ -136,6 +142,31 @@ mod tests {
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
         let error = file(Path::new("/dev/full"), b"x").unwrap_err().to_string();
         assert!(error.contains("/dev/full"), "{error}");
+    }
+
+    #[test]
+    fn a_fifo_without_a_reader_is_an_error_instead_of_a_wait() {
+        let dir = tempfile::tempdir().unwrap();
+        let fifo = dir.path().join("fifo");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &fifo,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::from_raw_mode(0o600),
+            0,
+        )
+        .unwrap();
+        let error = file(&fifo, b"x").unwrap_err().to_string();
+        assert!(error.contains("fifo"), "{error}");
+        let reader = std::thread::spawn({
+            let fifo = fifo.clone();
+            move || fs::read(fifo).unwrap()
+        });
+        // Fails until the reader has opened it.
+        while file(&fifo, b"x").is_err() {
+            std::thread::yield_now();
+        }
+        assert_eq!(reader.join().unwrap(), b"x");
     }
 
     fn names(dir: &Path) -> Vec<String> {

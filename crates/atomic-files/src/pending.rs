@@ -1,18 +1,19 @@
 //! A file that has bytes but not yet its name.
 
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use rustix::fs::OFlags;
 
-use super::Error;
+use crate::Error;
+use crate::temporary::Temporary;
 
 /// A file under construction: written beside its destination, visible under its name only after [`Pending::commit`].
 ///
-/// Dropping it removes the temporary file. For output that is too large to hold in memory; whoever has the bytes uses
-/// [`file`](super::file()).
+/// Dropping it removes the temporary file. For output that is too large to hold in memory; for bytes in memory, use
+/// [`file`](crate::file()).
 #[derive(Debug)]
 pub struct Pending {
     destination: PathBuf,
@@ -21,17 +22,19 @@ pub struct Pending {
 
 #[derive(Debug)]
 enum Sink {
-    Temporary(NamedTempFile),
+    Temporary(Temporary),
     /// The destination is a device or a pipe, which cannot be replaced.
-    Direct(fs::File),
+    Direct(File),
 }
 
 impl Pending {
-    /// Starts a file that will be `path`, creating missing parent folders.
+    /// Starts a file that will be `path`, creating missing parent directories.
+    ///
+    /// A symbolic link is followed. A device or a pipe is opened for writing; a FIFO that no process reads is an error.
     ///
     /// # Errors
     ///
-    /// [`Error`] where the folder cannot be made or written, or `path` is a folder.
+    /// [`Error`] if the directory cannot be created or written, or `path` is a directory.
     pub fn new(path: &Path) -> Result<Self, Error> {
         let fail = |error| Error::new("write", path, error);
         let (destination, mode) = match fs::metadata(path) {
@@ -40,54 +43,50 @@ impl Pending {
                 (fs::canonicalize(path).map_err(fail)?, Some(metadata.permissions().mode() & 0o7777))
             }
             Ok(_) => {
-                let file = fs::OpenOptions::new().write(true).open(path).map_err(fail)?;
+                let file = open_special(path).map_err(fail)?;
                 return Ok(Self { destination: path.to_owned(), sink: Sink::Direct(file) });
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => (path.to_owned(), None),
             Err(error) => return Err(fail(error)),
         };
-        let folder = parent(&destination);
-        fs::create_dir_all(folder).map_err(fail)?;
-        let temporary = tempfile::Builder::new()
-            .prefix(".bundle-tool-")
-            .permissions(fs::Permissions::from_mode(0o666))
-            .tempfile_in(folder)
-            .map_err(|error| fail(without_temporary_name(error)))?;
+        let directory = parent(&destination);
+        fs::create_dir_all(directory).map_err(fail)?;
+        let temporary = Temporary::file(directory).map_err(fail)?;
         if let Some(mode) = mode {
-            temporary.as_file().set_permissions(fs::Permissions::from_mode(mode)).map_err(fail)?;
+            temporary.handle().set_permissions(fs::Permissions::from_mode(mode)).map_err(fail)?;
         }
         Ok(Self { destination, sink: Sink::Temporary(temporary) })
     }
 
-    /// Appends `bytes`, with the destination's path in the error.
+    /// Appends `bytes`.
     ///
     /// # Errors
     ///
-    /// [`Error`] where the system refuses, such as on a full disk.
+    /// [`Error`] with the destination's path if the system fails, such as on a full disk.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.write_all(bytes).map_err(|error| self.error(error))
     }
 
-    /// An error about this file, for what its [`Write`] implementation answered.
+    /// Returns an error about this file for an error of its [`Write`] implementation.
     #[must_use]
     pub fn error(&self, error: io::Error) -> Error {
-        Error::new("write", &self.destination, without_temporary_name(error))
+        Error::new("write", &self.destination, error)
     }
 
-    /// Flushes the bytes to the disk and gives the file its name, replacing what had it.
+    /// Flushes the bytes to the disk and renames the file to its destination, replacing what was there.
     ///
     /// # Errors
     ///
-    /// [`Error`] where the disk is full or the rename is refused; the destination is then as it was.
+    /// [`Error`] if the disk is full or the rename fails; the destination is then unchanged.
     pub fn commit(self) -> Result<(), Error> {
         let Self { destination, sink } = self;
         let fail = |error| Error::new("write", &destination, error);
         match sink {
             Sink::Direct(_) => Ok(()),
             Sink::Temporary(temporary) => {
-                temporary.as_file().sync_all().map_err(fail)?;
-                temporary.persist(&destination).map_err(|error| fail(error.error))?;
-                sync_folder(parent(&destination));
+                temporary.handle().sync_all().map_err(fail)?;
+                temporary.persist(&destination).map_err(fail)?;
+                sync_directory(parent(&destination));
                 Ok(())
             }
         }
@@ -97,7 +96,7 @@ impl Pending {
 impl Write for Pending {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.sink {
-            Sink::Temporary(temporary) => temporary.as_file_mut().write(bytes),
+            Sink::Temporary(temporary) => temporary.handle().write(bytes),
             Sink::Direct(file) => file.write(bytes),
         }
     }
@@ -107,22 +106,26 @@ impl Write for Pending {
     }
 }
 
-/// The folder that holds `path`.
-pub(super) fn parent(path: &Path) -> &Path {
+/// Opens a device or a pipe for writing. A FIFO without a reader is an error at once instead of a wait for one.
+fn open_special(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+    let file = OpenOptions::new().write(true).custom_flags(flags).open(path)?;
+    let flags = rustix::fs::fcntl_getfl(&file)?;
+    rustix::fs::fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
+    Ok(file)
+}
+
+/// Returns the directory that holds `path`.
+pub(crate) fn parent(path: &Path) -> &Path {
     match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        Some(directory) if !directory.as_os_str().is_empty() => directory,
         _ => Path::new("."),
     }
 }
 
-/// Makes renames in `folder` survive a power cut, where the file system can; the files are complete either way.
-pub(super) fn sync_folder(folder: &Path) {
-    if let Ok(folder) = fs::File::open(folder) {
-        let _ = folder.sync_all();
+/// Makes renames in `directory` survive a power failure, on file systems that support it.
+pub(crate) fn sync_directory(directory: &Path) {
+    if let Ok(directory) = File::open(directory) {
+        let _ = directory.sync_all();
     }
-}
-
-/// `tempfile` adds the temporary file's path to its errors, which tells the user nothing.
-fn without_temporary_name(error: io::Error) -> io::Error {
-    if error.raw_os_error().is_none() { error.kind().into() } else { error }
 }

@@ -13,6 +13,9 @@ use crate::generate::{Fate, Generated, Ledger, Severity};
 /// The Dockerfile's name, in the current folder.
 pub(super) const DOCKERFILE: &str = "bundle.Dockerfile";
 
+/// How long to wait for another process that writes to the same directory.
+const LOCK_WAIT: std::time::Duration = std::time::Duration::from_mins(1);
+
 /// Files to be written: a folder's, and some beside it.
 #[derive(Debug, Default)]
 pub(super) struct Output {
@@ -35,7 +38,12 @@ impl Output {
         for path in &self.removed {
             tree.remove(path.as_str());
         }
-        let changes = tree.write(&self.folder)?;
+        let mut lock = atomic_files::DirectoryLock::acquire(&self.folder, LOCK_WAIT, |path| {
+            // A message that cannot be printed stops nothing.
+            let _ =
+                writeln!(io::stderr(), "waiting for another process that is writing to {}", path.display());
+        })?;
+        let changes = lock.write(&tree)?;
         for (path, bytes) in &self.beside {
             atomic_files::file(path, bytes)?;
         }

@@ -121,6 +121,9 @@ impl FileMap {
         parents.push(real);
         for entry in fs::read_dir(source).map_err(Error::read(source))? {
             let path = entry.map_err(Error::read(source))?.path();
+            if path.file_name().is_some_and(atomic_files::is_temporary) {
+                continue;
+            }
             let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
                 return Err(Error::Unsupported { path, reason: "its name is not UTF-8" });
             };
@@ -191,6 +194,18 @@ mod tests {
         symlink("..", dir.path().join("sub/up")).unwrap();
         let error = FileMap::new().collect(dir.path(), "app").unwrap_err().to_string();
         assert!(error.contains("contain itself"), "{error}");
+    }
+
+    #[test]
+    fn temporary_files_of_killed_processes_are_not_shipped() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["a.yaml", ".hidden", ".bundle-tool-12-ab"] {
+            std::fs::write(dir.path().join(name), "x").unwrap();
+        }
+        let mut files = FileMap::new();
+        files.collect(dir.path(), "manifests").unwrap();
+        let found: Vec<_> = files.iter().map(|(path, _)| path).collect();
+        assert_eq!(found, ["manifests/.hidden", "manifests/a.yaml"]);
     }
 
     #[test]

@@ -1,0 +1,155 @@
+//! Exclusive locks on directories, between processes.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::pending::parent;
+use crate::temporary::{displaced, is_same, remove_leftovers};
+use crate::{Changes, Error, Tree, replace};
+
+/// How often a locked directory is tried again.
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
+
+/// An exclusive advisory lock on a directory, held until it is dropped or its process ends.
+///
+/// The lock is on the directory itself (`flock`), so it leaves no file behind and is not part of what is written. It
+/// excludes other processes, and other threads, that use this type on the same directory; it does not stop programs
+/// that do not. Locks of a directory and of one below it are independent. On file systems that cannot lock a directory
+/// (some network file systems) [`DirectoryLock::is_exclusive`] returns false.
+#[derive(Debug)]
+pub struct DirectoryLock {
+    /// The directory without symbolic links.
+    target: PathBuf,
+    /// Open on the directory, with the lock; after a replacement also on the one before.
+    handles: Vec<File>,
+    /// Directories that did not exist, innermost first: removed on drop where they are still empty.
+    created: Vec<PathBuf>,
+    exclusive: bool,
+}
+
+impl DirectoryLock {
+    /// Locks `directory`, creating it if it does not exist, and removes temporary files that killed processes left in
+    /// it and beside it.
+    ///
+    /// While another process holds the lock, waits up to `limit`; `on_wait` is called once, with the directory, when
+    /// the wait begins. If `directory` was created and is still empty when the lock is dropped, it is removed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the directory cannot be created or opened, or `limit` has passed ([`io::ErrorKind::TimedOut`]).
+    pub fn acquire(directory: &Path, limit: Duration, on_wait: impl FnOnce(&Path)) -> Result<Self, Error> {
+        let fail = |error| Error::new("lock", directory, error);
+        let start = Instant::now();
+        let mut on_wait = Some(on_wait);
+        let mut created = Vec::new();
+        loop {
+            restore_displaced(directory);
+            created.extend(create(directory)?);
+            let target = match fs::canonicalize(directory) {
+                Ok(target) => target,
+                // The process that held the lock removed the directory that it had created.
+                Err(error) if error.kind() == io::ErrorKind::NotFound && start.elapsed() < limit => continue,
+                Err(error) => return Err(fail(error)),
+            };
+            let handle = match File::open(&target) {
+                Ok(handle) => handle,
+                Err(error) if error.kind() == io::ErrorKind::NotFound && start.elapsed() < limit => continue,
+                Err(error) => return Err(fail(error)),
+            };
+            let exclusive = match handle.try_lock() {
+                Ok(()) => true,
+                Err(TryLockError::WouldBlock) => {
+                    if let Some(on_wait) = on_wait.take() {
+                        on_wait(directory);
+                    }
+                    if start.elapsed() >= limit {
+                        let reason = format!("locked by another process for more than {} s", limit.as_secs());
+                        return Err(fail(io::Error::new(io::ErrorKind::TimedOut, reason)));
+                    }
+                    thread::sleep(RETRY_INTERVAL);
+                    continue;
+                }
+                Err(TryLockError::Error(_)) => false,
+            };
+            // The process that held the lock may have put another directory there.
+            if !is_same(&handle, &target) {
+                continue;
+            }
+            remove_leftovers(parent(&target));
+            remove_leftovers(&target);
+            return Ok(Self { target, handles: vec![handle], created, exclusive });
+        }
+    }
+
+    /// Returns the directory's path, without symbolic links.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.target
+    }
+
+    /// Returns whether the lock excludes other processes: false on file systems that cannot lock directories.
+    #[must_use]
+    pub fn is_exclusive(&self) -> bool {
+        self.exclusive
+    }
+
+    /// Makes the files of `tree` part of the directory: all of them or, if one fails, none.
+    ///
+    /// Where several files change, a new directory is written beside the old one, flushed to the disk, and exchanged
+    /// with it in one step, so that the directory holds the old or the new files even if the process is killed. What
+    /// the tree does not name is preserved: files are linked into the new directory, symbolic links recreated. A single
+    /// file is replaced by a rename.
+    ///
+    /// The directory is updated in place instead, file by file, with what was done undone if a step fails but not if
+    /// the process is killed, where it cannot be exchanged: it is a mount point, the current directory is in it, its
+    /// parent is not writable, or it holds more than 100,000 other files.
+    ///
+    /// A symbolic link with the name of a file of the tree is replaced; nothing is written through one. Files that
+    /// already hold their bytes keep their times.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tree::compare`], and [`Error`] with the path that could not be written; nothing is changed then.
+    pub fn write(&mut self, tree: &Tree<'_>) -> Result<Changes, Error> {
+        let changes = tree.compare(&self.target)?;
+        for directory in tree.directories() {
+            remove_leftovers(&self.target.join(directory));
+        }
+        if let Some(handle) = replace::apply(&self.target, tree, &changes)? {
+            self.handles.push(handle);
+        }
+        Ok(changes)
+    }
+}
+
+impl Drop for DirectoryLock {
+    fn drop(&mut self) {
+        for directory in &self.created {
+            // Fails where something was written, as it should.
+            let _ = fs::remove_dir(directory);
+        }
+    }
+}
+
+/// Creates a directory and its missing parents; returns those that it created, innermost first.
+fn create(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+    let missing: Vec<PathBuf> = directory
+        .ancestors()
+        .take_while(|path| !path.as_os_str().is_empty() && !path.exists())
+        .map(Path::to_owned)
+        .collect();
+    fs::create_dir_all(directory).map_err(|error| Error::new("create", directory, error))?;
+    Ok(missing)
+}
+
+/// Moves a directory back that was moved away by a process that was killed before it moved the new one in.
+fn restore_displaced(directory: &Path) {
+    if fs::symlink_metadata(directory).is_err()
+        && let Some(displaced) = displaced(directory)
+    {
+        let _ = fs::rename(displaced, directory);
+    }
+}
