@@ -81,7 +81,7 @@ impl Location {
     ) -> Result<(Image, Option<Repository>)> {
         match self {
             Self::Folder(path, name) => {
-                Ok((layout::open_folder(path)?.image(name.as_deref(), platform)?, None))
+                Ok((layout::open_directory(path)?.image(name.as_deref(), platform)?, None))
             }
             Self::Archive(path, name) => {
                 Ok((layout::open_archive(path)?.image(name.as_deref(), platform)?, None))

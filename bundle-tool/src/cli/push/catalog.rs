@@ -57,7 +57,7 @@ impl PushCatalog {
             return self.destination.send_whole(&self.name, recipe.build()?);
         };
         // opm's cache lies below /tmp, which an image with nothing but programs may lack.
-        files.add_scratch_folder("/tmp")?;
+        files.add_scratch_directory("/tmp")?;
         recipe.layers.push(layer(&files, created)?);
         // Without --cache-dir opm makes a cache of its own at every start, so none can be stale.
         recipe.command = Some(vec!["serve".into(), "/configs".into()]);

@@ -74,7 +74,7 @@ impl Destination {
                 };
                 let whole = reference.whole();
                 match target {
-                    Target::Folder(path) => layout::write_folder(path, &image, &whole)?,
+                    Target::Folder(path) => layout::write_directory(path, &image, &whole)?,
                     Target::Archive(path) => layout::write_archive(path, &image, &whole)?,
                 }
                 format!("{}/{}@{digest}", reference.registry(), reference.repository())

@@ -1,87 +1,102 @@
-//! OCI layouts as archives: one tar file that holds what a layout's folder would.
+//! OCI layouts as archives: one tar file with the content of a layout's directory.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use tar::{Builder, EntryType, Header};
 
 use super::blob::DOCUMENT_LIMIT;
-use super::folder::{MARKER, index_with};
-use super::oci_layout::{OciLayout, Places, blob_path};
+use super::directory::{MARKER, index_with};
+use super::oci_layout::{OciLayout, Storage, blob_path};
+use super::regular::open_regular;
 use super::{Blob, Error, Image};
 use atomic_files::Pending;
 
-/// More members than any layout has; an archive beyond it is an attack on whoever lists it.
-const MEMBER_LIMIT: usize = 100_000;
+/// The maximum number of entries in an archive, of any type.
+const MAX_MEMBERS: usize = 100_000;
 
-/// Opens the OCI archive `path`. Its blobs are read where they lie, nothing is unpacked.
+/// Opens the OCI archive `path`. Its blobs are read from the archive; nothing is unpacked.
+///
+/// The archive must be a regular file with at most 100,000 entries; its `index.json` may have 4 MiB. Entries that are
+/// not regular files are ignored.
 ///
 /// # Errors
 ///
-/// [`Error::Read`] where it cannot be read, [`Error::Malformed`] where it is no OCI archive, [`Error::UnsafePath`] and
-/// [`Error::TooLarge`] where it is hostile.
+/// [`Error::Read`] and [`Error::NotRegular`] if it cannot be read, [`Error::Malformed`] if it is not an OCI archive,
+/// [`Error::UnsafePath`] for absolute paths, `..`, names that are not UTF-8 and duplicates, [`Error::TooMany`] and
+/// [`Error::TooLarge`] beyond the limits.
 pub fn open_archive(path: &Path) -> Result<OciLayout, Error> {
+    let (members, index) = scan(path, "index.json", MAX_MEMBERS)?;
+    let index = index.ok_or_else(|| {
+        Error::malformed(path.display().to_string(), "OCI archive", "index.json is missing")
+    })?;
+    OciLayout::new(path, &index, Storage::Archive(members))
+}
+
+/// Offset and size of the members of an archive by path.
+pub(crate) type Members = BTreeMap<String, (u64, u64)>;
+
+/// Lists the regular files in the archive `path`, and reads the one called `document`.
+fn scan(path: &Path, document: &str, max_members: usize) -> Result<(Members, Option<Vec<u8>>), Error> {
     let what = || path.display().to_string();
-    let file = fs::File::open(path).map_err(Error::read(path))?;
+    let (file, _) = open_regular(path)?;
     let mut archive = tar::Archive::new(BufReader::new(file));
     let mut members = BTreeMap::new();
-    let mut index = None;
-    // Raw, so that every header is looked at as it lies there: members of a layout have short names.
-    for entry in archive.entries().map_err(Error::read(path))?.raw(true) {
-        let mut entry = entry.map_err(|error| match error.kind() {
-            io::ErrorKind::Other => Error::malformed(what(), "OCI archive", &not_plain(&error)),
-            _ => Error::read(path)(error),
-        })?;
-        if members.len() >= MEMBER_LIMIT {
-            return Err(Error::TooLarge {
-                what: format!("the list of members of {}", what()),
-                limit: 100_000,
-            });
+    let mut content = None;
+    let not_tar = |error: io::Error| match error.kind() {
+        io::ErrorKind::Other | io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput => {
+            Error::malformed(what(), "OCI archive", &format!("{error} (expected an uncompressed tar file)"))
         }
-        let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        _ => Error::read(path)(error),
+    };
+    // Raw, so that an extended header cannot rename a member: members of a layout have short names.
+    for (number, entry) in archive.entries_with_seek().map_err(not_tar)?.raw(true).enumerate() {
+        let mut entry = entry.map_err(not_tar)?;
+        if number >= max_members {
+            let what = format!("the number of entries in {}", what());
+            return Err(Error::TooMany { what, limit: max_members as u64 });
+        }
         if !matches!(entry.header().entry_type(), EntryType::Regular | EntryType::Continuous) {
             continue;
         }
+        let name = entry.path_bytes();
+        let name = str::from_utf8(&name)
+            .map_err(|_| Error::unsafe_path(&String::from_utf8_lossy(&name), "it is not UTF-8"))?
+            .to_owned();
         if name.starts_with('/') || name.split('/').any(|part| part == "..") {
-            return Err(Error::UnsafePath { path: name, reason: "it leads out of the archive" });
+            return Err(Error::unsafe_path(&name, "it leads out of the archive"));
         }
         let name = name.trim_start_matches("./").to_owned();
-        let size = entry.header().entry_size().map_err(Error::read(path))?;
-        if name == "index.json" {
+        let size = entry.header().entry_size().map_err(not_tar)?;
+        if name == document {
             if size > DOCUMENT_LIMIT {
-                return Err(Error::TooLarge {
-                    what: format!("index.json in {}", what()),
-                    limit: DOCUMENT_LIMIT,
-                });
+                let what = format!("{document} in {}", what());
+                return Err(Error::TooLarge { what, limit: DOCUMENT_LIMIT });
             }
             let mut bytes = Vec::new();
-            entry.read_to_end(&mut bytes).map_err(Error::read(path))?;
-            index = Some(bytes);
+            entry.read_to_end(&mut bytes).map_err(not_tar)?;
+            content = Some(bytes);
         }
-        members.insert(name, (entry.raw_file_position(), size));
+        if members.insert(name.clone(), (entry.raw_file_position(), size)).is_some() {
+            return Err(Error::unsafe_path(&name, "the archive contains it twice"));
+        }
     }
-    let index = index.ok_or_else(|| Error::malformed(what(), "OCI archive", "it holds no index.json"))?;
-    OciLayout::new(path, &index, Places::Archive(members))
+    Ok((members, content))
 }
 
-fn not_plain(error: &io::Error) -> String {
-    format!("{error} (it must be a tar file that is not compressed)")
-}
-
-/// Writes `image` into a new OCI archive `path` under `image_name`. The same image gives the same bytes.
+/// Writes `image` as `image_name` to a new OCI archive `path`. The same image produces the same bytes.
 ///
 /// # Errors
 ///
-/// [`Error::Write`] where the file cannot be written; there is then no file. [`Error::Mismatch`] where a blob is not
-/// what it should be.
+/// [`Error::Write`] if the file cannot be written, in which case there is no file; [`Error::Mismatch`] if a blob does
+/// not match its descriptor.
 pub fn write_archive(path: &Path, image: &Image, image_name: &str) -> Result<(), Error> {
     let mut archive = Builder::new(Pending::new(path)?);
     let blobs: BTreeMap<_, _> =
         image.blobs().chain([image.manifest()]).map(|blob| (blob_path(blob.digest()), blob)).collect();
-    for folder in ["blobs/", "blobs/sha256/"] {
-        append(&mut archive, folder, EntryType::Directory, 0, io::empty())?;
+    for directory in ["blobs/", "blobs/sha256/"] {
+        append(&mut archive, directory, EntryType::Directory, 0, io::empty())?;
     }
     for (name, blob) in blobs {
         append_blob(&mut archive, &name, blob)?;
@@ -97,7 +112,7 @@ pub fn write_archive(path: &Path, image: &Image, image_name: &str) -> Result<(),
 }
 
 fn append_blob(archive: &mut Builder<Pending>, name: &str, blob: &Blob) -> Result<(), Error> {
-    let mut reader = Watched { reader: blob.open()?, failed: None };
+    let mut reader = KeepError { reader: blob.open()?, failed: None };
     let appended = append(archive, name, EntryType::Regular, blob.size(), &mut reader);
     match reader.failed {
         Some(error) => Err(blob.error(error)),
@@ -123,13 +138,13 @@ fn append(
     appended.map_err(|error| Error::Write(archive.get_ref().error(error)))
 }
 
-/// A reader that keeps its error, which `tar` would make look like the writer's.
-struct Watched<R> {
+/// A reader that keeps its error, which `tar` does not distinguish from the writer's.
+struct KeepError<R> {
     reader: R,
     failed: Option<io::Error>,
 }
 
-impl<R: Read> Read for Watched<R> {
+impl<R: Read> Read for KeepError<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.reader.read(buffer).map_err(|error| {
             let kind = error.kind();
@@ -141,12 +156,14 @@ impl<R: Read> Read for Watched<R> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{File, FileMap, Platform, Recipe, Source, layer, open_folder, write_folder};
+    use std::fs;
+
+    use super::super::{File, FileMap, Platform, Recipe, Source, layer, open_directory, write_directory};
     use super::*;
 
-    fn image(text: &str) -> Image {
+    fn image(content: &str) -> Image {
         let mut files = FileMap::new();
-        files.add("file", File { source: Source::Bytes(text.into()), executable: false }).unwrap();
+        files.add("file", File { source: Source::Bytes(content.into()), executable: false }).unwrap();
         Recipe { layers: vec![layer(&files, 0).unwrap()], ..Recipe::default() }.build().unwrap()
     }
 
@@ -156,39 +173,25 @@ mod tests {
         bytes
     }
 
-    #[test]
-    fn a_folder_keeps_several_images() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("layout");
-        let (one, two) = (image("one"), image("two"));
-        write_folder(&path, &one, "example.com/a:v1").unwrap();
-        write_folder(&path, &one, "example.com/b:v1").unwrap();
-        write_folder(&path, &two, "example.com/a:v1").unwrap();
-        let layout = open_folder(&path).unwrap();
-        assert_eq!(layout.names().collect::<Vec<_>>(), ["example.com/a:v1", "example.com/b:v1"]);
-        let platform = Platform::default();
-        let read = layout.image(Some("example.com/a:v1"), &platform).unwrap();
-        assert_eq!(read.digest(), two.digest());
-        assert_eq!(read_layer(&read), read_layer(&two));
-        let error = layout.image(None, &platform).unwrap_err().to_string();
-        assert!(error.contains("example.com/b:v1"), "{error}");
-        let error = layout.image(Some("v2"), &platform).unwrap_err().to_string();
-        assert!(error.contains("no image \"v2\""), "{error}");
+    /// Writes an archive with one entry for each type and name.
+    fn archive(path: &Path, entries: &[(EntryType, &[u8])]) {
+        let mut builder = Builder::new(Vec::new());
+        for (kind, name) in entries {
+            let mut header = Header::new_old();
+            header.as_old_mut().name[..name.len()].copy_from_slice(name);
+            header.set_entry_type(*kind);
+            header.set_size(0);
+            header.set_cksum();
+            builder.append(&header, io::empty()).unwrap();
+        }
+        fs::write(path, builder.into_inner().unwrap()).unwrap();
     }
 
     #[test]
-    fn a_folder_with_other_things_is_left_alone() {
-        let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join("notes"), "mine").unwrap();
-        assert!(write_folder(dir.path(), &image("x"), "x:v1").is_err());
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
-    }
-
-    #[test]
-    fn an_archive_is_the_same_every_time_and_can_be_read() {
+    fn an_archive_is_reproducible_and_readable() {
         let dir = tempfile::tempdir().unwrap();
         let (a, b) = (dir.path().join("a.tar"), dir.path().join("b.tar"));
-        let image = image("text");
+        let image = image("content");
         write_archive(&a, &image, "example.com/a:v1").unwrap();
         write_archive(&b, &image, "example.com/a:v1").unwrap();
         assert_eq!(fs::read(&a).unwrap(), fs::read(&b).unwrap());
@@ -198,34 +201,73 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_blob_is_noticed() {
+    fn a_corrupted_blob_is_not_copied() {
         let dir = tempfile::tempdir().unwrap();
-        let image = image("text");
-        write_folder(dir.path(), &image, "a:v1").unwrap();
-        let path = dir.path().join(blob_path(image.layers()[0].digest()));
+        let image = image("content");
+        let layout = dir.path().join("layout");
+        write_directory(&layout, &image, "a:v1").unwrap();
+        let path = layout.join(blob_path(image.layers()[0].digest()));
         let mut bytes = fs::read(&path).unwrap();
         bytes[20] ^= 1;
         fs::write(&path, bytes).unwrap();
-        let read = open_folder(dir.path()).unwrap().image(None, &Platform::default()).unwrap();
+        let read = open_directory(&layout).unwrap().image(None, &Platform::default()).unwrap();
         let error = write_archive(&dir.path().join("copy.tar"), &read, "a:v1").unwrap_err();
         assert!(matches!(error, Error::Mismatch { .. }), "{error}");
         assert!(!dir.path().join("copy.tar").exists());
     }
 
     #[test]
-    fn what_is_no_archive_is_named() {
+    fn hostile_archives_are_rejected() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.tar");
         fs::write(&path, vec![7; 2048]).unwrap();
         let error = open_archive(&path).unwrap_err().to_string();
         assert!(error.contains("x.tar"), "{error}");
-        let mut builder = Builder::new(Pending::new(&path).unwrap());
-        let mut header = Header::new_old();
-        header.as_old_mut().name[..12].copy_from_slice(b"../escape.ex");
-        header.set_size(0);
-        header.set_cksum();
-        builder.append(&header, io::empty()).unwrap();
-        builder.into_inner().unwrap().commit().unwrap();
-        assert!(matches!(open_archive(&path).unwrap_err(), Error::UnsafePath { .. }));
+        for entries in [
+            &[(EntryType::Regular, &b"../escape.ex"[..])][..],
+            &[(EntryType::Regular, b"/index.json")],
+            &[(EntryType::Regular, b"blobs/\xff")],
+            &[(EntryType::Regular, b"index.json"), (EntryType::Regular, b"./index.json")],
+        ] {
+            archive(&path, entries);
+            let error = open_archive(&path).unwrap_err();
+            assert!(matches!(error, Error::UnsafePath { .. }), "{error}");
+        }
+        archive(&path, &[(EntryType::Symlink, b"index.json")]);
+        assert!(matches!(open_archive(&path), Err(Error::Malformed { .. })));
+    }
+
+    #[test]
+    fn entries_of_every_type_count_towards_the_limit() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.tar");
+        archive(
+            &path,
+            &[(EntryType::Directory, b"a"), (EntryType::Directory, b"a"), (EntryType::Fifo, b"b")],
+        );
+        assert!(scan(&path, "index.json", 3).is_ok());
+        assert!(matches!(scan(&path, "index.json", 2), Err(Error::TooMany { limit: 2, .. })));
+    }
+
+    #[test]
+    fn a_member_that_ends_after_the_archive_is_truncated() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.tar");
+        let image = image("content");
+        write_archive(&path, &image, "a:v1").unwrap();
+        let (members, _) = scan(&path, "index.json", MAX_MEMBERS).unwrap();
+        let layer = blob_path(image.layers()[0].digest());
+        let (offset, _) = members[&layer];
+        let read = open_archive(&path).unwrap().image(None, &Platform::default()).unwrap();
+        fs::File::options().write(true).open(&path).unwrap().set_len(offset + 1).unwrap();
+        assert!(matches!(read.layers()[0].open().map(|_| ()), Err(Error::Mismatch { .. })));
+    }
+
+    #[test]
+    fn a_fifo_as_an_archive_does_not_block() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("fifo");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        assert!(matches!(open_archive(&path), Err(Error::NotRegular { .. })));
     }
 }

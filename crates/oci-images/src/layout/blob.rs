@@ -1,19 +1,21 @@
-//! Bytes with a digest, wherever they lie.
+//! Bytes with a digest, wherever they are stored.
 
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use oci_spec::image::{Descriptor, Digest, MediaType};
+use oci_spec::image::{Descriptor, Digest, DigestAlgorithm, MediaType};
 use tempfile::TempPath;
 
+use super::error::Quoted;
+use super::regular::open_regular;
 use super::{Error, Hashing, sha256};
 
-/// Documents (manifests, configurations, indexes) are read up to this size, as registries accept them.
+/// The maximum size in bytes of a document (manifest, configuration, index), which is what registries accept.
 pub(crate) const DOCUMENT_LIMIT: u64 = 4 << 20;
 
-/// A part of an image: its descriptor, and a way to its bytes. Cloning is cheap.
+/// A part of an image: its descriptor and a way to open its bytes. Cloning is cheap.
 #[derive(Debug, Clone)]
 pub struct Blob {
     descriptor: Descriptor,
@@ -25,108 +27,138 @@ enum Content {
     Memory(Arc<[u8]>),
     /// A temporary file, removed with the last blob that uses it.
     Temporary(Arc<TempPath>),
-    /// A part of a file: all of it in an OCI layout, a member of an archive.
-    Part {
-        path: Arc<PathBuf>,
+    /// A file of its own, as in an OCI layout.
+    File(Arc<PathBuf>),
+    /// A member of an archive that begins at `offset`.
+    Member {
+        archive: Arc<PathBuf>,
         offset: u64,
     },
     Absent,
 }
 
 impl Blob {
-    /// Bytes in memory: documents, which are small.
+    /// Creates a blob from bytes in memory, for small ones such as documents.
     pub fn from_bytes(media_type: MediaType, bytes: impl Into<Arc<[u8]>>) -> Self {
         let bytes = bytes.into();
         let descriptor = Descriptor::new(media_type, bytes.len() as u64, sha256(&bytes));
         Self { descriptor, content: Content::Memory(bytes) }
     }
 
-    /// Bytes in a temporary file, whose digest and size were counted as it was written.
+    /// Creates a blob from a temporary file whose digest and size were computed while it was written.
     pub(crate) fn from_temporary(descriptor: Descriptor, path: TempPath) -> Self {
         Self { descriptor, content: Content::Temporary(Arc::new(path)) }
     }
 
-    /// Bytes in a file, beginning at `offset`; checked against the descriptor as they are read.
-    pub(crate) fn from_part(descriptor: Descriptor, path: PathBuf, offset: u64) -> Self {
-        Self { descriptor, content: Content::Part { path: Arc::new(path), offset } }
+    /// Creates a blob from a file, which is verified when it is read.
+    pub(crate) fn from_file(descriptor: Descriptor, path: PathBuf) -> Self {
+        Self { descriptor, content: Content::File(Arc::new(path)) }
     }
 
-    /// A blob that is only named so far.
+    /// Creates a blob from a member of an archive, which is verified when it is read.
+    pub(crate) fn from_member(descriptor: Descriptor, archive: PathBuf, offset: u64) -> Self {
+        Self { descriptor, content: Content::Member { archive: Arc::new(archive), offset } }
+    }
+
+    /// Creates a blob whose bytes are not available.
     pub(crate) fn absent(descriptor: Descriptor) -> Self {
         Self { descriptor, content: Content::Absent }
     }
 
-    /// Media type, digest and size.
+    /// Returns media type, digest and size.
     #[must_use]
     pub fn descriptor(&self) -> &Descriptor {
         &self.descriptor
     }
 
-    /// The digest of the bytes.
+    /// Returns the digest of the bytes.
     #[must_use]
     pub fn digest(&self) -> &Digest {
         self.descriptor.digest()
     }
 
-    /// The number of bytes.
+    /// Returns the number of bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.descriptor.size()
     }
 
-    /// True where the bytes can be opened here.
+    /// Returns whether the bytes can be opened.
     #[must_use]
     pub fn is_present(&self) -> bool {
         !matches!(self.content, Content::Absent)
     }
 
-    /// Opens the bytes. Reading to the end gives an error of kind `InvalidData` where they are not what the
-    /// descriptor promises.
+    /// Opens the bytes.
+    ///
+    /// The reader verifies size and digest: it returns an error of kind `InvalidData` instead of the last bytes if they
+    /// do not match the descriptor.
     ///
     /// # Errors
     ///
-    /// [`Error::Read`] where the file cannot be opened, [`Error::Absent`] where the bytes are elsewhere.
+    /// [`Error::Read`] and [`Error::NotRegular`] if the file cannot be opened, [`Error::Mismatch`] if it has another
+    /// size, [`Error::Malformed`] if the digest is not a SHA-256 digest, [`Error::Absent`] if the bytes are not
+    /// available.
     pub fn open(&self) -> Result<Box<dyn Read + Send>, Error> {
         let reader: Box<dyn Read + Send> = match &self.content {
-            // Made here, so there is nothing to check.
+            // The digest was computed from these bytes.
             Content::Memory(bytes) => return Ok(Box::new(io::Cursor::new(Arc::clone(bytes)))),
+            Content::Absent => return Err(Error::Absent { digest: self.digest().to_string() }),
             Content::Temporary(path) => {
                 let path: &std::path::Path = path;
                 Box::new(fs::File::open(path).map_err(Error::read(path))?)
             }
-            Content::Part { path, offset } => {
-                let mut file = fs::File::open(&**path).map_err(Error::read(path))?;
-                file.seek(SeekFrom::Start(*offset)).map_err(Error::read(path))?;
+            Content::File(path) => {
+                let (file, size) = open_regular(path)?;
+                self.check_size(size)?;
+                Box::new(file)
+            }
+            Content::Member { archive, offset } => {
+                let (mut file, size) = open_regular(archive)?;
+                self.check_size(size.saturating_sub(*offset).min(self.size()))?;
+                file.seek(SeekFrom::Start(*offset)).map_err(Error::read(archive))?;
                 Box::new(file.take(self.size()))
             }
-            Content::Absent => return Err(Error::Absent { digest: self.digest().to_string() }),
         };
+        if *self.digest().algorithm() != DigestAlgorithm::Sha256 {
+            let what = format!("digest {}", Quoted(self.digest().as_ref()));
+            return Err(Error::malformed(what, "SHA-256 digest", "other algorithms are not supported"));
+        }
         Ok(Box::new(Checked::new(reader, &self.descriptor)))
     }
 
-    /// All bytes of a document.
+    fn check_size(&self, size: u64) -> Result<(), Error> {
+        if size == self.size() {
+            return Ok(());
+        }
+        Err(Error::Mismatch {
+            what: format!("blob {}", self.digest()),
+            expected: format!("{} bytes", self.size()),
+            found: format!("{size} bytes"),
+        })
+    }
+
+    /// Reads all bytes of a document, at most 4 MiB.
     ///
     /// # Errors
     ///
-    /// As [`Blob::open`]; [`Error::TooLarge`] where it is larger than registries accept; [`Error::Mismatch`] where
-    /// the bytes are not what the descriptor promises.
+    /// Those of [`Blob::open`]; [`Error::TooLarge`] for more than 4 MiB; [`Error::Mismatch`] if the bytes do not match
+    /// the descriptor.
     pub fn document(&self) -> Result<Vec<u8>, Error> {
         if self.size() > DOCUMENT_LIMIT {
-            return Err(Error::TooLarge {
-                what: format!("the document {}", self.digest()),
-                limit: DOCUMENT_LIMIT,
-            });
+            let what = format!("document {}", self.digest());
+            return Err(Error::TooLarge { what, limit: DOCUMENT_LIMIT });
         }
         let mut bytes = Vec::new();
         self.open()?.read_to_end(&mut bytes).map_err(|error| self.error(error))?;
         Ok(bytes)
     }
 
-    /// What an I/O error while reading this blob means.
+    /// Turns an I/O error from reading this blob into an [`Error`].
     pub(crate) fn error(&self, error: io::Error) -> Error {
         match error.get_ref().and_then(|inner| inner.downcast_ref::<Difference>()) {
             Some(difference) => Error::Mismatch {
-                what: format!("the blob {}", self.digest()),
+                what: format!("blob {}", self.digest()),
                 expected: difference.expected.clone(),
                 found: difference.found.clone(),
             },
@@ -135,15 +167,18 @@ impl Blob {
     }
 }
 
-/// Bytes are not what their descriptor promises.
+/// Bytes do not match their descriptor.
 #[derive(Debug, thiserror::Error)]
-#[error("expected {expected}, found {found}")]
+#[error("expected {expected}, got {found}")]
 struct Difference {
     expected: String,
     found: String,
 }
 
-/// A reader that fails at the end where size or digest differ from a descriptor's.
+/// A reader that verifies size and digest against a descriptor.
+///
+/// The digest is compared when the last expected byte arrives and not at the end of the stream, so that a caller that
+/// reads exactly the expected number of bytes gets verified bytes too.
 struct Checked<R> {
     reader: Option<Hashing<R>>,
     size: u64,
@@ -160,23 +195,29 @@ impl<R: Read> Checked<R> {
 impl<R: Read> Read for Checked<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let Some(reader) = &mut self.reader else { return Ok(0) };
+        if buffer.is_empty() {
+            return Ok(0);
+        }
         let count = reader.read(buffer)?;
-        if count > 0 && reader.size() <= self.size {
-            return Ok(count);
-        }
-        if count == 0 && buffer.is_empty() {
-            return Ok(0);
-        }
-        let Some(reader) = self.reader.take() else { return Ok(0) };
-        let (digest, size, _) = reader.finish();
-        let difference = if size != self.size {
-            let found = if size > self.size { "more".to_owned() } else { format!("{size} bytes") };
-            Difference { expected: format!("{} bytes", self.size), found }
-        } else if digest != self.digest {
-            Difference { expected: self.digest.to_string(), found: digest.to_string() }
+        let size = reader.size();
+        let difference = if size > self.size {
+            Difference { expected: format!("{} bytes", self.size), found: "more".to_owned() }
+        } else if size < self.size {
+            if count > 0 {
+                return Ok(count);
+            }
+            Difference { expected: format!("{} bytes", self.size), found: format!("{size} bytes") }
         } else {
-            return Ok(0);
+            let digest = reader.digest();
+            if digest == self.digest {
+                if count == 0 {
+                    self.reader = None;
+                }
+                return Ok(count);
+            }
+            Difference { expected: self.digest.to_string(), found: digest.to_string() }
         };
+        self.reader = None;
         Err(io::Error::new(io::ErrorKind::InvalidData, difference))
     }
 }
@@ -185,33 +226,59 @@ impl<R: Read> Read for Checked<R> {
 mod tests {
     use super::*;
 
-    fn part(bytes: &[u8], promised: &Descriptor) -> Result<Vec<u8>, Error> {
+    fn descriptor(bytes: &[u8]) -> Descriptor {
+        Blob::from_bytes(MediaType::ImageConfig, bytes.to_vec()).descriptor().clone()
+    }
+
+    fn document(bytes: &[u8], expected: &Descriptor) -> Result<Vec<u8>, Error> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("blob");
         fs::write(&path, bytes).unwrap();
-        Blob::from_part(promised.clone(), path, 0).document()
+        Blob::from_file(expected.clone(), path).document()
     }
 
     #[test]
-    fn bytes_are_checked_as_they_are_read() {
-        let promised = Blob::from_bytes(MediaType::ImageConfig, *b"{\"a\":1}").descriptor().clone();
-        assert_eq!(part(b"{\"a\":1}", &promised).unwrap(), b"{\"a\":1}");
-        assert_eq!(
-            part(b"{\"a\":1}, and more", &promised).unwrap(),
-            b"{\"a\":1}",
-            "a part ends with its size"
-        );
-        for wrong in [&b"{\"a\":2}"[..], b"{\"a\"", b""] {
-            let error = part(wrong, &promised).unwrap_err();
+    fn bytes_are_verified_while_they_are_read() {
+        let expected = descriptor(b"{\"a\":1}");
+        assert_eq!(document(b"{\"a\":1}", &expected).unwrap(), b"{\"a\":1}");
+        for wrong in [&b"{\"a\":2}"[..], b"{\"a\"", b"", b"{\"a\":1}, and more"] {
+            let error = document(wrong, &expected).unwrap_err();
             assert!(matches!(error, Error::Mismatch { .. }), "{error}");
         }
+        let empty = descriptor(b"");
+        assert_eq!(document(b"", &empty).unwrap(), b"");
     }
 
     #[test]
-    fn too_much_is_noticed_before_the_end() {
-        let descriptor = Blob::from_bytes(MediaType::ImageConfig, *b"short").descriptor().clone();
+    fn too_many_bytes_are_an_error_before_the_end() {
         let mut read = Vec::new();
-        let error = Checked::new(io::repeat(b'x'), &descriptor).read_to_end(&mut read).unwrap_err();
+        let error = Checked::new(io::repeat(b'x'), &descriptor(b"short")).read_to_end(&mut read).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn a_caller_that_does_not_read_past_the_last_byte_notices_a_wrong_digest() {
+        let mut reader = Checked::new(&b"wrong"[..], &descriptor(b"right"));
+        assert!(reader.read_exact(&mut [0; 5]).is_err());
+    }
+
+    #[test]
+    fn other_digest_algorithms_are_rejected() {
+        let digest: Digest = format!("sha512:{}", "a".repeat(128)).parse().unwrap();
+        let error = document(b"x", &Descriptor::new(MediaType::ImageConfig, 1_u64, digest)).unwrap_err();
+        assert!(
+            error.to_string().ends_with("is not a valid SHA-256 digest: other algorithms are not supported")
+        );
+    }
+
+    #[test]
+    fn a_fifo_as_a_blob_does_not_block() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("blob");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let blob = Blob::from_file(descriptor(b"x"), path.clone());
+        assert!(matches!(blob.document(), Err(Error::NotRegular { .. })));
+        let blob = Blob::from_member(descriptor(b"x"), path, 0);
+        assert!(matches!(blob.document(), Err(Error::NotRegular { .. })));
     }
 }

@@ -1,19 +1,19 @@
-//! The files of a bundle or an index image, with what its labels say of them.
+//! The files of a bundle or index image that its labels name.
 
 use std::collections::BTreeMap;
 
 use super::{Error, Image, Limits, extract};
 
-/// Where a bundle's manifests lie (operator-registry, registry+v1 labels).
+/// The directory of a bundle's manifests (operator-registry, registry+v1 labels).
 const MANIFESTS: &str = "operators.operatorframework.io.bundle.manifests.v1";
-/// Where a bundle's `annotations.yaml` lies.
+/// The directory of a bundle's `annotations.yaml`.
 const METADATA: &str = "operators.operatorframework.io.bundle.metadata.v1";
-/// Where a bundle's scorecard configuration lies.
+/// The directory of a bundle's scorecard configuration.
 const SCORECARD: &str = "operators.operatorframework.io.test.config.v1";
-/// Where an index image's catalogue lies.
+/// The directory of an index image's catalog.
 pub(crate) const CONFIGS: &str = "operators.operatorframework.io.index.configs.v1";
 
-/// What was read out of an image.
+/// The files and labels of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contents {
     /// The digest of the image's manifest.
@@ -25,23 +25,26 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Reads the files that the labels of `image` speak of; all layers must be at hand.
+    /// Reads the files that the labels of `image` name, within [`Limits::catalog`] for an index image and
+    /// [`Limits::bundle`] otherwise. All layers must be present.
     ///
     /// # Errors
     ///
-    /// What [`extract`] says.
+    /// Those of [`extract`].
     pub fn read(image: &Image) -> Result<Self, Error> {
-        let files = extract(image.layers(), &wanted_by_labels(image.labels()), Limits::default())?;
+        let is_catalog = image.labels().contains_key(CONFIGS);
+        let limits = if is_catalog { Limits::catalog() } else { Limits::bundle() };
+        let files = extract(image.layers(), &wanted_by_labels(image.labels()), limits)?;
         Ok(Self { digest: image.digest().to_string(), labels: image.labels().clone(), files })
     }
 
-    /// True for an index image.
+    /// Returns whether this is an index image.
     #[must_use]
     pub fn is_catalog(&self) -> bool {
         self.labels.contains_key(CONFIGS)
     }
 
-    /// A bundle's files under the paths they have in a bundle's folder: labels may put them elsewhere in the image.
+    /// Returns the files by their paths in a bundle directory: the labels may name other directories in the image.
     #[must_use]
     pub fn into_bundle(self) -> BTreeMap<String, Vec<u8>> {
         let Self { labels, files, .. } = self;
@@ -59,7 +62,7 @@ impl Contents {
     }
 }
 
-/// The paths that the labels of a bundle or an index image speak of; without labels, those that are usual.
+/// Returns the paths that the labels of a bundle or index image name, or the usual ones if it has no such labels.
 #[must_use]
 pub fn wanted_by_labels(labels: &BTreeMap<String, String>) -> Vec<String> {
     if let Some(configs) = labels.get(CONFIGS) {
@@ -82,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_say_what_is_read() {
+    fn the_labels_name_what_is_read() {
         assert_eq!(wanted_by_labels(&labels(&[])), ["manifests/", "metadata/", "tests/"]);
         assert_eq!(wanted_by_labels(&labels(&[(CONFIGS, "/configs")])), ["/configs"]);
         let elsewhere =
@@ -91,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bundle_has_its_usual_paths() {
+    fn a_bundle_has_the_usual_paths_wherever_its_files_are() {
         let files = ["deploy/olm/a.yaml", "meta/annotations.yaml", "tests/x"];
         let contents = Contents {
             digest: String::new(),

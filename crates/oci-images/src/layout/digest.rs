@@ -1,4 +1,4 @@
-//! SHA-256 digests, of bytes at hand and of bytes passing by.
+//! SHA-256 digests of bytes in memory and of bytes in transit.
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
@@ -6,15 +6,15 @@ use std::io::{self, Read, Write};
 use oci_spec::image::{Digest, Sha256Digest};
 use sha2::{Digest as _, Sha256};
 
-/// The digest of `bytes`.
+/// Returns the digest of `bytes`.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> Digest {
-    let mut hasher = Hashing::new(io::sink());
+    let mut hasher = Hashing::new(());
     hasher.count(bytes);
-    hasher.finish().0
+    hasher.digest()
 }
 
-/// A reader or writer that counts and hashes what passes through it.
+/// A reader or writer that counts and hashes the bytes that pass through it.
 #[derive(Debug)]
 pub struct Hashing<T> {
     inner: T,
@@ -23,32 +23,38 @@ pub struct Hashing<T> {
 }
 
 impl<T> Hashing<T> {
-    /// Starts with nothing counted.
+    /// Wraps a reader or writer; nothing is counted yet.
     pub fn new(inner: T) -> Self {
         Self { inner, hasher: Sha256::new(), size: 0 }
     }
 
-    /// The number of bytes so far.
+    /// Returns the number of bytes so far.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// What the bytes pass through to.
+    /// Returns the wrapped reader or writer.
     pub(crate) fn get_ref(&self) -> &T {
         &self.inner
     }
 
-    /// The digest and the number of the bytes, and what they passed through to.
-    pub fn finish(self) -> (Digest, u64, T) {
+    /// Returns the digest of the bytes so far.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
         let mut hex = String::with_capacity(64);
-        for byte in self.hasher.finalize() {
-            // Writing into a string cannot fail.
+        for byte in self.hasher.clone().finalize() {
+            // Writing to a string cannot fail.
             let _ = write!(hex, "{byte:02x}");
         }
-        // The text has 64 lower case hexadecimal digits by construction, so the fallback is never taken.
+        // The string has 64 lower-case hexadecimal digits by construction.
         let digest = hex.parse::<Sha256Digest>().map(Digest::from);
-        (digest.unwrap_or_else(|_| unreachable!("{hex} is a SHA-256")), self.size, self.inner)
+        digest.unwrap_or_else(|_| unreachable!("{hex} is a SHA-256 digest"))
+    }
+
+    /// Returns the digest and the number of the bytes, and the wrapped reader or writer.
+    pub fn finish(self) -> (Digest, u64, T) {
+        (self.digest(), self.size, self.inner)
     }
 
     /// Counts and hashes `bytes` without passing them on.
@@ -84,7 +90,7 @@ mod tests {
 
     #[test]
     fn known_digest() {
-        // The digest of "{}", as the OCI image specification prints it.
+        // The digest of `{}` in the OCI image specification.
         assert_eq!(
             sha256(b"{}").to_string(),
             "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
@@ -92,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_and_writing_count_the_same() {
+    fn readers_and_writers_count_the_same_bytes() {
         let mut reader = Hashing::new(&b"some bytes"[..]);
         let mut writer = Hashing::new(Vec::new());
         io::copy(&mut reader, &mut writer).unwrap();

@@ -1,108 +1,160 @@
-//! What can go wrong with images outside of a network.
+//! Errors about images outside of a network.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An image could not be made, written or read.
+/// An image could not be built, written or read.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
-    /// A file or folder cannot be read.
+    /// A file or directory cannot be read.
     #[error("failed to read {}", .path.display())]
     Read {
-        /// What was read.
+        /// The file or directory.
         path: PathBuf,
-        /// Why it cannot be.
+        /// The system's reason.
         source: io::Error,
     },
-    /// A file or folder cannot be written.
+    /// A file or directory cannot be written.
     #[error(transparent)]
     Write(#[from] atomic_files::Error),
-    /// The temporary folder cannot take a layer.
-    #[error("failed to write a layer into the temporary folder {} (set TMPDIR to a folder with more space)", .folder.display())]
+    /// The directory for temporary files does not accept a layer.
+    #[error("failed to write a layer to the temporary directory {} (set TMPDIR to a directory with more space)", .directory.display())]
     Temporary {
-        /// The folder for temporary files.
-        folder: PathBuf,
-        /// Why it cannot be written.
+        /// The directory for temporary files.
+        directory: PathBuf,
+        /// The system's reason.
         source: io::Error,
     },
-    /// A path is neither a file nor a folder, or has no name that an archive can carry.
-    #[error("{} cannot be put into an image: {reason}", .path.display())]
+    /// A FIFO, a device, a socket or a directory is where a regular file must be.
+    #[error("{} is {found}, expected a regular file", .path.display())]
+    NotRegular {
+        /// The path on disk.
+        path: PathBuf,
+        /// The type that was found, with an article.
+        found: &'static str,
+    },
+    /// A path on disk cannot become part of an image.
+    #[error("{} cannot be added to an image: {reason}", .path.display())]
     Unsupported {
         /// The path on disk.
         path: PathBuf,
-        /// What it is.
+        /// The reason.
         reason: &'static str,
     },
-    /// A path inside an image is absolute, leaves the image, or is used twice in ways that exclude each other.
-    #[error("the path {path:?} inside the image is refused: {reason}")]
+    /// A path inside an image or an archive is absolute, leaves the image, or contradicts another entry.
+    #[error("unsafe path {} in the image: {reason}", Quoted(.path))]
     UnsafePath {
         /// The path as the archive or the caller names it.
         path: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
-    /// An archive holds more than is sensible for what is read out of it.
-    #[error("{what} is larger than {limit} bytes, which is refused")]
+    /// Foreign data has more bytes than its reader accepts.
+    #[error("{what} exceeds the limit of {limit} bytes")]
     TooLarge {
         /// What is too large.
         what: String,
         /// The limit in bytes.
         limit: u64,
     },
-    /// Bytes do not have the digest or the size they are named by.
-    #[error("{what} should be {expected} and is {found}: it was cut off or changed")]
+    /// Foreign data has more parts than its reader accepts.
+    #[error("{what} exceeds the limit of {limit}")]
+    TooMany {
+        /// What was counted.
+        what: String,
+        /// The limit.
+        limit: u64,
+    },
+    /// Bytes do not have the digest or the size that names them.
+    #[error("{what}: expected {expected}, got {found} (truncated or corrupted)")]
     Mismatch {
         /// Which bytes.
         what: String,
-        /// The digest or size that was promised.
+        /// The expected digest or size.
         expected: String,
-        /// The digest or size that was found.
+        /// The actual digest or size.
         found: String,
     },
-    /// A document of an image is not what its media type says, or a layer has a format that is not read here.
-    #[error("{what} is no valid {expected}: {reason}")]
+    /// A document of an image does not have the form of its media type, or a layer has an unsupported format.
+    #[error("{what} is not a valid {expected}: {reason}")]
     Malformed {
         /// Which document.
         what: String,
-        /// What it should be.
+        /// The expected form.
         expected: &'static str,
-        /// Why it is not.
+        /// The reason.
         reason: String,
     },
-    /// A layout does not hold the image that was asked for, or holds several and none was named.
-    #[error("{} {reason}", .path.display())]
+    /// A layout does not contain the requested image, or contains several and none was named.
+    #[error("{}: {reason}", .path.display())]
     NotFound {
         /// The layout.
         path: PathBuf,
-        /// What is missing, and what is there.
+        /// What is missing, and what there is.
         reason: String,
     },
-    /// The bytes of a blob are not at hand: a layout lacks it, or it was not fetched from its registry.
-    #[error("the blob {digest} is not there")]
+    /// The bytes of a blob are not available: the layout lacks it, or it was not fetched from its registry.
+    #[error("blob {digest} is missing")]
     Absent {
-        /// The blob.
+        /// The digest of the blob.
         digest: String,
     },
 }
 
 impl Error {
-    /// An error for reading `path`, to be used with `map_err`.
+    /// Returns a function that turns an I/O error into one about reading `path`, for `map_err`.
     pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Read { path, source }
     }
 
-    /// An error for the temporary folder, to be used with `map_err`.
+    /// Turns an I/O error into one about the directory for temporary files, for `map_err`.
     pub(crate) fn temporary(source: io::Error) -> Self {
-        Self::Temporary { folder: std::env::temp_dir(), source }
+        Self::Temporary { directory: std::env::temp_dir(), source }
     }
 
-    /// An error for bytes that are not what they should be.
+    /// Returns an error about bytes that do not have the expected form.
     pub(crate) fn malformed(
         what: impl Into<String>,
         expected: &'static str,
         reason: &(impl ToString + ?Sized),
     ) -> Self {
         Self::Malformed { what: what.into(), expected, reason: reason.to_string() }
+    }
+
+    /// Returns an error about a path inside an image.
+    pub(crate) fn unsafe_path(path: &str, reason: &'static str) -> Self {
+        Self::UnsafePath { path: path.to_owned(), reason }
+    }
+}
+
+/// Foreign text for a message: in backticks, escaped, and shortened.
+pub(crate) struct Quoted<'a>(pub(crate) &'a str);
+
+impl Quoted<'_> {
+    /// The maximum number of characters that a message repeats.
+    const MAX_CHARS: usize = 120;
+}
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = self.0.char_indices().nth(Self::MAX_CHARS).map_or(self.0.len(), |(end, _)| end);
+        let rest = if end < self.0.len() { "…" } else { "" };
+        write!(formatter, "`{}{rest}`", self.0[..end].escape_debug())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_names_are_escaped_and_shortened_in_messages() {
+        let error = Error::unsafe_path("a\n\u{1b}[31mb", "it is absolute").to_string();
+        assert_eq!(error, r"unsafe path `a\n\u{1b}[31mb` in the image: it is absolute");
+        let error = Error::unsafe_path(&"n".repeat(5000), "it is too long").to_string();
+        assert!(error.len() < 200, "{error}");
     }
 }

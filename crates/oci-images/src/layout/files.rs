@@ -1,4 +1,4 @@
-//! The files of a layer, and how they are collected from the disk.
+//! The files of a layer, and how they are collected from disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,60 +6,76 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::Error;
+use super::regular::type_name;
 
 /// One file of a layer.
 #[derive(Debug, Clone)]
 pub struct File {
-    /// Where its bytes come from.
+    /// The source of its bytes.
     pub source: Source,
-    /// Whether it can be run; the only thing of a file's mode that an image keeps.
+    /// Whether it can be executed: the only part of a file's mode that an image keeps.
     pub executable: bool,
 }
 
-/// Where the bytes of a [`File`] come from.
+/// The source of the bytes of a [`File`].
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// Bytes at hand.
+    /// Bytes in memory.
     Bytes(Vec<u8>),
-    /// A file on disk, read when the layer is made.
+    /// A file on disk, read when the layer is built.
     Disk(PathBuf),
 }
+
+/// The limits of [`FileMap::collect`], over all calls together.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    /// The maximum number of files and directories.
+    entries: u64,
+    /// The maximum size of all files in bytes.
+    bytes: u64,
+    /// The maximum depth of directories.
+    depth: usize,
+}
+
+const LIMITS: Limits = Limits { entries: 1_000_000, bytes: 64 << 30, depth: 64 };
 
 /// The files of a layer by their paths inside the image: relative, with `/`, sorted.
 #[derive(Debug, Clone, Default)]
 pub struct FileMap {
     files: BTreeMap<String, File>,
     scratch: BTreeSet<String>,
+    entries: u64,
+    bytes: u64,
 }
 
 impl FileMap {
-    /// No files.
+    /// Creates an empty map.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The files by path.
+    /// Returns the files by path.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &File)> {
         self.files.iter().map(|(path, file)| (path.as_str(), file))
     }
 
-    /// Adds a folder in which everybody may write, as `/tmp` is.
+    /// Adds a directory in which every user may write, as in `/tmp`.
     ///
     /// # Errors
     ///
-    /// [`Error::UnsafePath`] where the path leads out of the image.
-    pub fn add_scratch_folder(&mut self, path: &str) -> Result<(), Error> {
+    /// [`Error::UnsafePath`] if the path leads out of the image.
+    pub fn add_scratch_directory(&mut self, path: &str) -> Result<(), Error> {
         self.scratch.insert(image_path(path)?);
         Ok(())
     }
 
-    /// The folders in which everybody may write.
-    pub fn scratch_folders(&self) -> impl Iterator<Item = &str> {
+    /// Returns the directories in which every user may write.
+    pub fn scratch_directories(&self) -> impl Iterator<Item = &str> {
         self.scratch.iter().map(String::as_str)
     }
 
-    /// True where there is no file.
+    /// Returns whether the map has no file.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
@@ -69,56 +85,91 @@ impl FileMap {
     ///
     /// # Errors
     ///
-    /// [`Error::UnsafePath`] where the path leads out of the image, names its root or is taken already, also where a
-    /// file would have to be a folder too.
+    /// [`Error::UnsafePath`] if the path leads out of the image, names its root, or is taken by a file or directory.
     pub fn add(&mut self, path: &str, file: File) -> Result<(), Error> {
-        let refuse = |reason| Error::UnsafePath { path: path.to_owned(), reason };
+        let error = |reason| Err(Error::unsafe_path(path, reason));
         let path = image_path(path)?;
         if path.is_empty() {
-            return Err(refuse("a file needs a name"));
+            return error("a file needs a name");
         }
         let below = format!("{path}/");
         let taken = self.files.contains_key(&path)
             || self.files.range(below.clone()..).next().is_some_and(|(next, _)| next.starts_with(&below))
             || path.match_indices('/').any(|(end, _)| self.files.contains_key(&path[..end]));
         if taken {
-            return Err(refuse("two sources want to be there"));
+            return error("two sources have this path");
         }
         self.files.insert(path, file);
         Ok(())
     }
 
-    /// Adds what is at `source` on the disk as `target` in the image: a file under that name, or a folder's files
-    /// below it. Links are followed.
+    /// Adds what is at `source` on disk as `target` in the image: a file with that name, or the content of a directory.
+    ///
+    /// `source` may be a symbolic link. Links below it are followed as long as they stay inside of `source`. Temporary
+    /// files that an interrupted run of this project left behind are skipped. In all calls together, 1,000,000 files and
+    /// directories, 64 GiB and a depth of 64 directories are accepted.
     ///
     /// # Errors
     ///
-    /// [`Error::Read`] where something cannot be read, [`Error::Unsupported`] for devices, pipes, and names that are
-    /// not UTF-8, [`Error::UnsafePath`] as [`FileMap::add`].
+    /// [`Error::Read`] if something cannot be read, [`Error::Unsupported`] for devices, FIFOs, links out of `source` or
+    /// into a parent directory, and names that are not UTF-8, [`Error::TooMany`] and [`Error::TooLarge`] beyond the
+    /// limits, [`Error::UnsafePath`] as for [`FileMap::add`].
     pub fn collect(&mut self, source: &Path, target: &str) -> Result<(), Error> {
-        self.collect_within(source, target, &mut Vec::new())
+        self.collect_within_limits(source, target, LIMITS)
     }
 
-    fn collect_within(
-        &mut self,
-        source: &Path,
-        target: &str,
-        parents: &mut Vec<PathBuf>,
-    ) -> Result<(), Error> {
+    fn collect_within_limits(&mut self, source: &Path, target: &str, limits: Limits) -> Result<(), Error> {
+        let root = fs::canonicalize(source).map_err(Error::read(source))?;
+        Collector { files: self, root, limits, parents: Vec::new() }.collect(source, target)
+    }
+}
+
+/// Collects one source.
+struct Collector<'a> {
+    files: &'a mut FileMap,
+    /// The canonical path of the source.
+    root: PathBuf,
+    limits: Limits,
+    /// The canonical paths of the directories that are being read.
+    parents: Vec<PathBuf>,
+}
+
+impl Collector<'_> {
+    fn collect(&mut self, source: &Path, target: &str) -> Result<(), Error> {
         let unsupported = |reason| Error::Unsupported { path: source.to_owned(), reason };
+        self.files.entries += 1;
+        if self.files.entries > self.limits.entries {
+            let what = format!("the number of files up to {}", source.display());
+            return Err(Error::TooMany { what, limit: self.limits.entries });
+        }
         let metadata = fs::metadata(source).map_err(Error::read(source))?;
+        let real = fs::canonicalize(source).map_err(Error::read(source))?;
+        if !real.starts_with(&self.root) {
+            return Err(unsupported("the symbolic link leads out of the directory"));
+        }
         if metadata.is_file() {
+            self.files.bytes = self.files.bytes.saturating_add(metadata.len());
+            if self.files.bytes > self.limits.bytes {
+                let what = format!("the size of the files up to {}", source.display());
+                return Err(Error::TooLarge { what, limit: self.limits.bytes });
+            }
             let executable = metadata.permissions().mode() & 0o111 != 0;
-            return self.add(target, File { source: Source::Disk(source.to_owned()), executable });
+            return self.files.add(target, File { source: Source::Disk(source.to_owned()), executable });
         }
         if !metadata.is_dir() {
-            return Err(unsupported("it is neither a file nor a folder"));
+            return Err(Error::NotRegular {
+                path: source.to_owned(),
+                found: type_name(metadata.file_type()),
+            });
         }
-        let real = fs::canonicalize(source).map_err(Error::read(source))?;
-        if parents.contains(&real) {
-            return Err(unsupported("a link makes the folder contain itself"));
+        if self.parents.contains(&real) {
+            return Err(unsupported("the symbolic link leads to a directory that contains it"));
         }
-        parents.push(real);
+        if self.parents.len() >= self.limits.depth {
+            let what = format!("the depth of {}", source.display());
+            return Err(Error::TooMany { what, limit: self.limits.depth as u64 });
+        }
+        self.parents.push(real);
         for entry in fs::read_dir(source).map_err(Error::read(source))? {
             let path = entry.map_err(Error::read(source))?.path();
             if path.file_name().is_some_and(atomic_files::is_temporary) {
@@ -127,25 +178,35 @@ impl FileMap {
             let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
                 return Err(Error::Unsupported { path, reason: "its name is not UTF-8" });
             };
-            self.collect_within(&path, &format!("{target}/{name}"), parents)?;
+            if atomic_files::is_temporary(name) {
+                continue;
+            }
+            self.collect(&path, &format!("{target}/{name}"))?;
         }
-        parents.pop();
+        self.parents.pop();
         Ok(())
     }
 }
 
-/// `path` without a leading `/` and without `.`, refused where it has `..`.
+/// Returns `path` without a leading `/` and without `.`.
+///
+/// # Errors
+///
+/// [`Error::UnsafePath`] for `..` and NUL.
 pub(crate) fn image_path(path: &str) -> Result<String, Error> {
-    let refuse = |reason| Error::UnsafePath { path: path.to_owned(), reason };
+    let error = |reason| Err(Error::unsafe_path(path, reason));
     if path.contains('\0') {
-        return Err(refuse("it holds a zero byte"));
+        return error("it contains NUL");
     }
     let mut parts = Vec::new();
     for component in Path::new(path).components() {
         match component {
             Component::RootDir | Component::CurDir => {}
-            Component::Normal(part) => parts.push(part.to_str().ok_or_else(|| refuse("it is not UTF-8"))?),
-            Component::ParentDir | Component::Prefix(_) => return Err(refuse("it leads out of the image")),
+            Component::Normal(part) => match part.to_str() {
+                Some(part) => parts.push(part),
+                None => return error("it is not UTF-8"),
+            },
+            Component::ParentDir | Component::Prefix(_) => return error("it leads out of the image"),
         }
     }
     Ok(parts.join("/"))
@@ -157,31 +218,35 @@ mod tests {
 
     use super::*;
 
-    fn text() -> File {
+    fn file() -> File {
         File { source: Source::Bytes(b"x".to_vec()), executable: false }
     }
 
+    fn paths(files: &FileMap) -> Vec<&str> {
+        files.iter().map(|(path, _)| path).collect()
+    }
+
     #[test]
-    fn paths_are_made_plain_or_refused() {
+    fn paths_are_normalized_or_rejected() {
         assert_eq!(image_path("/manager").unwrap(), "manager");
         assert_eq!(image_path("./a//b/./c/").unwrap(), "a/b/c");
         assert!(image_path("a/../../b").is_err());
         let mut files = FileMap::new();
-        assert!(files.add("/", text()).is_err());
+        assert!(files.add("/", file()).is_err());
     }
 
     #[test]
-    fn two_sources_cannot_share_a_place() {
+    fn two_sources_cannot_have_one_path() {
         let mut files = FileMap::new();
-        files.add("a/b", text()).unwrap();
-        files.add("a/b.txt", text()).unwrap();
+        files.add("a/b", file()).unwrap();
+        files.add("a/b.txt", file()).unwrap();
         for path in ["a/b", "/a/b", "a/b/c", "a"] {
-            assert!(files.add(path, text()).is_err(), "{path} was accepted");
+            assert!(files.add(path, file()).is_err(), "{path} was accepted");
         }
     }
 
     #[test]
-    fn folders_are_collected_with_links_followed() {
+    fn directories_are_collected_with_links_followed() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("sub")).unwrap();
         fs::write(dir.path().join("sub/run"), "#!").unwrap();
@@ -191,27 +256,86 @@ mod tests {
         files.collect(dir.path(), "/app").unwrap();
         let found: Vec<_> = files.iter().map(|(path, file)| (path, file.executable)).collect();
         assert_eq!(found, [("app/link", true), ("app/sub/run", true)]);
-        symlink("..", dir.path().join("sub/up")).unwrap();
-        let error = FileMap::new().collect(dir.path(), "app").unwrap_err().to_string();
-        assert!(error.contains("contain itself"), "{error}");
     }
 
     #[test]
-    fn temporary_files_of_killed_processes_are_not_shipped() {
+    fn links_to_parents_and_out_of_the_directory_are_rejected() {
         let dir = tempfile::tempdir().unwrap();
-        for name in ["a.yaml", ".hidden", ".bundle-tool-12-ab"] {
-            std::fs::write(dir.path().join(name), "x").unwrap();
+        let app = dir.path().join("app");
+        fs::create_dir_all(app.join("sub")).unwrap();
+        fs::write(dir.path().join("secret"), "").unwrap();
+        for (target, expected) in [
+            ("..", "directory that contains it"),
+            (".", "directory that contains it"),
+            ("../..", "leads out"),
+            ("../../secret", "leads out"),
+            ("/etc/passwd", "leads out"),
+        ] {
+            let link = app.join("sub/link");
+            symlink(target, &link).unwrap();
+            let error = FileMap::new().collect(&app, "app").unwrap_err().to_string();
+            assert!(error.contains(expected), "{target}: {error}");
+            fs::remove_file(link).unwrap();
         }
+        // The named path itself may be a link.
+        fs::write(app.join("sub/file"), "").unwrap();
+        symlink("app", dir.path().join("link")).unwrap();
         let mut files = FileMap::new();
-        files.collect(dir.path(), "manifests").unwrap();
-        let found: Vec<_> = files.iter().map(|(path, _)| path).collect();
-        assert_eq!(found, ["manifests/.hidden", "manifests/a.yaml"]);
+        files.collect(&dir.path().join("link"), "app").unwrap();
+        assert_eq!(paths(&files), ["app/sub/file"]);
     }
 
     #[test]
-    fn what_is_missing_or_no_file_is_named() {
+    fn missing_paths_devices_and_fifos_are_reported() {
         let error = FileMap::new().collect(Path::new("/no/such/path"), "x").unwrap_err().to_string();
         assert!(error.contains("/no/such/path"), "{error}");
-        assert!(FileMap::new().collect(Path::new("/dev/null"), "x").is_err());
+        assert!(matches!(FileMap::new().collect(Path::new("/dev/null"), "x"), Err(Error::NotRegular { .. })));
+        let dir = tempfile::tempdir().unwrap();
+        let fifo = dir.path().join("fifo");
+        assert!(std::process::Command::new("mkfifo").arg(fifo).status().unwrap().success());
+        assert!(matches!(FileMap::new().collect(dir.path(), "x"), Err(Error::NotRegular { .. })));
+    }
+
+    #[test]
+    fn leftovers_of_an_interrupted_run_are_skipped() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["a.yaml", ".bundle-tool-Xy12", ".bundle-tool-old-Xy12"] {
+            fs::write(dir.path().join(name), "").unwrap();
+        }
+        fs::create_dir(dir.path().join(".bundle-tool-swap-Xy12")).unwrap();
+        fs::write(dir.path().join(".bundle-tool-swap-Xy12/b.yaml"), "").unwrap();
+        let mut files = FileMap::new();
+        files.collect(dir.path(), "manifests").unwrap();
+        assert_eq!(paths(&files), ["manifests/a.yaml"]);
+    }
+
+    #[test]
+    fn entries_bytes_and_depth_are_limited() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("a/b")).unwrap();
+        fs::write(dir.path().join("a/b/one"), "123").unwrap();
+        fs::write(dir.path().join("a/b/two"), "123").unwrap();
+        let collect = |limits| FileMap::new().collect_within_limits(dir.path(), "x", limits);
+        let enough = Limits { entries: 5, bytes: 6, depth: 3 };
+        collect(enough).unwrap();
+        assert!(matches!(collect(Limits { entries: 4, ..enough }), Err(Error::TooMany { .. })));
+        assert!(matches!(collect(Limits { bytes: 5, ..enough }), Err(Error::TooLarge { .. })));
+        assert!(matches!(collect(Limits { depth: 2, ..enough }), Err(Error::TooMany { .. })));
+    }
+
+    #[test]
+    fn links_that_multiply_directories_reach_the_limit() {
+        let dir = tempfile::tempdir().unwrap();
+        for level in 0..30 {
+            let directory = dir.path().join(level.to_string());
+            fs::create_dir(&directory).unwrap();
+            for name in ["a", "b"] {
+                symlink(format!("../{}", level + 1), directory.join(name)).unwrap();
+            }
+        }
+        fs::create_dir(dir.path().join("30")).unwrap();
+        let limits = Limits { entries: 1000, ..LIMITS };
+        let collected = FileMap::new().collect_within_limits(dir.path(), "x", limits);
+        assert!(matches!(collected, Err(Error::TooMany { .. })), "{collected:?}");
     }
 }

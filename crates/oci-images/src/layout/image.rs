@@ -1,4 +1,4 @@
-//! Images: a manifest, a configuration and layers; and the recipe that makes one.
+//! Images: a manifest, a configuration and layers; and the recipe that builds one.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,19 +12,22 @@ use serde_json::{Value, json};
 
 use super::{Blob, Error, Layer};
 
-/// The operating system and processor an image is for, as Go names them: `linux/amd64`, `linux/arm/v7`.
+/// The maximum number of layers in an image. Container runtimes accept a few hundred at most.
+const MAX_LAYERS: usize = 1000;
+
+/// The operating system and architecture of an image, as Go names them: `linux/amd64`, `linux/arm/v7`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Platform {
     /// GOOS.
     pub os: String,
     /// GOARCH.
     pub architecture: String,
-    /// The variant of the processor, such as `v7`.
+    /// The variant of the architecture, such as `v7`.
     pub variant: Option<String>,
 }
 
 impl Default for Platform {
-    /// `linux/amd64`: what images without a platform of their own, such as bundles, are marked with everywhere.
+    /// Returns `linux/amd64`, which images without programs, such as bundles, conventionally have.
     fn default() -> Self {
         Self { os: "linux".into(), architecture: "amd64".into(), variant: None }
     }
@@ -42,7 +45,7 @@ impl FromStr for Platform {
                 architecture: (*architecture).to_owned(),
                 variant: variant.first().map(|variant| (*variant).to_owned()),
             }),
-            _ => Err("a platform is written os/architecture or os/architecture/variant: linux/arm64".into()),
+            _ => Err("expected OS/ARCHITECTURE or OS/ARCHITECTURE/VARIANT, such as linux/arm64".into()),
         }
     }
 }
@@ -54,7 +57,7 @@ impl fmt::Display for Platform {
     }
 }
 
-/// An image as an immutable view: documents at hand, layers opened when somebody reads them.
+/// An immutable image: its documents are in memory, and its layers are opened when they are read.
 #[derive(Debug, Clone)]
 pub struct Image {
     manifest: Blob,
@@ -66,57 +69,62 @@ pub struct Image {
 impl Image {
     /// Reads a manifest and finds its configuration and layers with `locate`.
     ///
-    /// Docker's manifests (schema 2) are taken like those of OCI.
+    /// Docker's manifests (schema 2) are read like those of OCI. An image may have 1,000 layers.
     ///
     /// # Errors
     ///
-    /// [`Error::Malformed`] where manifest or configuration are none; what [`Blob::document`] says otherwise.
+    /// [`Error::Malformed`] if manifest or configuration have another form, [`Error::TooMany`] for too many layers, those
+    /// of [`Blob::document`] otherwise.
     pub fn read(manifest: Blob, locate: impl Fn(Descriptor) -> Blob) -> Result<Self, Error> {
         let bytes = manifest.document()?;
         let parsed: ImageManifest = serde_json::from_slice(&bytes)
             .map_err(|error| Error::malformed(manifest.digest().to_string(), "image manifest", &error))?;
+        if parsed.layers().len() > MAX_LAYERS {
+            let what = format!("the number of layers in {}", manifest.digest());
+            return Err(Error::TooMany { what, limit: MAX_LAYERS as u64 });
+        }
         let config = locate(parsed.config().clone());
         let labels = read_config(&config)?.labels_of_config().cloned().unwrap_or_default();
         let layers = parsed.layers().iter().cloned().map(locate).collect();
         Ok(Self { manifest, config, layers, labels: labels.into_iter().collect() })
     }
 
-    /// The manifest, whose digest is the image's.
+    /// Returns the manifest, whose digest is the image's.
     #[must_use]
     pub fn manifest(&self) -> &Blob {
         &self.manifest
     }
 
-    /// The configuration.
+    /// Returns the configuration.
     #[must_use]
     pub fn config(&self) -> &Blob {
         &self.config
     }
 
-    /// The layers, lowest first.
+    /// Returns the layers, lowest first.
     #[must_use]
     pub fn layers(&self) -> &[Blob] {
         &self.layers
     }
 
-    /// The labels of the configuration.
+    /// Returns the labels of the configuration.
     #[must_use]
     pub fn labels(&self) -> &BTreeMap<String, String> {
         &self.labels
     }
 
-    /// The image's digest: that of its manifest.
+    /// Returns the digest of the image, which is that of its manifest.
     #[must_use]
     pub fn digest(&self) -> &Digest {
         self.manifest.digest()
     }
 
-    /// Configuration and layers: what has to be there before the manifest may be.
+    /// Returns configuration and layers, which a registry must have before it accepts the manifest.
     pub fn blobs(&self) -> impl Iterator<Item = &Blob> {
         self.layers.iter().chain([&self.config])
     }
 
-    /// The same image with the layers that `fetched` holds, by digest, in place of those that were only named.
+    /// Returns the image with absent layers replaced by those of `fetched`, by digest.
     #[must_use]
     pub fn with_layers(mut self, fetched: &BTreeMap<String, Blob>) -> Self {
         for layer in &mut self.layers {
@@ -133,41 +141,41 @@ fn read_config(config: &Blob) -> Result<ImageConfiguration, Error> {
         .map_err(|error| Error::malformed(config.digest().to_string(), "image configuration", &error))
 }
 
-/// What an image is made of. Fields that are `None` or empty are the base's, or absent.
+/// The parts of a new image. Fields that are `None` or empty are the base's, or absent.
 #[derive(Debug, Clone, Default)]
 pub struct Recipe {
-    /// The image this one stands on; `None` is FROM scratch.
+    /// The base image; `None` is FROM scratch.
     pub base: Option<Image>,
     /// The layers on top of the base's, lowest first.
     pub layers: Vec<Layer>,
-    /// What the image is for. A base's is kept.
+    /// The platform of an image FROM scratch. With a base, the base's platform is kept.
     pub platform: Platform,
     /// The program and its first arguments.
     pub entrypoint: Option<Vec<String>>,
-    /// The arguments that a container may replace.
+    /// The default arguments, which a container may replace.
     pub command: Option<Vec<String>>,
-    /// User, or user and group, by number or name.
+    /// The user, or user and group, by number or name.
     pub user: Option<String>,
-    /// The folder that the program starts in.
+    /// The directory in which the program starts.
     pub working_dir: Option<String>,
-    /// Environment variables; they replace the base's of the same name.
+    /// Environment variables, which replace the base's of the same name.
     pub env: BTreeMap<String, String>,
-    /// Labels; they replace the base's of the same name.
+    /// Labels, which replace the base's of the same name.
     pub labels: BTreeMap<String, String>,
-    /// When the image says it was made, in seconds since 1970.
+    /// The creation time in the image, in seconds since 1970.
     pub created: u64,
 }
 
 impl Recipe {
-    /// Makes the image. The same recipe gives the same bytes everywhere.
+    /// Builds the image. The same recipe produces the same bytes everywhere.
     ///
     /// # Errors
     ///
-    /// [`Error::Malformed`] where the base's documents are not what they should be.
+    /// [`Error::Malformed`] if the base's documents have another form.
     pub fn build(self) -> Result<Image, Error> {
         let Self { base, layers, platform, entrypoint, command, user, working_dir, env, labels, created } =
             self;
-        // A plain value and not `ImageConfiguration`: a base's configuration may hold fields that only Docker knows,
+        // A plain value and not `ImageConfiguration`: a base's configuration may have fields that only Docker knows,
         // and they are kept.
         let mut config = match &base {
             Some(base) => serde_json::from_slice(&base.config.document()?).map_err(|error| {
@@ -186,7 +194,7 @@ impl Recipe {
         let settings = &mut config["config"];
         if let Some(entrypoint) = entrypoint {
             settings["Entrypoint"] = json!(entrypoint);
-            // As a Dockerfile's ENTRYPOINT does: the base's arguments were meant for the base's program.
+            // As with ENTRYPOINT in a Dockerfile: the base's arguments are for the base's program.
             settings["Cmd"] = Value::Null;
         }
         if let Some(command) = command {
@@ -195,8 +203,8 @@ impl Recipe {
         if let Some(user) = user {
             settings["User"] = json!(user);
         }
-        if let Some(folder) = working_dir {
-            settings["WorkingDir"] = json!(folder);
+        if let Some(directory) = working_dir {
+            settings["WorkingDir"] = json!(directory);
         }
         if !env.is_empty() {
             settings["Env"] = json!(merged_env(&settings["Env"], env));
@@ -209,7 +217,8 @@ impl Recipe {
         let mut diff_ids = list(&config["rootfs"]["diff_ids"]);
         let mut history = list(&config["history"]);
         if diff_ids.len() != blobs.len() {
-            let reason = format!("it lists {} layers, its manifest {}", diff_ids.len(), blobs.len());
+            let reason =
+                format!("it lists {} layers, but its manifest lists {}", diff_ids.len(), blobs.len());
             return Err(Error::malformed("the base image", "image configuration", &reason));
         }
         for layer in layers {
@@ -242,7 +251,7 @@ fn platform_only(platform: &Platform) -> Value {
     config
 }
 
-/// A document's bytes, with the keys of every object sorted: some of `oci-spec`'s maps have no order.
+/// Serializes a document with sorted keys: some maps of `oci-spec` have no order.
 pub(crate) fn document(value: &impl Serialize) -> Result<Vec<u8>, Error> {
     let fail = |error| Error::malformed("the new image", "document", &error);
     let mut value = serde_json::to_value(value).map_err(fail)?;
@@ -250,7 +259,7 @@ pub(crate) fn document(value: &impl Serialize) -> Result<Vec<u8>, Error> {
     serde_json::to_vec(&value).map_err(fail)
 }
 
-/// The base's variables in their order, replaced by name, then the new ones.
+/// Returns the base's variables in their order, replaced by name, then the new ones.
 fn merged_env(base: &Value, mut env: BTreeMap<String, String>) -> Vec<String> {
     let mut merged = Vec::new();
     for variable in list(base).iter().filter_map(Value::as_str) {
@@ -273,8 +282,7 @@ fn remove_nulls(value: &mut Value) {
     }
 }
 
-/// The descriptor with OCI's media type in place of Docker's: the bytes are the same, and a manifest of one kind must
-/// not name the other's types.
+/// Replaces Docker's media type with OCI's: the bytes are the same, and a manifest must not mix them.
 fn as_oci(descriptor: &Descriptor) -> Descriptor {
     let mut descriptor = descriptor.clone();
     let media_type = match descriptor.media_type().as_ref() {

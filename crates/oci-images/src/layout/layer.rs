@@ -1,7 +1,6 @@
-//! Layers: files as a compressed archive that is the same, byte for byte, wherever it is made.
+//! Layers: files as a compressed archive with the same bytes wherever it is built.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::{self, Read, Write};
 
 use flate2::{Compression, GzBuilder};
@@ -9,6 +8,7 @@ use oci_spec::image::{Descriptor, Digest, MediaType};
 use tar::{EntryType, Header};
 
 use super::files::{FileMap, Source};
+use super::regular::open_regular;
 use super::{Blob, Error, Hashing};
 
 /// A layer of an image.
@@ -16,32 +16,32 @@ use super::{Blob, Error, Hashing};
 pub struct Layer {
     /// The compressed archive.
     pub blob: Blob,
-    /// The digest of the archive before compression, which image configurations list.
+    /// The digest of the uncompressed archive, which image configurations list.
     pub diff_id: Digest,
 }
 
-/// Makes a layer of `files`.
+/// Builds a layer from `files`.
 ///
-/// The archive lies in a temporary file, so that a layer is never held in memory. Entries are sorted, folders come
-/// before what is in them; owner and group are 0, modes are 0755 for folders and what can be run and 0644 otherwise,
-/// all times are `modified` (seconds since 1970).
+/// The archive is a temporary file, so that a layer is never held in memory. Entries are sorted, and directories precede
+/// their content. Owner and group are 0, modes are 0755 for directories and executables and 0644 otherwise, and all
+/// times are `modified` (seconds since 1970).
 ///
 /// # Errors
 ///
-/// [`Error::Read`] where a file cannot be read or changes meanwhile, [`Error::Temporary`] where the temporary folder
-/// is full.
+/// [`Error::Read`] if a file cannot be read or becomes shorter meanwhile, [`Error::NotRegular`] if it is no longer a
+/// regular file, [`Error::Temporary`] if the directory for temporary files is full.
 pub fn layer(files: &FileMap, modified: u64) -> Result<Layer, Error> {
     let temporary =
         tempfile::Builder::new().prefix("bundle-tool-layer-").tempfile().map_err(Error::temporary)?;
     let (file, path) = temporary.into_parts();
     let compressed = Hashing::new(io::BufWriter::new(file));
-    // Neither a time nor a name nor a system goes into the header of the compressed file.
+    // The header of the compressed file has no time, name or operating system.
     let encoder = GzBuilder::new().mtime(0).write(compressed, Compression::new(6));
     let mut archive = tar::Builder::new(Hashing::new(encoder));
-    let mut folders = BTreeSet::new();
+    let mut directories = BTreeSet::new();
     for (name, file) in files.iter() {
         for (end, _) in name.match_indices('/') {
-            if folders.insert(&name[..end]) {
+            if directories.insert(&name[..end]) {
                 let mut header = header(EntryType::Directory, 0, 0o755, modified);
                 archive
                     .append_data(&mut header, format!("{}/", &name[..end]), io::empty())
@@ -55,8 +55,7 @@ pub fn layer(files: &FileMap, modified: u64) -> Result<Layer, Error> {
                 archive.append_data(&mut header, name, bytes.as_slice()).map_err(Error::temporary)?;
             }
             Source::Disk(path) => {
-                let disk = fs::File::open(path).map_err(Error::read(path))?;
-                let size = disk.metadata().map_err(Error::read(path))?.len();
+                let (disk, size) = open_regular(path)?;
                 let mut header = header(EntryType::Regular, size, mode, modified);
                 let mut reader = Exact { reader: disk, left: size, failed: None };
                 let appended = archive.append_data(&mut header, name, &mut reader);
@@ -67,9 +66,9 @@ pub fn layer(files: &FileMap, modified: u64) -> Result<Layer, Error> {
             }
         }
     }
-    for folder in files.scratch_folders() {
+    for directory in files.scratch_directories() {
         let mut header = header(EntryType::Directory, 0, 0o1777, modified);
-        archive.append_data(&mut header, format!("{folder}/"), io::empty()).map_err(Error::temporary)?;
+        archive.append_data(&mut header, format!("{directory}/"), io::empty()).map_err(Error::temporary)?;
     }
     let (diff_id, _, encoder) = archive.into_inner().map_err(Error::temporary)?.finish();
     let (digest, size, mut file) = encoder.finish().map_err(Error::temporary)?.finish();
@@ -89,8 +88,8 @@ fn header(kind: EntryType, size: u64, mode: u32, modified: u64) -> Header {
     header
 }
 
-/// A reader of exactly the bytes that an archive's header promised, keeping the error that stopped it: the writer's
-/// errors and the reader's look the same to `tar`.
+/// A reader of exactly the number of bytes in an archive's header. It keeps its error, which `tar` does not distinguish
+/// from the writer's.
 struct Exact<R> {
     reader: R,
     left: u64,
@@ -104,7 +103,9 @@ impl<R: Read> Read for Exact<R> {
             return Ok(0);
         }
         let result = match self.reader.read(&mut buffer[..want]) {
-            Ok(0) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it became shorter while it was read")),
+            Ok(0) => {
+                Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it became shorter while it was being read"))
+            }
             other => other,
         };
         match result {
@@ -139,9 +140,9 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_has_one_form() {
+    fn a_layer_is_reproducible() {
         let layer = layer(&sample(), 0).unwrap();
-        // Pinned: another digest means that everybody's images change with the next release.
+        // Pinned: with another digest, everybody's images change with the next release.
         assert_eq!(
             layer.diff_id.as_ref(),
             "sha256:4e876ab7953d373cab3b021bbf6f63618cfd8546ec985c77ecb738ec73500a5d"

@@ -1,33 +1,37 @@
 //! Image layers, manifests and OCI layouts.
 //!
-//! An [`Image`] is an immutable view: a manifest, a configuration and layers whose bytes are opened only when somebody
-//! reads them. Here images are made out of files, written to and read from OCI layouts (folders and archives), and
-//! unpacked with suspicion. Nothing here talks to a network: that is [`registry`](crate::registry).
+//! An [`Image`] is an immutable view: a manifest, a configuration and layers whose bytes are opened when they are read.
+//! This module builds images from files, writes them to and reads them from OCI layouts (directories and archives), and
+//! extracts files from them. Everything that is read is foreign data: readers verify sizes and digests and state their
+//! limits. There is no network here: see [`registry`](crate::registry).
 
+mod architecture;
 mod archive;
 mod blob;
+mod changeset;
 mod contents;
+mod decompress;
 mod digest;
+mod directory;
 mod error;
 mod extract;
 mod files;
-mod folder;
 mod image;
 mod layer;
-mod machine;
 mod oci_layout;
+mod regular;
 
+pub use architecture::architectures;
 pub use archive::{open_archive, write_archive};
 pub use blob::Blob;
 pub use contents::{Contents, wanted_by_labels};
 pub use digest::{Hashing, sha256};
+pub use directory::{open_directory, write_directory};
 pub use error::Error;
 pub use extract::{Limits, extract};
 pub use files::{File, FileMap, Source};
-pub use folder::{open_folder, write_folder};
 pub use image::{Image, Platform, Recipe};
 pub use layer::{Layer, layer};
-pub use machine::architectures;
 pub use oci_layout::OciLayout;
 
 pub(crate) use blob::DOCUMENT_LIMIT;

@@ -1,54 +1,80 @@
-//! An OCI layout that has been opened, be it a folder or an archive: its index, and where its blobs lie.
+//! An open OCI layout, be it a directory or an archive: its index, and where its blobs are stored.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use oci_spec::image::{Descriptor, Digest, ImageIndex, MediaType};
 
+use super::error::Quoted;
 use super::{Blob, Error, Image, Platform};
 
 /// The annotation of a layout's index that names an image (OCI image specification, annotations).
 pub(crate) const REF_NAME: &str = "org.opencontainers.image.ref.name";
 
-/// An OCI layout: images by name, read without unpacking anything.
+/// The maximum depth of indexes that name indexes.
+const MAX_INDEX_DEPTH: usize = 4;
+
+/// The maximum number of image names in a message.
+const MAX_NAMES_IN_MESSAGE: usize = 10;
+
+/// An OCI layout: images by name, read without unpacking.
 #[derive(Debug)]
 pub struct OciLayout {
     path: PathBuf,
     index: ImageIndex,
-    places: Places,
+    storage: Storage,
 }
 
-/// Where the blobs of a layout lie.
+/// Where the blobs of a layout are stored.
 #[derive(Debug)]
-pub(crate) enum Places {
-    /// In a folder `blobs/ALGORITHM/HEX`.
-    Folder,
-    /// In an archive: offset and size by path.
+pub(crate) enum Storage {
+    /// Files `blobs/ALGORITHM/HEX` in a directory.
+    Directory,
+    /// Members of an archive: offset and size by path.
     Archive(BTreeMap<String, (u64, u64)>),
 }
 
 impl OciLayout {
-    pub(crate) fn new(path: &Path, index: &[u8], places: Places) -> Result<Self, Error> {
+    pub(crate) fn new(path: &Path, index: &[u8], storage: Storage) -> Result<Self, Error> {
         let index = serde_json::from_slice(index).map_err(|error| {
             Error::malformed(format!("index.json in {}", path.display()), "OCI image index", &error)
         })?;
-        Ok(Self { path: path.to_owned(), index, places })
+        Ok(Self { path: path.to_owned(), index, storage })
     }
 
-    /// The names of the images, as far as they have any.
+    /// Returns the names of the images that have one.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.index.manifests().iter().filter_map(name)
     }
 
-    /// The image called `wanted` (its whole name, its tag or its digest), or the only one.
+    /// Returns the image with the name, tag or digest `wanted`; without one, the only image.
     ///
-    /// Of an image for several platforms, the one for `platform` is taken; where there is none, the first.
+    /// Of an image for several platforms, the one for `platform` is returned; if there is none, the first. Indexes may
+    /// be nested four levels deep.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] where there is no such image or a choice is needed, what reading says otherwise.
+    /// [`Error::NotFound`] if there is no such image, or several and `wanted` does not choose; errors of reading
+    /// otherwise.
     pub fn image(&self, wanted: Option<&str>, platform: &Platform) -> Result<Image, Error> {
-        let fits = |descriptor: &&Descriptor| match wanted {
+        let mut manifest = self.blob(self.find(wanted)?.clone());
+        for _ in 0..MAX_INDEX_DEPTH {
+            if !is_index(manifest.descriptor()) {
+                return Image::read(manifest, |descriptor| self.blob(descriptor));
+            }
+            let index: ImageIndex = serde_json::from_slice(&manifest.document()?)
+                .map_err(|error| Error::malformed(manifest.digest().to_string(), "image index", &error))?;
+            let chosen = choose(&index, platform).ok_or_else(|| {
+                self.not_found(format!("the index {} does not contain a manifest", manifest.digest()))
+            })?;
+            manifest = self.blob(chosen.clone());
+        }
+        let what = "the depth of nested indexes".to_owned();
+        Err(Error::TooMany { what, limit: MAX_INDEX_DEPTH as u64 })
+    }
+
+    fn find(&self, wanted: Option<&str>) -> Result<&Descriptor, Error> {
+        let matches = |descriptor: &&Descriptor| match wanted {
             None => true,
             Some(wanted) => {
                 descriptor.digest().as_ref() == wanted
@@ -57,45 +83,46 @@ impl OciLayout {
                     })
             }
         };
-        let mut found = self.index.manifests().iter().filter(fits);
-        let descriptor = match (found.next(), found.next()) {
-            (Some(descriptor), None) => descriptor,
-            (first, _) => {
-                let names: Vec<_> = self.names().collect();
-                let there = if names.is_empty() { "no names".to_owned() } else { names.join(", ") };
-                let reason = match (first, wanted) {
-                    (None, None) => "holds no image".to_owned(),
-                    (None, Some(wanted)) => format!("holds no image {wanted:?}; there is: {there}"),
-                    (Some(_), _) => format!("holds several images; name one of: {there}"),
-                };
-                return Err(Error::NotFound { path: self.path.clone(), reason });
+        let mut found = self.index.manifests().iter().filter(matches);
+        match (found.next(), found.next(), wanted) {
+            (Some(descriptor), None, _) => Ok(descriptor),
+            (Some(_), Some(_), _) => {
+                Err(self
+                    .not_found(format!("found several images; name one of: {}", self.names_for_message())))
             }
-        };
-        let mut manifest = self.blob(descriptor.clone());
-        // An index may name another index, but not without end.
-        for _ in 0..4 {
-            if !is_index(manifest.descriptor()) {
-                return Image::read(manifest, |descriptor| self.blob(descriptor));
+            (None, _, None) => Err(self.not_found("the layout does not contain an image".to_owned())),
+            (None, _, Some(wanted)) => {
+                let wanted = Quoted(wanted);
+                Err(self.not_found(format!("found no image {wanted}; found: {}", self.names_for_message())))
             }
-            let index: ImageIndex = serde_json::from_slice(&manifest.document()?)
-                .map_err(|error| Error::malformed(manifest.digest().to_string(), "image index", &error))?;
-            let chosen = choose(&index, platform).ok_or_else(|| Error::NotFound {
-                path: self.path.clone(),
-                reason: format!("holds no manifest in the index {}", manifest.digest()),
-            })?;
-            manifest = self.blob(chosen.clone());
         }
-        Err(Error::malformed(self.path.display().to_string(), "image", "indexes are nested too deep"))
+    }
+
+    fn not_found(&self, reason: String) -> Error {
+        Error::NotFound { path: self.path.clone(), reason }
+    }
+
+    fn names_for_message(&self) -> String {
+        let mut names: Vec<_> =
+            self.names().take(MAX_NAMES_IN_MESSAGE).map(|name| Quoted(name).to_string()).collect();
+        if names.is_empty() {
+            return "no names".to_owned();
+        }
+        let more = self.names().skip(MAX_NAMES_IN_MESSAGE).count();
+        if more > 0 {
+            names.push(format!("and {more} more"));
+        }
+        names.join(", ")
     }
 
     fn blob(&self, descriptor: Descriptor) -> Blob {
-        let place = blob_path(descriptor.digest());
-        match &self.places {
-            Places::Folder => Blob::from_part(descriptor, self.path.join(place), 0),
-            Places::Archive(members) => match members.get(&place) {
-                // A member of another size is another blob: the check at its end would read into the next one.
+        let path = blob_path(descriptor.digest());
+        match &self.storage {
+            Storage::Directory => Blob::from_file(descriptor, self.path.join(path)),
+            Storage::Archive(members) => match members.get(&path) {
+                // With another size it would be read into the next member.
                 Some((offset, size)) if *size == descriptor.size() => {
-                    Blob::from_part(descriptor, self.path.clone(), *offset)
+                    Blob::from_member(descriptor, self.path.clone(), *offset)
                 }
                 _ => Blob::absent(descriptor),
             },
@@ -103,33 +130,78 @@ impl OciLayout {
     }
 }
 
-/// The name of an image in a layout's index.
+/// Returns the name of an image in a layout's index.
 pub(crate) fn name(descriptor: &Descriptor) -> Option<&str> {
     descriptor.annotations().as_ref()?.get(REF_NAME).map(String::as_str)
 }
 
-/// Where a blob lies in a layout.
+/// Returns the path of a blob in a layout. Digests have no `/` and no `.` by their grammar.
 pub(crate) fn blob_path(digest: &Digest) -> String {
     format!("blobs/{}/{}", digest.algorithm(), digest.digest())
 }
 
-/// True for an image index and for Docker's manifest list.
+/// Returns whether `descriptor` names an image index or Docker's manifest list.
 pub(crate) fn is_index(descriptor: &Descriptor) -> bool {
     matches!(descriptor.media_type(), MediaType::ImageIndex)
         || descriptor.media_type().as_ref() == "application/vnd.docker.distribution.manifest.list.v2+json"
 }
 
-/// The manifest for `platform`; where none is, the first that is for some platform.
+/// Returns the manifest for `platform`; if there is none, the first that is for some platform.
 pub(crate) fn choose<'a>(index: &'a ImageIndex, platform: &Platform) -> Option<&'a Descriptor> {
-    let fits = |descriptor: &&Descriptor| {
+    let matches = |descriptor: &&Descriptor| {
         descriptor.platform().as_ref().is_some_and(|found| {
             found.os().to_string() == platform.os && found.architecture().to_string() == platform.architecture
         })
     };
-    // Attestations are kept in the same list, under the platform unknown/unknown.
-    let real = |descriptor: &&Descriptor| {
+    // Attestations are stored in the same list, with the platform unknown/unknown.
+    let is_image = |descriptor: &&Descriptor| {
         descriptor.platform().as_ref().is_none_or(|platform| platform.os().to_string() != "unknown")
     };
     let manifests = index.manifests();
-    manifests.iter().find(fits).or_else(|| manifests.iter().find(real))
+    manifests.iter().find(matches).or_else(|| manifests.iter().find(is_image))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A layout directory with a chain of `depth` indexes around a manifest that does not exist.
+    fn nested(dir: &Path, depth: usize) -> OciLayout {
+        let mut descriptor = Blob::from_bytes(MediaType::ImageManifest, *b"{}").descriptor().clone();
+        let index = |descriptor: &Descriptor| {
+            serde_json::json!({ "schemaVersion": 2, "manifests": [descriptor] }).to_string().into_bytes()
+        };
+        std::fs::create_dir_all(dir.join("blobs/sha256")).unwrap();
+        for _ in 0..depth {
+            let bytes = index(&descriptor);
+            let blob = Blob::from_bytes(MediaType::ImageIndex, bytes.clone());
+            std::fs::write(dir.join(blob_path(blob.digest())), bytes).unwrap();
+            descriptor = blob.descriptor().clone();
+        }
+        OciLayout::new(dir, &index(&descriptor), Storage::Directory).unwrap()
+    }
+
+    #[test]
+    fn nested_indexes_have_a_maximum_depth() {
+        let dir = tempfile::tempdir().unwrap();
+        let read = |depth| nested(dir.path(), depth).image(None, &Platform::default()).unwrap_err();
+        assert!(matches!(read(MAX_INDEX_DEPTH - 1), Error::Read { .. }), "the manifest is missing");
+        assert!(matches!(read(MAX_INDEX_DEPTH), Error::TooMany { .. }));
+    }
+
+    #[test]
+    fn a_message_names_a_limited_number_of_images() {
+        let manifests: Vec<_> = (0..100)
+            .map(|number| {
+                let mut descriptor = Blob::from_bytes(MediaType::ImageManifest, *b"{}").descriptor().clone();
+                let annotation = (REF_NAME.to_owned(), format!("image{number}\n"));
+                descriptor.set_annotations(Some([annotation].into()));
+                descriptor
+            })
+            .collect();
+        let index = serde_json::json!({ "schemaVersion": 2, "manifests": manifests }).to_string();
+        let layout = OciLayout::new(Path::new("x"), index.as_bytes(), Storage::Directory).unwrap();
+        let error = layout.image(None, &Platform::default()).unwrap_err().to_string();
+        assert!(error.ends_with("`image9\\n`, and 90 more"), "{error}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use oci_images::layout::{Contents, Platform, open_folder, write_folder};
+use oci_images::layout::{Contents, Platform, open_directory, write_directory};
 use oci_images::registry::{Error, Progress, Pushed, Repository, pull};
 
 use crate::{Running, image, nobody, options, reference};
@@ -57,8 +57,8 @@ async fn a_base_is_only_fetched_where_it_is_missing() {
 
     let folder = tempfile::tempdir().unwrap();
     let whole = base_repository.with_layers(index.clone(), &Progress::hidden()).await.unwrap();
-    write_folder(folder.path(), &whole, "catalog:v1").unwrap();
-    let read = open_folder(folder.path()).unwrap().image(None, &Platform::default()).unwrap();
+    write_directory(folder.path(), &whole, "catalog:v1").unwrap();
+    let read = open_directory(folder.path()).unwrap().image(None, &Platform::default()).unwrap();
     assert_eq!(read.digest(), index.digest());
 }
 
@@ -94,11 +94,11 @@ async fn a_blob_that_cannot_be_read_is_the_reason() {
     let registry = Running::start().await;
     let folder = tempfile::tempdir().unwrap();
     let image = image(&[&[("a", "1")]]);
-    write_folder(folder.path(), &image, "a:v1").unwrap();
+    write_directory(folder.path(), &image, "a:v1").unwrap();
     let layer = image.layers()[0].digest().to_string().replace("sha256:", "blobs/sha256/");
     fs::write(folder.path().join(layer), vec![0; usize::try_from(image.layers()[0].size()).unwrap()])
         .unwrap();
-    let damaged = open_folder(folder.path()).unwrap().image(None, &Platform::default()).unwrap();
+    let damaged = open_directory(folder.path()).unwrap().image(None, &Platform::default()).unwrap();
     let name = reference(registry.address, "a:v1");
     let repository = Repository::for_writing(&name, &options(), &nobody()).await.unwrap();
     let error = repository.push(&damaged, None, &Progress::hidden()).await.unwrap_err();

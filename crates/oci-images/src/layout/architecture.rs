@@ -1,20 +1,20 @@
-//! The processor that a program is built for, from the header of its file.
+//! The architecture that a program is built for, from the header of its file.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use super::files::Source;
+use super::regular::open_regular;
 use super::{Error, FileMap};
 
-/// The processors, as Go names them, that the executable files among `files` are built for.
+/// Returns the architectures, as Go names them, that the executable files among `files` are built for.
 ///
-/// Only ELF files say so; scripts run anywhere.
+/// Only ELF files have one.
 ///
 /// # Errors
 ///
-/// [`Error::Read`] where a file cannot be read.
+/// [`Error::Read`] and [`Error::NotRegular`] if a file cannot be read.
 pub fn architectures(files: &FileMap) -> Result<BTreeSet<&'static str>, Error> {
     let mut found = BTreeSet::new();
     for (_, file) in files.iter().filter(|(_, file)| file.executable) {
@@ -28,7 +28,7 @@ pub fn architectures(files: &FileMap) -> Result<BTreeSet<&'static str>, Error> {
 
 fn start(path: &Path) -> Result<Vec<u8>, Error> {
     let mut start = Vec::new();
-    File::open(path).and_then(|file| file.take(20).read_to_end(&mut start)).map_err(Error::read(path))?;
+    open_regular(path)?.0.take(20).read_to_end(&mut start).map_err(Error::read(path))?;
     Ok(start)
 }
 
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn machines() {
+    fn elf_headers() {
         assert_eq!(architecture(&elf(2, 1, [62, 0])), Some("amd64"));
         assert_eq!(architecture(&elf(2, 1, [183, 0])), Some("arm64"));
         assert_eq!(architecture(&elf(2, 2, [0, 22])), Some("s390x"));
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn this_test_is_a_program() {
+    fn this_test_has_one_architecture() {
         let mut files = FileMap::new();
         files.collect(&std::env::current_exe().unwrap(), "test").unwrap();
         assert_eq!(architectures(&files).unwrap().len(), 1);

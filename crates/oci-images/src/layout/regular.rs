@@ -1,0 +1,68 @@
+//! Opening foreign files: only regular ones, without blocking on a FIFO or a device.
+
+use std::fs::{File, FileType, OpenOptions};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+
+use super::Error;
+
+/// Opens the regular file `path` for reading and returns it with its size in bytes. Symbolic links are followed.
+///
+/// The type is checked after opening, so that nobody can exchange the file in between, and opening does not wait for
+/// the other end of a FIFO.
+///
+/// # Errors
+///
+/// [`Error::Read`] if it cannot be opened, [`Error::NotRegular`] if it is anything but a regular file.
+pub(crate) fn open_regular(path: &Path) -> Result<(File, u64), Error> {
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(path)
+        .map_err(Error::read(path))?;
+    let metadata = file.metadata().map_err(Error::read(path))?;
+    if metadata.is_file() {
+        return Ok((file, metadata.len()));
+    }
+    Err(Error::NotRegular { path: path.to_owned(), found: type_name(metadata.file_type()) })
+}
+
+/// The name of a file's type, with an article.
+pub(crate) fn type_name(file_type: FileType) -> &'static str {
+    if file_type.is_dir() {
+        "a directory"
+    } else if file_type.is_symlink() {
+        "a symbolic link"
+    } else if file_type.is_fifo() {
+        "a FIFO"
+    } else if file_type.is_socket() {
+        "a socket"
+    } else if file_type.is_file() {
+        "a regular file"
+    } else {
+        "a device"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_and_directories_are_rejected() {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, expected) in [(Path::new("/dev/zero"), "a device"), (dir.path(), "a directory")] {
+            let error = open_regular(path).unwrap_err();
+            assert!(matches!(&error, Error::NotRegular { found, .. } if *found == expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_fifo_does_not_block() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("fifo");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let error = open_regular(&path).unwrap_err().to_string();
+        assert!(error.ends_with("is a FIFO, expected a regular file"), "{error}");
+    }
+}
