@@ -170,6 +170,17 @@ impl Bundle {
         self.of_kind("ClusterServiceVersion").next()
     }
 
+    /// The first file of `manifests/` or `metadata/` that cannot be read, and why; what is not YAML can be.
+    #[must_use]
+    pub fn unreadable(&self) -> Option<(&File, &str)> {
+        self.files.iter().filter(|file| file.is_manifest() || file.is_metadata()).find_map(|file| match &file
+            .content
+        {
+            Content::Unreadable(reason) => Some((file, reason.as_str())),
+            _ => None,
+        })
+    }
+
     /// The file at a path below the bundle's folder.
     #[must_use]
     pub fn file(&self, path: &str) -> Option<&File> {

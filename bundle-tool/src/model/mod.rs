@@ -9,6 +9,7 @@ pub mod crd;
 pub mod csv;
 pub mod json;
 pub mod quantity;
+pub mod text;
 pub mod version;
 pub mod yaml;
 

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use super::file::{self, MAX_FILE_SIZE, Unreadable};
 use super::walk::{Kind, Options, WalkError, walk};
-use super::yaml;
+use super::yaml::{self, Aliased};
 use crate::model::bundle::{ANNOTATIONS_FILE, Bundle, Content, File, MANIFESTS, METADATA};
 
 /// The maximum size of all files of a bundle that are read, in bytes. OLM accepts 1 MiB, compressed.
@@ -73,13 +73,34 @@ pub fn folder(path: &Path) -> Result<Bundle, ReadError> {
         .into_par_iter()
         .map(|(name, path, source)| load(name, path, source, total))
         .collect::<Result<Vec<_>, _>>()?;
-    let compressed = read.iter().map(|(_, compressed)| compressed).sum();
-    Ok(Bundle {
-        path: path.display().to_string(),
-        files: read.into_iter().map(|(file, _)| file).collect(),
+    Ok(assembled(path.display().to_string(), read, folders, total))
+}
+
+/// What was read of one file.
+struct Loaded {
+    file: File,
+    /// The compressed size, where it counts.
+    compressed: u64,
+    aliased: Aliased,
+}
+
+/// The bundle of its files, whose aliases share one limit.
+fn assembled(path: String, read: Vec<Loaded>, folders: Vec<String>, total: u64) -> Bundle {
+    let compressed = read.iter().map(|loaded| loaded.compressed).sum();
+    let mut aliased = Aliased::default();
+    let files = read.into_iter().map(|loaded| match aliased.add(loaded.aliased) {
+        Ok(()) => loaded.file,
+        Err(reason) => {
+            let reason = format!("the bundle's {reason}");
+            File { content: Content::Unreadable(reason), ..loaded.file }
+        }
+    });
+    Bundle {
+        path,
+        files: files.collect(),
         folders,
         compressed_size: (total > MIN_SIZE_TO_COMPRESS).then_some(compressed),
-    })
+    }
 }
 
 /// A bundle from files in memory, as an image holds them: relative path to bytes.
@@ -90,15 +111,25 @@ pub fn files(name: &str, contents: &BTreeMap<String, Vec<u8>>) -> Bundle {
     for path in contents.keys() {
         folders.extend(path.match_indices('/').map(|(at, _)| path[..=at].to_owned()));
     }
-    let read: Vec<(File, u64)> =
-        contents.par_iter().map(|(path, content)| parse(path.clone(), content, total)).collect();
-    let compressed = read.iter().map(|(_, compressed)| compressed).sum();
-    Bundle {
-        path: name.to_owned(),
-        files: read.into_iter().map(|(file, _)| file).collect(),
-        folders: folders.into_iter().collect(),
-        compressed_size: (total > MIN_SIZE_TO_COMPRESS).then_some(compressed),
-    }
+    let mut to_read = 0;
+    let files: Vec<_> = contents
+        .iter()
+        .map(|(path, content)| {
+            let size = content.len() as u64;
+            if is_read(path) {
+                to_read += size.min(MAX_FILE_SIZE);
+            }
+            (path, content, Source::new(path, size, to_read))
+        })
+        .collect();
+    let read = files.into_par_iter().map(|(path, content, source)| match source {
+        Source::Read(_) => parse(path.clone(), content, total),
+        Source::Counted(size) => Loaded::unparsed(path.clone(), size, Content::Other, 0),
+        Source::Unreadable(size, error) => {
+            Loaded::unparsed(path.clone(), size, Content::Unreadable(error.to_string()), size)
+        }
+    });
+    assembled(name.to_owned(), read.collect(), folders.into_iter().collect(), total)
 }
 
 /// What becomes of a listed file.
@@ -126,9 +157,15 @@ impl Source {
     }
 }
 
-fn load(name: String, path: PathBuf, source: Source, total: u64) -> Result<(File, u64), ReadError> {
+impl Loaded {
+    fn unparsed(path: String, size: u64, content: Content, compressed: u64) -> Self {
+        Self { file: File { path, size, content }, compressed, aliased: Aliased::default() }
+    }
+}
+
+fn load(name: String, path: PathBuf, source: Source, total: u64) -> Result<Loaded, ReadError> {
     let (size, error) = match source {
-        Source::Counted(size) => return Ok((File { path: name, size, content: Content::Other }, 0)),
+        Source::Counted(size) => return Ok(Loaded::unparsed(name, size, Content::Other, 0)),
         // Some files of the kernel have no size and no end.
         Source::Read(0) => return Ok(parse(name, &[], total)),
         Source::Read(size) => match file::read(&path, MAX_FILE_SIZE) {
@@ -141,24 +178,25 @@ fn load(name: String, path: PathBuf, source: Source, total: u64) -> Result<(File
         return Err(ReadError::File { path, source: error });
     }
     // As large as it is at least, so that a bundle that is too large is reported as such.
-    Ok((File { path: name, size, content: Content::Unreadable(error.to_string()) }, size))
+    Ok(Loaded::unparsed(name, size, Content::Unreadable(error.to_string()), size))
 }
 
-fn parse(path: String, bytes: &[u8], total: u64) -> (File, u64) {
-    let content = if is_read(&path) {
+fn parse(path: String, bytes: &[u8], total: u64) -> Loaded {
+    let (content, aliased) = if is_read(&path) {
         let parsed = yaml::parse(bytes);
-        Content::Documents {
+        let content = Content::Documents {
             documents: parsed.documents,
             error: parsed.error,
             first: parsed.first,
             json_only: parsed.json_only,
-        }
+        };
+        (content, parsed.aliased)
     } else {
-        Content::Other
+        (Content::Other, Aliased::default())
     };
     let unpacked = path != ANNOTATIONS_FILE && (path.starts_with(MANIFESTS) || path.starts_with(METADATA));
     let compressed = if unpacked && total > MIN_SIZE_TO_COMPRESS { compressed_size(bytes) } else { 0 };
-    (File { path, size: bytes.len() as u64, content }, compressed)
+    Loaded { file: File { path, size: bytes.len() as u64, content }, compressed, aliased }
 }
 
 fn is_read(path: &str) -> bool {
@@ -192,5 +230,57 @@ impl std::io::Write for Counter {
 
     fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::yaml::{MAX_ALIASED_BYTES, MAX_ALIASED_VALUES};
+
+    #[test]
+    fn the_files_of_a_bundle_share_the_limit_of_aliases() {
+        let text = format!("x: &x {}\ny: [{}]\n", "x".repeat(1 << 16), "*x,".repeat(100));
+        let expanded = 100u64 << 16;
+        assert!(expanded < MAX_ALIASED_BYTES && 3 * expanded > MAX_ALIASED_BYTES && MAX_ALIASED_VALUES > 300);
+        let contents = (0..4).map(|index| (format!("manifests/{index}.yaml"), text.clone().into_bytes()));
+        let bundle = files("image", &contents.collect());
+        let unreadable: Vec<_> = bundle
+            .files
+            .iter()
+            .filter_map(|file| match &file.content {
+                Content::Unreadable(reason) => Some((file.path.as_str(), reason.as_str())),
+                _ => None,
+            })
+            .collect();
+        let reason = "the bundle's aliases expand to more than 16777216 bytes";
+        assert_eq!(unreadable, [("manifests/2.yaml", reason), ("manifests/3.yaml", reason)]);
+    }
+
+    #[test]
+    fn the_files_of_a_bundle_share_a_limit_of_bytes() {
+        let dir = tempfile::tempdir().unwrap();
+        let manifests = dir.path().join("manifests");
+        std::fs::create_dir(&manifests).unwrap();
+        for (name, size) in [("a", MAX_FILE_SIZE + 1), ("b", 10), ("c", 20), ("d", MAX_FILE_SIZE), ("e", 1)] {
+            std::fs::File::create(manifests.join(name)).unwrap().set_len(size).unwrap();
+        }
+        let bundle = folder(dir.path()).unwrap();
+        let unreadable: Vec<_> = bundle
+            .files
+            .iter()
+            .filter_map(|file| match &file.content {
+                Content::Unreadable(reason) => Some(format!("{}: {reason}", file.path)),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(
+            unreadable,
+            [
+                "manifests/a: the file exceeds the limit of 33554432 bytes",
+                "manifests/d: the files read together exceed the limit of 67108864 bytes",
+                "manifests/e: the files read together exceed the limit of 67108864 bytes",
+            ]
+        );
     }
 }

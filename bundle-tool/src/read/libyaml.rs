@@ -1,10 +1,11 @@
-//! libyaml-safer: its places and errors as ours, and what its scanner cannot do, done before the text gets there.
+//! libyaml-safer: its positions and errors as ours, and what its scanner cannot handle, checked beforehand.
 
 use std::borrow::Cow;
+use std::io::{self, BufRead, Read};
 
 use libyaml_safer::{Mark, Scanner, TokenData};
 
-use crate::model::yaml::{Position, SyntaxError};
+use crate::model::yaml::{Position, SyntaxError, is_refused};
 
 pub(super) const START: Position = Position { line: 1, column: 1 };
 
@@ -19,17 +20,59 @@ pub(super) fn index(mark: Mark) -> usize {
 
 pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
+/// The maximum number of `%TAG` directives of a document. Each node's tag is looked for among them.
+pub const MAX_TAG_DIRECTIVES: usize = 64;
+
+/// The maximum number of bytes of a `%TAG` directive's handle and prefix, which each node with such a tag repeats.
+pub const MAX_TAG_DIRECTIVE_BYTES: usize = 1024;
+
+/// A text in pieces, with a byte order mark before it: given all at once, the scanner takes four bytes of memory and more
+/// for each; without a mark, it takes a first character from U+F000 on for a broken one.
+pub(super) struct Chunks<'t> {
+    piece: &'t [u8],
+    rest: &'t [u8],
+    size: usize,
+}
+
+impl<'t> Chunks<'t> {
+    /// The pieces of a text without a byte order mark.
+    pub(super) fn new(text: &'t [u8]) -> Self {
+        Self { piece: BYTE_ORDER_MARK, rest: text, size: 16 << 10 }
+    }
+}
+
+impl Read for Chunks<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.fill_buf()?.read(buffer)?;
+        self.consume(length);
+        Ok(length)
+    }
+}
+
+impl BufRead for Chunks<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.piece.is_empty() {
+            (self.piece, self.rest) = self.rest.split_at(self.rest.len().min(self.size));
+        }
+        Ok(self.piece)
+    }
+
+    fn consume(&mut self, length: usize) {
+        self.piece = &self.piece[length.min(self.piece.len())..];
+    }
+}
+
 pub(super) fn syntax_error(error: &libyaml_safer::Error) -> SyntaxError {
     let context = error.context().filter(|context| !context.is_empty());
     let problem = match error.problem() {
-        "" => "the text is not UTF-8, or holds control characters",
+        "" => "unexpected end of the text",
         problem => problem,
     };
     let message = context.map_or_else(|| problem.to_owned(), |context| format!("{problem} {context}"));
     SyntaxError { message, position: error.problem_mark().map_or(START, position) }
 }
 
-/// The text in UTF-8: as YAML has it, one that begins with a byte order mark may be in UTF-16.
+/// Returns the text in UTF-8: as YAML has it, one that begins with a byte order mark may be in UTF-16.
 pub(super) fn utf8(text: &[u8]) -> Result<Cow<'_, [u8]>, SyntaxError> {
     let (unit, text): (fn([u8; 2]) -> u16, _) = match text {
         [0xff, 0xfe, rest @ ..] => (u16::from_le_bytes, rest),
@@ -37,21 +80,97 @@ pub(super) fn utf8(text: &[u8]) -> Result<Cow<'_, [u8]>, SyntaxError> {
         _ => return Ok(Cow::Borrowed(text)),
     };
     let (pairs, rest) = text.as_chunks::<2>();
-    let decoded: Result<String, _> = char::decode_utf16(pairs.iter().map(|&pair| unit(pair))).collect();
-    match decoded {
-        Ok(decoded) if rest.is_empty() => Ok(Cow::Owned(decoded.into_bytes())),
-        _ => Err(SyntaxError { message: "the text is not UTF-16, as it says".to_owned(), position: START }),
+    let mut decoded = String::with_capacity(text.len() / 2);
+    let mut offset = 2;
+    for char in char::decode_utf16(pairs.iter().map(|&pair| unit(pair))) {
+        let Ok(char) = char else { return Err(invalid("UTF-16", offset, decoded.as_bytes())) };
+        decoded.push(char);
+        offset += 2 * char.len_utf16();
+    }
+    if rest.is_empty() {
+        Ok(Cow::Owned(decoded.into_bytes()))
+    } else {
+        Err(invalid("UTF-16", offset, decoded.as_bytes()))
     }
 }
 
-/// That a tag has a comma behind it without a space, and where the documents before it end. go-yaml refuses it;
-/// libyaml-safer's scanner does not know what to do with it, and ends the program.
+fn invalid(encoding: &str, offset: usize, before: &[u8]) -> SyntaxError {
+    SyntaxError {
+        message: format!("invalid {encoding} at byte offset {offset}"),
+        position: Position::behind(before),
+    }
+}
+
+/// Rejects what libyaml rejects wherever it stands: bytes that are not UTF-8, and control characters.
+pub(super) fn check_characters(text: &[u8]) -> Result<(), SyntaxError> {
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r');
+    let Some(special) = text.iter().position(|byte| !is_plain(byte)) else { return Ok(()) };
+    // No character spans the boundary: a plain byte is one by itself.
+    let (plain, rest) = text.split_at(special);
+    let (valid, is_valid) = match std::str::from_utf8(rest) {
+        Ok(valid) => (valid, true),
+        Err(error) => {
+            let (valid, _) = rest.split_at(error.valid_up_to());
+            (std::str::from_utf8(valid).unwrap_or_default(), false)
+        }
+    };
+    let is_allowed = |char: char| match char {
+        '\0'..='\u{7f}' => u8::try_from(char).is_ok_and(|byte| is_plain(&byte)),
+        '\u{85}' => true,
+        char => !is_refused(char),
+    };
+    if let Some((at, char)) = valid.char_indices().find(|&(_, char)| !is_allowed(char)) {
+        let offset = plain.len() + at;
+        let utf16 =
+            if char == '\0' && offset < 2 { "; a file in UTF-16 needs a byte order mark" } else { "" };
+        let code = u32::from(char);
+        let message = format!("control character U+{code:04X} at byte offset {offset}{utf16}");
+        return Err(SyntaxError { message, position: Position::behind(&text[..offset]) });
+    }
+    let end = plain.len() + valid.len();
+    if is_valid { Ok(()) } else { Err(invalid("UTF-8", end, &text[..end])) }
+}
+
+/// Returns where the documents end before one that has more `%TAG` directives than [`MAX_TAG_DIRECTIVES`], or longer ones
+/// than [`MAX_TAG_DIRECTIVE_BYTES`], which libyaml-safer's parser compares pair by pair and repeats for each node.
+pub(super) fn excessive_directives(text: &[u8]) -> Option<(usize, SyntaxError)> {
+    if !text.split(|&byte| byte == b'\n' || byte == b'\r').any(|line| line.starts_with(b"%TAG")) {
+        return None;
+    }
+    let text = ended(text);
+    let mut scanner = Scanner::new();
+    scanner.set_input(Chunks::new(&text));
+    let (mut start, mut count) = (0, 0);
+    // The parser meets the same error.
+    for token in scanner.map_while(Result::ok) {
+        match token.data {
+            TokenData::TagDirective { handle, prefix } => {
+                if count == 0 {
+                    start = index(token.start_mark);
+                }
+                count += 1;
+                let message = if count > MAX_TAG_DIRECTIVES {
+                    format!("more than {MAX_TAG_DIRECTIVES} %TAG directives")
+                } else if handle.len() + prefix.len() > MAX_TAG_DIRECTIVE_BYTES {
+                    format!("%TAG directive of more than {MAX_TAG_DIRECTIVE_BYTES} bytes")
+                } else {
+                    continue;
+                };
+                return Some((start, SyntaxError { message, position: position(token.start_mark) }));
+            }
+            TokenData::VersionDirective { .. } => {}
+            _ => count = 0,
+        }
+    }
+    None
+}
+
+/// Returns where a tag is followed by a comma without a space, and where the documents before it end. go-yaml rejects it;
+/// libyaml-safer's scanner panics.
 ///
-/// The text is scanned with a space behind all that may be such a tag, which changes nothing else of it. Where that finds
-/// another error first, it is returned.
+/// The text is scanned with a space after everything that may be such a tag, which changes nothing else of it. If that
+/// finds another error first, it is returned.
 pub(super) fn tag_before_comma(text: &[u8]) -> Option<(usize, SyntaxError)> {
-    let mark = text.len() - text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).len();
-    let text = &text[mark..];
     let ends = ends_of_tags(text);
     if ends.is_empty() {
         return None;
@@ -67,9 +186,8 @@ pub(super) fn tag_before_comma(text: &[u8]) -> Option<(usize, SyntaxError)> {
     }
     spaced.extend_from_slice(&text[from..]);
     let spaced = ended(&spaced);
-    let mut input = &*spaced;
     let mut scanner = Scanner::new();
-    scanner.set_input_string(&mut input);
+    scanner.set_input(Chunks::new(&spaced));
     let unspaced = |place: Mark| {
         let place = index(place);
         place.saturating_sub(inserted.partition_point(|&at| at < place)).min(text.len())
@@ -81,7 +199,7 @@ pub(super) fn tag_before_comma(text: &[u8]) -> Option<(usize, SyntaxError)> {
             Err(error) => return Some((end, syntax_error(&error))),
         };
         match token.data {
-            TokenData::DocumentStart => end = mark + unspaced(token.start_mark),
+            TokenData::DocumentStart => end = unspaced(token.start_mark),
             TokenData::Tag { .. } if inserted.binary_search(&index(token.end_mark)).is_ok() => {
                 let message =
                     "did not find expected whitespace or line break while scanning a tag".to_owned();
@@ -132,4 +250,77 @@ pub(super) fn ended(text: &[u8]) -> Cow<'_, [u8]> {
         return Cow::Borrowed(&text[..without_spaces]);
     }
     Cow::Owned([text, b"\n"].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    use super::*;
+
+    const PIECES: [&str; 32] = [
+        "a",
+        ": ",
+        "- ",
+        "? ",
+        "---",
+        "...",
+        "\n",
+        "\n  ",
+        "\r\n",
+        " ",
+        "|",
+        "|2-",
+        ">",
+        "\"",
+        "'",
+        "\\",
+        "\\\n",
+        "\\u00e4",
+        "&a",
+        "*a",
+        "!a",
+        "!!str",
+        "!<a>",
+        "%TAG !a! b",
+        "[",
+        "]",
+        "{",
+        "}",
+        ",",
+        "#",
+        "ä",
+        "\u{85}",
+    ];
+
+    fn tokens(text: &[u8], size: usize) -> Vec<String> {
+        let mut scanner = Scanner::new();
+        scanner.set_input(Chunks { size, ..Chunks::new(text) });
+        let mut tokens = Vec::new();
+        for token in scanner {
+            let is_error = token.is_err();
+            tokens.push(format!("{token:?}"));
+            if is_error {
+                break;
+            }
+        }
+        tokens
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(5_000) })]
+
+        #[test]
+        fn the_size_of_pieces_makes_no_difference(pieces in vec(select(&PIECES[..]), 0..20)) {
+            let text = pieces.concat().into_bytes();
+            prop_assume!(tag_before_comma(&text).is_none());
+            let text = ended(&text);
+            let whole = tokens(&text, usize::MAX);
+            for size in 1..6 {
+                prop_assert_eq!(&tokens(&text, size), &whole, "{}", size);
+            }
+        }
+    }
 }

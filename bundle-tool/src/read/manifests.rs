@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::file::{self, MAX_FILE_SIZE, Unreadable};
 use super::walk::{Kind, Options, WalkError, walk};
-use super::yaml;
+use super::yaml::{self, Aliased};
 use crate::model::yaml::{SyntaxError, Tree, Value};
 
 /// The maximum size of all manifests that are read together, in bytes.
@@ -36,6 +36,14 @@ pub enum ManifestError {
         /// The reason.
         source: Unreadable,
     },
+    /// The aliases of all files together stand for too much.
+    #[error("failed to read {}: {reason}", path.display())]
+    Aliases {
+        /// The directory.
+        path: PathBuf,
+        /// Which limit is exceeded.
+        reason: String,
+    },
     /// A file is not valid YAML.
     #[error("{file}:{}:{}: invalid YAML: {}", error.position.line, error.position.column, error.message)]
     Syntax {
@@ -59,6 +67,7 @@ pub fn folder(folder: &Path) -> Result<Vec<Manifest>, ManifestError> {
     let paths = if metadata.is_dir() { list(folder)? } else { vec![folder.to_owned()] };
     let mut manifests = Vec::new();
     let mut total = 0;
+    let mut aliased = Aliased::default();
     for path in paths {
         let file = path.display().to_string();
         let named = is_named_as_manifest(&path);
@@ -77,6 +86,9 @@ pub fn folder(folder: &Path) -> Result<Vec<Manifest>, ManifestError> {
                 manifests.extend(documents.map(|tree| Manifest { file: file.clone(), tree }));
                 if manifests.len() > before {
                     total += bytes.len() as u64;
+                    aliased
+                        .add(parsed.aliased)
+                        .map_err(|reason| ManifestError::Aliases { path: folder.to_owned(), reason })?;
                 }
             }
         }

@@ -1,96 +1,165 @@
-//! Text into [`Tree`]s, with libyaml's parser and go-yaml v2's reading of scalars, tags, aliases and merges.
+//! Parses text into [`Tree`]s, with libyaml's parser and go-yaml v2's reading of scalars, tags, aliases and merges.
 //!
-//! Kubernetes and OLM read YAML through go-yaml v2, a port of libyaml: what that port refuses is refused here with
-//! the same reason, and nothing else, but for what no object can be: [`MAX_DEPTH`], [`MAX_VALUES`],
-//! [`MAX_ALIASED_BYTES`].
+//! Kubernetes and OLM read YAML through go-yaml v2, a port of libyaml. What that port rejects is rejected here for the
+//! same reason. Nothing else is, except what exceeds a limit: [`MAX_DEPTH`], [`MAX_VALUES`], [`MAX_DOCUMENTS`],
+//! [`MAX_ALIASED_VALUES`], [`MAX_ALIASED_BYTES`], [`MAX_TAG_DIRECTIVES`], [`MAX_TAG_DIRECTIVE_BYTES`]. How many bytes are
+//! read is limited by whoever reads them ([`super::file`]).
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use libyaml_safer::{Event, EventData, Mark, Parser, ScalarStyle};
 
 use super::json;
-use super::libyaml::{BYTE_ORDER_MARK, START, ended, index, position, syntax_error, tag_before_comma, utf8};
+use super::libyaml::{
+    BYTE_ORDER_MARK, Chunks, START, check_characters, ended, excessive_directives, index, position,
+    syntax_error, tag_before_comma, utf8,
+};
+pub use super::libyaml::{MAX_TAG_DIRECTIVE_BYTES, MAX_TAG_DIRECTIVES};
 use crate::model::First;
-use crate::model::yaml::{Builder, Kind, NodeId, Position, Scalar, SyntaxError, Tree, resolve, single_text};
+use crate::model::text::excerpt;
+use crate::model::yaml::{
+    Builder, Kind, NodeId, Position, Scalar, Style, SyntaxError, Tree, resolve, single_text,
+};
 
-/// How deep a document may be nested. go-yaml's own limit is 10 000; no manifest comes near either.
+/// The maximum depth of nested collections. go-yaml's own limit is 10 000; no manifest comes near either.
 pub const MAX_DEPTH: usize = 1000;
 
-/// How many values a document may hold. Written as JSON, as they are sent to the API server, so many take more than
-/// the 3 MiB that it reads.
+/// The maximum number of values in a text. So many are more than the 3 MiB of JSON that the API server reads.
 pub const MAX_VALUES: u64 = 2_000_000;
 
-/// How many bytes the aliases of a document may stand for: far more than the API server reads, and less than what
-/// would exhaust a machine's memory.
+/// The maximum number of documents in a text that are not empty.
+pub const MAX_DOCUMENTS: usize = 100_000;
+
+/// The maximum number of values that the aliases of a text stand for.
+pub const MAX_ALIASED_VALUES: u64 = 300_000;
+
+/// The maximum number of bytes that the aliases of a text stand for: more than the API server reads.
 pub const MAX_ALIASED_BYTES: u64 = 16 << 20;
 
-/// What a text held: the documents that could be read and, where reading stopped early, why.
+/// Positions within a scalar are known from this many bytes on, and wherever it has several lines.
+const MIN_LOCATED: usize = 32;
+
+/// What a text contains: the documents that could be read and, where reading stopped early, why.
 #[derive(Debug)]
 pub struct Parsed {
     /// The documents in the text's order.
     pub documents: Vec<Tree>,
     /// Why the rest could not be read.
     pub error: Option<SyntaxError>,
-    /// What Kubernetes' readers find who stop at the first separator.
+    /// What Kubernetes' readers find, which stop at the first separator.
     pub first: First,
-    /// Where a text in JSON has a string that readers of YAML refuse.
+    /// Where a text in JSON has a string that readers of YAML reject.
     pub json_only: Option<Position>,
+    /// What the aliases of all documents stand for.
+    pub aliased: Aliased,
 }
 
-/// Reads all documents of a text. Empty documents (nothing, or comments alone) are left out.
+/// What aliases stand for. They take no memory until their documents are decoded: whoever decodes several texts adds up
+/// what theirs stand for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Aliased {
+    /// How many values.
+    pub values: u64,
+    /// How many bytes of text these have.
+    pub bytes: u64,
+}
+
+impl Aliased {
+    /// Adds what the aliases of one more text stand for.
+    ///
+    /// # Errors
+    /// Together they exceed [`MAX_ALIASED_VALUES`] or [`MAX_ALIASED_BYTES`]; nothing is added then. The message says
+    /// which.
+    pub fn add(&mut self, other: Self) -> Result<(), String> {
+        let sum = Self { values: self.values + other.values, bytes: self.bytes + other.bytes };
+        sum.check()?;
+        *self = sum;
+        Ok(())
+    }
+
+    fn check(self) -> Result<(), String> {
+        if self.values > MAX_ALIASED_VALUES {
+            return Err(format!("aliases expand to more than {MAX_ALIASED_VALUES} values"));
+        }
+        if self.bytes > MAX_ALIASED_BYTES {
+            return Err(format!("aliases expand to more than {MAX_ALIASED_BYTES} bytes"));
+        }
+        Ok(())
+    }
+}
+
+/// Parses all documents of a text. Empty documents (nothing, or comments alone) are omitted.
 #[must_use]
 pub fn parse(text: &[u8]) -> Parsed {
+    let unreadable = |wrong, json_only| Parsed {
+        documents: Vec::new(),
+        error: Some(wrong),
+        first: First::Unreadable,
+        json_only,
+        aliased: Aliased::default(),
+    };
     let text = match utf8(text) {
         Ok(text) => text,
-        Err(wrong) => {
-            return Parsed {
-                documents: Vec::new(),
-                error: Some(wrong),
-                first: First::Unreadable,
-                json_only: None,
-            };
-        }
+        Err(wrong) => return unreadable(wrong, None),
     };
     let json_only = json::not_yaml(&text);
     let text = &*json::for_yaml(&text);
-    let (documents, error) = documents(text);
     match first_chunk(text) {
-        Err(wrong) => {
-            Parsed { documents: Vec::new(), error: Some(wrong), first: First::Unreadable, json_only }
-        }
-        Ok(end) if end == text.len() => {
-            let first = first(&documents, error.as_ref());
-            Parsed { documents, error, first, json_only }
-        }
+        Err(wrong) => unreadable(wrong, json_only),
         Ok(end) => {
-            let (head, wrong) = self::documents(&text[..end]);
-            let first = first(&head, wrong.as_ref());
-            let error = if first == First::Unreadable { wrong } else { error };
-            Parsed { documents, error, first, json_only }
+            let all = documents(text);
+            let (first, wrong) = if end == text.len() {
+                (first(&all.documents, all.error.as_ref()), None)
+            } else {
+                let head = documents(&text[..end]);
+                (first(&head.documents, head.error.as_ref()), head.error)
+            };
+            let error = if first == First::Unreadable { wrong.or(all.error) } else { all.error };
+            Parsed { documents: all.documents, error, first, json_only, aliased: all.counts.aliased }
         }
     }
 }
 
-fn documents(text: &[u8]) -> (Vec<Tree>, Option<SyntaxError>) {
-    match tag_before_comma(text) {
-        Some((end, wrong)) => (read_documents(&text[..end]).0, Some(wrong)),
+/// What was read of a text's documents.
+#[derive(Default)]
+struct Documents {
+    documents: Vec<Tree>,
+    error: Option<SyntaxError>,
+    counts: Counts,
+}
+
+/// What counts against the limits of a text.
+#[derive(Default)]
+struct Counts {
+    values: u64,
+    aliased: Aliased,
+}
+
+fn documents(text: &[u8]) -> Documents {
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    if let Err(error) = check_characters(text) {
+        return Documents { error: Some(error), ..Documents::default() };
+    }
+    match tag_before_comma(text).or_else(|| excessive_directives(text)) {
+        Some((end, wrong)) => Documents { error: Some(wrong), ..read_documents(&text[..end]) },
         None => read_documents(text),
     }
 }
 
-fn read_documents(text: &[u8]) -> (Vec<Tree>, Option<SyntaxError>) {
-    let mut documents = Vec::new();
+fn read_documents(text: &[u8]) -> Documents {
     let ended = ended(text);
-    let mut input = &*ended;
     let mut parser = Parser::new();
-    parser.set_input_string(&mut input);
-    let error = read_stream(&mut parser, text, &mut documents).err();
-    (documents, error)
+    parser.set_input(Chunks::new(&ended));
+    let mut read = Documents::default();
+    read.error = read_stream(&mut parser, text, &mut read).err();
+    read
 }
 
 fn first(documents: &[Tree], error: Option<&SyntaxError>) -> First {
-    // Once the first document has ended, readers do not look at what comes behind it.
+    // Readers do not look at what follows the first document.
     match (documents.is_empty(), error) {
         (false, _) => First::Value,
         (true, Some(_)) => First::Unreadable,
@@ -98,8 +167,8 @@ fn first(documents: &[Tree], error: Option<&SyntaxError>) -> First {
     }
 }
 
-/// Where the first separator is: a line that begins with `---`, but for the very first line. Kubernetes cuts texts
-/// there before it looks for YAML in them, and takes nothing but a comment behind the dashes.
+/// Returns where the first separator is: a line that begins with `---`, except for the very first line. Kubernetes cuts
+/// texts there before it parses them as YAML, and accepts nothing but a comment after the dashes.
 ///
 /// Source: `util/yaml/decoder.go` of k8s.io/apimachinery (`YAMLReader`).
 fn first_chunk(text: &[u8]) -> Result<usize, SyntaxError> {
@@ -111,7 +180,7 @@ fn first_chunk(text: &[u8]) -> Result<usize, SyntaxError> {
             return Ok(());
         }
         let line = u32::try_from(text[..start].split(|&byte| byte == b'\n').count()).unwrap_or(u32::MAX);
-        let message = "only a comment may stand behind '---', which separates documents".to_owned();
+        let message = "only a comment is allowed after the document separator `---`".to_owned();
         Err(SyntaxError { message, position: Position { line, column: 4 } })
     };
     if text.trim_ascii_start().starts_with(b"{") {
@@ -133,40 +202,53 @@ fn first_chunk(text: &[u8]) -> Result<usize, SyntaxError> {
     Ok(text.len())
 }
 
-type Events<'r, 'b> = Parser<&'r mut &'b [u8]>;
+type Events<'b> = Parser<Chunks<'b>>;
 
-fn read_stream(
-    parser: &mut Events<'_, '_>,
-    text: &[u8],
-    documents: &mut Vec<Tree>,
-) -> Result<(), SyntaxError> {
-    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+fn read_stream(parser: &mut Events<'_>, text: &[u8], read: &mut Documents) -> Result<(), SyntaxError> {
     let slashes = text.windows(2).any(|pair| pair == b"\\/") && !json::is_json(text);
-    let slashes = slashes.then_some(text);
+    let source = OnceCell::new();
     loop {
         let event = next(parser)?;
         match event.data {
             EventData::StreamEnd => return Ok(()),
             EventData::DocumentStart { .. } => {
-                let capacity = if documents.is_empty() { text.len() } else { 0 };
-                let tree = Document::new(capacity, slashes, text.len()).read(parser)?;
-                if !tree.root().is_null() {
-                    documents.push(tree);
+                let capacity = if read.documents.is_empty() { text.len() } else { 0 };
+                let document = Document {
+                    text,
+                    source: &source,
+                    slashes,
+                    builder: Builder::with_capacity(capacity),
+                    open: Vec::new(),
+                    pending: Vec::new(),
+                    anchors: HashMap::new(),
+                    decoded: 0,
+                    aliased: 0,
+                    bytes: 0,
+                    counts: &mut read.counts,
+                };
+                let tree = document.read(parser)?;
+                if tree.root().is_null() {
+                    continue;
                 }
+                if read.documents.len() >= MAX_DOCUMENTS {
+                    let message = format!("more than {MAX_DOCUMENTS} documents");
+                    return Err(SyntaxError { message, position: tree.root().position() });
+                }
+                read.documents.push(tree);
             }
             _ => {}
         }
     }
 }
 
-fn next(parser: &mut Events<'_, '_>) -> Result<Event, SyntaxError> {
+fn next(parser: &mut Events<'_>) -> Result<Event, SyntaxError> {
     parser.parse().map_err(|error| syntax_error(&error))
 }
 
-/// What JSON has for a key that is no text; nothing where it is one, or null, which no map has as a key.
+/// Returns what JSON has for a key that is not a string; nothing where it is one, or null, which is not a key.
 ///
 /// # Errors
-/// Integers beyond those with a sign are no keys.
+/// Unsigned integers above `i64::MAX` are not keys.
 ///
 /// Source: `convertToJSONableObject` of sigs.k8s.io/yaml.
 fn key_text(key: Scalar) -> Result<Option<String>, String> {
@@ -174,7 +256,7 @@ fn key_text(key: Scalar) -> Result<Option<String>, String> {
         Scalar::Null | Scalar::String => None,
         Scalar::Bool(value) => Some(value.to_string()),
         Scalar::Int(value) => Some(value.to_string()),
-        Scalar::UInt(value) => return Err(format!("{value} cannot be the key of a map")),
+        Scalar::UInt(value) => return Err(format!("invalid key `{value}`: out of range")),
         Scalar::Float(value) if value.is_nan() => Some(".nan".to_owned()),
         Scalar::Float(f64::INFINITY) => Some(".inf".to_owned()),
         Scalar::Float(f64::NEG_INFINITY) => Some("-.inf".to_owned()),
@@ -195,75 +277,77 @@ struct Open {
     decoded_before: u64,
     /// As `decoded_before`, in bytes of text.
     bytes_before: u64,
-    /// Which values of the mapping stand behind a merge key, as indices among its children.
+    /// Which values of the mapping follow a merge key, as indices among its children, in order.
     merges: Vec<usize>,
 }
 
-struct Anchor {
-    node: NodeId,
-    /// How many nodes go-yaml would decode for the alias.
-    size: u64,
-    /// How many bytes of text they have.
-    bytes: u64,
+#[derive(Clone, Copy)]
+enum Anchor {
+    /// Of the collection that is open at this depth.
+    Open(usize),
+    Done {
+        node: NodeId,
+        /// How many nodes go-yaml would decode for the alias.
+        size: u64,
+        /// How many bytes of text they have.
+        bytes: u64,
+    },
 }
 
 struct Document<'t> {
-    /// The text, where escaped slashes are to be looked for.
-    slashes: Option<&'t [u8]>,
+    /// The text, without a byte order mark.
+    text: &'t [u8],
+    /// The same, kept where a tree needs it.
+    source: &'t OnceCell<Arc<str>>,
+    /// Whether escaped slashes are to be looked for.
+    slashes: bool,
     builder: Builder,
     open: Vec<Open>,
     /// The children of all open collections, those of the innermost last.
     pending: Vec<NodeId>,
+    /// The latest anchor of each name.
     anchors: HashMap<String, Anchor>,
     decoded: u64,
     aliased: u64,
     /// Bytes of text, with those of aliases.
     bytes: u64,
-    aliased_bytes: u64,
-    /// Values that are written, rather than aliases.
-    values: u64,
-    /// How long the text is, without what [`ended`] put behind it.
-    length: usize,
+    counts: &'t mut Counts,
 }
 
-impl<'t> Document<'t> {
-    fn new(bytes: usize, slashes: Option<&'t [u8]>, length: usize) -> Self {
-        Self {
-            slashes,
-            builder: Builder::with_capacity(bytes),
-            open: Vec::new(),
-            pending: Vec::new(),
-            anchors: HashMap::new(),
-            decoded: 0,
-            aliased: 0,
-            bytes: 0,
-            aliased_bytes: 0,
-            values: 0,
-            length,
-        }
-    }
-
-    fn read(mut self, parser: &mut Events<'_, '_>) -> Result<Tree, SyntaxError> {
+impl Document<'_> {
+    fn read(mut self, parser: &mut Events<'_>) -> Result<Tree, SyntaxError> {
         let mut root = None;
         loop {
             let event = next(parser)?;
             let place = position(event.start_mark);
             let node = match event.data {
-                EventData::DocumentEnd { .. } | EventData::StreamEnd => return Ok(self.builder.finish(root)),
+                EventData::DocumentEnd { .. } | EventData::StreamEnd => {
+                    return Ok(self.finish(root));
+                }
                 EventData::Scalar { anchor, tag, mut value, plain_implicit, style, .. } => {
                     if style == ScalarStyle::DoubleQuoted {
                         self.check_escapes(event.start_mark, event.end_mark)?;
                     }
                     let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
-                    if block && index(event.end_mark) > self.length && value.ends_with('\n') {
+                    // `ended` put a line break behind the text.
+                    if block && index(event.end_mark) > self.text.len() && value.ends_with('\n') {
                         value.pop();
                     }
                     let merge =
                         value == "<<" && tag.as_deref().map_or(plain_implicit, |tag| tag == MERGE_TAG);
                     let node = self.scalar(tag.as_deref(), &value, plain_implicit, place)?;
                     self.count(place)?;
-                    self.bytes += value.len() as u64;
-                    self.anchor(anchor, node, 1, value.len() as u64);
+                    let is_long = event.end_mark.line > event.start_mark.line || value.len() >= MIN_LOCATED;
+                    if let Some(style) = written(style)
+                        && is_long
+                    {
+                        self.builder.written(node, style, index(event.start_mark), index(event.end_mark));
+                    }
+                    let bytes = value.len() as u64;
+                    self.bytes += bytes;
+                    if let Some(anchor) = anchor {
+                        self.anchors.insert(anchor, Anchor::Done { node, size: 1, bytes });
+                    }
                     if merge
                         && self.at_key()
                         && let Some(open) = self.open.last_mut()
@@ -292,19 +376,30 @@ impl<'t> Document<'t> {
         }
     }
 
+    fn finish(mut self, root: Option<NodeId>) -> Tree {
+        if self.builder.needs_source() {
+            // The text was checked to be UTF-8.
+            let source = self.source.get_or_init(|| String::from_utf8_lossy(self.text).into());
+            self.builder.set_source(source.clone());
+        }
+        self.builder.finish(root)
+    }
+
     /// Whether what comes next is the key of a map.
     fn at_key(&self) -> bool {
         let is_even = |open: &Open| (self.pending.len() - open.from).is_multiple_of(2);
         self.open.last().is_some_and(|open| open.mapping && is_even(open))
     }
 
-    /// Refuses the escape of a slash, which JSON and libyaml have, and go-yaml v2 has not.
+    /// Rejects the escape of a slash, which JSON and libyaml have, and go-yaml v2 does not.
     fn check_escapes(&self, start: Mark, end: Mark) -> Result<(), SyntaxError> {
-        let Some(text) = self.slashes else { return Ok(()) };
-        let mut written = text.get(index(start)..index(end)).unwrap_or_default().iter();
+        if !self.slashes {
+            return Ok(());
+        }
+        let mut written = self.text.get(index(start)..index(end)).unwrap_or_default().iter();
         while let Some(byte) = written.next() {
             if *byte == b'\\' && written.next() == Some(&b'/') {
-                let message = "found unknown escape character '\\/'".to_owned();
+                let message = "found unknown escape character `\\/`".to_owned();
                 return Err(SyntaxError { message, position: position(start) });
             }
         }
@@ -322,6 +417,9 @@ impl<'t> Document<'t> {
         }
         self.count(position)?;
         let decoded_before = self.decoded;
+        if let Some(anchor) = &anchor {
+            self.anchors.insert(anchor.clone(), Anchor::Open(self.open.len()));
+        }
         self.open.push(Open {
             mapping,
             from: self.pending.len(),
@@ -354,19 +452,27 @@ impl<'t> Document<'t> {
             self.builder.sequence(children, open.position)
         };
         self.pending.truncate(open.from);
-        let size = self.decoded - open.decoded_before + 1;
-        self.anchor(open.anchor, node, size, self.bytes - open.bytes_before);
+        if let Some(anchor) = open.anchor
+            && let Some(latest) = self.anchors.get_mut(&anchor)
+            && matches!(latest, Anchor::Open(depth) if *depth == self.open.len())
+        {
+            let size = self.decoded - open.decoded_before + 1;
+            *latest = Anchor::Done { node, size, bytes: self.bytes - open.bytes_before };
+        }
         Ok(node)
     }
 
-    /// Counts one more value.
+    /// Counts one more value that is decoded.
     fn count(&mut self, position: Position) -> Result<(), SyntaxError> {
         self.decoded += 1;
-        self.values += 1;
-        if self.values > MAX_VALUES {
-            let message =
-                format!("more than {MAX_VALUES} values: the API server reads no object of this size");
-            return Err(SyntaxError { message, position });
+        self.count_value(position)
+    }
+
+    /// Counts one more value that takes memory.
+    fn count_value(&mut self, position: Position) -> Result<(), SyntaxError> {
+        self.counts.values += 1;
+        if self.counts.values > MAX_VALUES {
+            return Err(SyntaxError { message: format!("more than {MAX_VALUES} values"), position });
         }
         Ok(())
     }
@@ -375,9 +481,10 @@ impl<'t> Document<'t> {
     fn merge(&self, open: &Open) -> Result<Vec<NodeId>, SyntaxError> {
         let children = &self.pending[open.from..];
         let mut entries = Vec::with_capacity(children.len());
+        let mut merges = open.merges.iter().peekable();
         for (index, pair) in children.chunks_exact(2).enumerate() {
             let [key, value] = [pair[0], pair[1]];
-            if !open.merges.contains(&(index * 2 + 1)) {
+            if merges.next_if(|&&merge| merge == index * 2 + 1).is_none() {
                 entries.extend([key, value]);
                 continue;
             }
@@ -387,13 +494,13 @@ impl<'t> Document<'t> {
                 position: merged.position(),
             };
             match merged.kind() {
-                Kind::Object => entries.extend(self.builder.children(value)),
+                Kind::Object => entries.extend_from_slice(self.builder.children(value)),
                 Kind::Array => {
-                    for item in self.builder.children(value).into_iter().rev() {
+                    for &item in self.builder.children(value).iter().rev() {
                         if self.builder.value(item).kind() != Kind::Object {
                             return Err(wrong());
                         }
-                        entries.extend(self.builder.children(item));
+                        entries.extend_from_slice(self.builder.children(item));
                     }
                 }
                 _ => return Err(wrong()),
@@ -406,41 +513,38 @@ impl<'t> Document<'t> {
         for pair in entries.chunks_exact(2) {
             let key = self.builder.value(pair[0]);
             if matches!(key.kind(), Kind::Array | Kind::Object | Kind::Null) {
-                let message = format!("{} cannot be the key of a map", key.kind());
+                let message = format!("invalid key: expected a string, found {}", key.kind());
                 return Err(SyntaxError { message, position: key.position() });
             }
         }
         Ok(())
     }
 
-    fn anchor(&mut self, name: Option<String>, node: NodeId, size: u64, bytes: u64) {
-        if let Some(name) = name {
-            self.anchors.insert(name, Anchor { node, size, bytes });
-        }
-    }
-
     fn alias(&mut self, name: &str, position: Position) -> Result<NodeId, SyntaxError> {
-        if self.open.iter().any(|open| open.anchor.as_deref() == Some(name)) {
-            return Err(SyntaxError { message: format!("anchor '{name}' value contains itself"), position });
-        }
-        let Some(&Anchor { node, size, bytes }) = self.anchors.get(name) else {
-            return Err(SyntaxError { message: format!("unknown anchor '{name}' referenced"), position });
+        let (node, size, bytes) = match self.anchors.get(name) {
+            Some(&Anchor::Done { node, size, bytes }) => (node, size, bytes),
+            Some(Anchor::Open(_)) => {
+                let message = format!("anchor `{}` contains itself", excerpt(name));
+                return Err(SyntaxError { message, position });
+            }
+            None => {
+                let message = format!("unknown anchor `{}`", excerpt(name));
+                return Err(SyntaxError { message, position });
+            }
         };
         self.decoded += size + 1;
         self.aliased += size;
         self.bytes += bytes;
-        self.aliased_bytes += bytes;
-        if self.aliased_bytes > MAX_ALIASED_BYTES {
-            let message = format!("the aliases stand for more than {MAX_ALIASED_BYTES} bytes");
-            return Err(SyntaxError { message, position });
-        }
         if self.is_bomb() {
             return Err(SyntaxError { message: "document contains excessive aliasing".to_owned(), position });
         }
+        let more = Aliased { values: size, bytes };
+        self.counts.aliased.add(more).map_err(|message| SyntaxError { message, position })?;
+        self.count_value(position)?;
         Ok(self.builder.alias(node, position))
     }
 
-    /// go-yaml's limit: up to 400 000 decoded nodes 99 % of them may come from aliases, from 4 000 000 on 10 %.
+    /// Applies go-yaml's limit: of up to 400 000 decoded nodes 99 % may come from aliases, from 4 000 000 on 10 %.
     #[expect(clippy::cast_precision_loss, reason = "a ratio")]
     fn is_bomb(&self) -> bool {
         const LOW: f64 = 400_000.0;
@@ -464,8 +568,10 @@ impl<'t> Document<'t> {
         position: Position,
     ) -> Result<NodeId, SyntaxError> {
         let tag = tag.map(|tag| tag.strip_prefix("tag:yaml.org,2002:").unwrap_or(tag));
-        let fail =
-            |kind: &str| SyntaxError { message: format!("cannot decode '{text}' as !!{kind}"), position };
+        let fail = |kind: &str| SyntaxError {
+            message: format!("cannot decode `{}` as !!{kind}", excerpt(text)),
+            position,
+        };
         let value = match tag {
             None if plain => resolve(text),
             Some("binary") => {
@@ -504,10 +610,22 @@ impl<'t> Document<'t> {
         if let Scalar::Float(number) = value
             && !number.is_finite()
         {
-            let message = format!("'{text}' cannot be written as JSON, which has no such number");
+            let message = format!("invalid number `{text}`: JSON has no such number");
             return Err(SyntaxError { message, position });
         }
         Ok(self.builder.scalar(text, value, position))
+    }
+}
+
+/// How a scalar is written whose text is not simply there in one line.
+fn written(style: ScalarStyle) -> Option<Style> {
+    match style {
+        ScalarStyle::Plain => Some(Style::Plain),
+        ScalarStyle::SingleQuoted => Some(Style::SingleQuoted),
+        ScalarStyle::DoubleQuoted => Some(Style::DoubleQuoted),
+        ScalarStyle::Literal => Some(Style::Literal),
+        ScalarStyle::Folded => Some(Style::Folded),
+        _ => None,
     }
 }
 
@@ -628,12 +746,12 @@ mod tests {
             one("{+1: a, 0777: b, yes: c, 1e3: d, 1e19: e, .5: f, .inf: g, 1.0: h, '2': i, !!str no: j}"),
             json!({"1": "h", "511": "b", "true": "c", "1000": "d", "1e+19": "e", "0.5": "f", ".inf": "g", "2": "i", "no": "j"})
         );
-        assert!(error("9223372036854775808: a\n").starts_with("9223372036854775808 cannot be the key"));
+        assert!(error("9223372036854775808: a\n").starts_with("invalid key `9223372036854775808`"));
     }
 
     #[test]
     fn a_slash_is_escaped_in_json_only() {
-        assert!(error("b: c\na: \"x\\/\"\n").starts_with("found unknown escape character '\\/'"));
+        assert!(error("b: c\na: \"x\\/\"\n").starts_with("found unknown escape character `\\/`"));
         assert_eq!(one("a: '\\/'\nb: \"\\\\/\"\n"), json!({"a": "\\/", "b": "\\/"}));
         assert_eq!(one("{\"a\": \"\\/\"}"), json!({"a": "/"}));
         assert!(error("{a: \"\\/\"}").starts_with("found unknown"));
@@ -651,11 +769,11 @@ mod tests {
 
     #[test]
     fn what_go_yaml_refuses_is_refused_with_its_place() {
-        assert_eq!(error("a: *x\n"), "unknown anchor 'x' referenced at line 1, column 4");
-        assert_eq!(error("a: &x [*x]\n"), "anchor 'x' value contains itself at line 1, column 8");
+        assert_eq!(error("a: *x\n"), "unknown anchor `x` at line 1, column 4");
+        assert_eq!(error("a: &x [*x]\n"), "anchor `x` contains itself at line 1, column 8");
         assert!(error("a:\n\t- b\n").contains("line 2"), "{}", error("a:\n\t- b\n"));
-        assert!(error("? [a]\n: b\n").starts_with("a list cannot be the key of a map"));
-        assert!(error("a: !!int x\n").starts_with("cannot decode 'x' as !!int"));
+        assert!(error("? [a]\n: b\n").starts_with("invalid key: expected a string, found a list"));
+        assert!(error("a: !!int x\n").starts_with("cannot decode `x` as !!int"));
         assert!(parse(b"a: \xff\n").error.is_some());
     }
 
@@ -686,6 +804,128 @@ mod tests {
         assert!(error(&text).starts_with("document contains excessive aliasing"));
         assert!(error(&"[".repeat(100_000)).starts_with("nested deeper than 1000 levels"));
         let text = format!("a: &a {}\nb: [{}]\n", "x".repeat(1 << 20), "*a,".repeat(17));
-        assert!(error(&text).starts_with("the aliases stand for more than 16777216 bytes"));
+        assert!(error(&text).starts_with("aliases expand to more than 16777216 bytes"));
+    }
+
+    #[test]
+    fn positions_within_scalars_are_those_of_the_file() {
+        // `@` stands where the position is expected, once in each text.
+        for marked in [
+            "a: |\n  [\n    {\"x\":: @1}\n  ]\n",
+            "a: |-\n\n   one two three four five\n     six @seven\n",
+            "a:\n- &b !!str |2\n    leading\n   x @y\n",
+            "a: \"one two three four five six seven \\n \\t \\\" \\u00e4 @end\"\n",
+            "a: \"one two three four\n  five\n\n  six \\\n   seven @eight\"\n",
+            "a: 'one two three four it''s\n  five\n\n  six seven @eight'\n",
+            "a: one two three four five six\n  seven eight\n\n  nine @ten\n",
+            "a: >\n  one two three four five six\n  seven eight\n\n  nine @ten\n",
+            "a: >-\n  [{\"one\": \"two three\",\n    \"more\": 1,\n    \"indented\": 2,\n  @\"less\": 3\n",
+            "{\"a\": \"one two three four five six @seven\"}",
+            "a: |\r\n  one\r\n  two @three\r\n",
+        ] {
+            let at = marked.find('@').unwrap();
+            let text = marked.replace('@', "");
+            let parsed = parse(text.as_bytes());
+            assert_eq!(parsed.error, None, "{text}");
+            let marked = parse(marked.replace('@', "\u{25cc}").as_bytes());
+            let value = |parsed: &Parsed| {
+                let value = parsed.documents[0].root().get("a").unwrap();
+                let value = value.items().next().unwrap_or(value);
+                (value.text().to_owned(), value.position_within(0))
+            };
+            let offset = value(&marked).0.find('\u{25cc}').unwrap();
+            let root = parsed.documents[0].root().get("a").unwrap();
+            let found = root.items().next().unwrap_or(root).position_within(offset);
+            assert_eq!(found, Position::behind(&text.as_bytes()[..at]), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_key_of_a_large_map_is_found() {
+        let text: String = (0..1000).map(|index| format!("k{}: {index}\n", index % 700)).collect();
+        let parsed = parse(text.as_bytes());
+        let root = parsed.documents[0].root();
+        let value = |key: &str| root.get(key).and_then(crate::model::yaml::Value::as_i64);
+        assert_eq!(
+            (value("k0"), value("k299"), value("k300"), value("k699")),
+            (Some(700), Some(999), Some(300), Some(699))
+        );
+        assert_eq!((value("k700"), value(""), value("z")), (None, None, None));
+        assert_eq!(root.locate(&Path::ROOT.field("k1")), Position { line: 702, column: 1 });
+    }
+
+    #[test]
+    fn an_anchor_is_that_of_the_latest_node_of_its_name() {
+        assert_eq!(one("a: &x [&x b, *x]\nc: *x\n"), json!({"a": ["b", "b"], "c": "b"}));
+        assert_eq!(one("a: &x 1\nb: &x 2\nc: *x\n")["c"], 2);
+    }
+
+    #[test]
+    fn what_is_not_text_is_named_with_its_offset() {
+        for (text, expected) in [
+            (&b"a: b\nc: \xff\n"[..], "invalid UTF-8 at byte offset 8 at line 2, column 4"),
+            (b"a: \xc3\xa4\n\xc3", "invalid UTF-8 at byte offset 6 at line 2, column 1"),
+            (b"a: \0\n", "control character U+0000 at byte offset 3 at line 1, column 4"),
+            (b"a: b\n\x1b", "control character U+001B at byte offset 5 at line 2, column 1"),
+            (b"a: \xc2\x80", "control character U+0080 at byte offset 3 at line 1, column 4"),
+            (
+                b"a\0:\0 \0b\0",
+                "control character U+0000 at byte offset 1; a file in UTF-16 needs a byte order mark at line 1, column 2",
+            ),
+            (b"\xff\xfea\0\x00\xd8b\0", "invalid UTF-16 at byte offset 4 at line 1, column 2"),
+            (b"\xfe\xff\0a\0", "invalid UTF-16 at byte offset 4 at line 1, column 2"),
+        ] {
+            let parsed = parse(text);
+            assert_eq!(parsed.error.map(|error| error.to_string()).as_deref(), Some(expected));
+        }
+        assert_eq!(one("\u{ff21}: b\u{85}"), json!({"\u{ff21}": "b"}));
+    }
+
+    #[test]
+    fn tag_directives_have_limits() {
+        let directives: String =
+            (0..=MAX_TAG_DIRECTIVES).map(|index| format!("%TAG !t{index}! x\n")).collect();
+        let text = format!("a: 1\n...\n{directives}--- b\n");
+        let read = documents(text.as_bytes());
+        assert_eq!(read.documents.len(), 1);
+        let message = read.error.unwrap().message;
+        assert!(message.contains("more than 64 %TAG directives"), "{message}");
+        let long = format!("%TAG !t! {}\n--- !t!a b\n", "x".repeat(MAX_TAG_DIRECTIVE_BYTES));
+        let message = documents(long.as_bytes()).error.unwrap().message;
+        assert!(message.contains("%TAG directive of more than 1024 bytes"), "{message}");
+        let text = "a: '\n%TAG is text\n'\n";
+        assert_eq!(parse(text.as_bytes()).error, None);
+    }
+
+    #[test]
+    fn values_documents_and_aliases_have_limits() {
+        let many = "--- a\n".repeat(MAX_DOCUMENTS + 1);
+        assert!(documents(many.as_bytes()).error.unwrap().message.contains("more than 100000 documents"));
+        let anchor = format!("a: &a [{}]\n", "x,".repeat(1000));
+        let plain = |count: usize| format!("c: [{}]\n", "y,".repeat(count));
+        let values = format!("{}{anchor}b: [{}]\n", plain(10_000), "*a,".repeat(300));
+        assert!(
+            error(&values).starts_with("aliases expand to more than 300000 values"),
+            "{}",
+            error(&values)
+        );
+        // Several documents and several texts share the limit.
+        let one = format!("{}{anchor}b: [{}]\n", plain(2_000), "*a,".repeat(60));
+        let parsed = parse(one.as_bytes());
+        assert_eq!(parsed.error, None);
+        assert_eq!(parsed.aliased, Aliased { values: 60 * 1001, bytes: 60_000 });
+        let several = format!("---\n{one}").repeat(5);
+        assert!(documents(several.as_bytes()).error.unwrap().message.starts_with("aliases expand to more"));
+        let mut sum = Aliased::default();
+        assert!((0..4).all(|_| sum.add(parsed.aliased).is_ok()));
+        assert!(sum.add(parsed.aliased).is_err());
+    }
+
+    #[test]
+    fn many_merges_are_read_in_linear_time() {
+        let text = format!("a: &a {{}}\nb:\n{}", "  <<: *a\n".repeat(250_000));
+        let started = std::time::Instant::now();
+        let _ = parse(text.as_bytes());
+        assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
     }
 }

@@ -58,9 +58,11 @@ impl DecodeError {
 /// A field that the type does not have: Kubernetes and OLM drop it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
-    /// The field's path.
+    /// The field's path, which ends in its name.
     pub path: String,
-    /// Where the field's value is.
+    /// The field's name.
+    pub name: String,
+    /// Where the field's name is.
     pub position: Position,
 }
 
@@ -79,7 +81,7 @@ pub struct Decoded<T> {
 /// The first value that does not fit its field's type.
 pub fn decode<T: de::DeserializeOwned>(value: Value<'_>, path: &Path<'_>) -> Result<Decoded<T>, DecodeError> {
     let unknown = RefCell::default();
-    let object = T::deserialize(Deserializer { value, path, unknown: &unknown })
+    let object = T::deserialize(Deserializer { value, key: None, path, unknown: &unknown })
         .map_err(|error| error.at(path, value.position()))?;
     Ok(Decoded { object, unknown: unknown.into_inner() })
 }
@@ -87,6 +89,8 @@ pub fn decode<T: de::DeserializeOwned>(value: Value<'_>, path: &Path<'_>) -> Res
 #[derive(Clone, Copy)]
 struct Deserializer<'a, 'p> {
     value: Value<'a>,
+    /// The key that the value stands behind, in a map.
+    key: Option<Value<'a>>,
     path: &'p Path<'p>,
     unknown: &'p RefCell<Vec<Unknown>>,
 }
@@ -291,9 +295,12 @@ impl<'de> de::Deserializer<'de> for Deserializer<'_, '_> {
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
-        self.unknown
-            .borrow_mut()
-            .push(Unknown { path: self.path.to_string(), position: self.value.position() });
+        let key = self.key.unwrap_or(self.value);
+        self.unknown.borrow_mut().push(Unknown {
+            path: self.path.to_string(),
+            name: key.text().to_owned(),
+            position: key.position(),
+        });
         visitor.visit_unit()
     }
 
@@ -317,7 +324,7 @@ impl<'de, 'a, I: Iterator<Item = (usize, Value<'a>)>> SeqAccess<'de> for Items<'
     ) -> Result<Option<T::Value>, DecodeError> {
         let Some((index, value)) = self.rest.next() else { return Ok(None) };
         let path = self.path.index(index);
-        seed.deserialize(Deserializer { value, path: &path, unknown: self.unknown })
+        seed.deserialize(Deserializer { value, key: None, path: &path, unknown: self.unknown })
             .map(Some)
             .map_err(|error| error.at(&path, value.position()))
     }
@@ -345,7 +352,7 @@ impl<'de, 'a, I: Iterator<Item = (Value<'a>, Value<'a>)>> MapAccess<'de> for Ent
             return Err(de::Error::custom("a value was asked for before its key"));
         };
         let path = if self.of_struct { self.path.field(key.text()) } else { self.path.key(key.text()) };
-        seed.deserialize(Deserializer { value, path: &path, unknown: self.unknown })
+        seed.deserialize(Deserializer { value, key: Some(key), path: &path, unknown: self.unknown })
             .map_err(|error| error.at(&path, value.position()))
     }
 }

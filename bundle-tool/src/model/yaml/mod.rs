@@ -9,9 +9,11 @@ mod emit;
 mod path;
 mod scalar;
 mod tree;
+mod within;
 
 pub use decode::{DecodeError, Decoded, Unknown, decode};
 pub use emit::{compare_keys, emit, is_plain_string};
 pub use path::{Path, Step};
 pub use scalar::{Scalar, is_refused, json_only, resolve, single_text};
 pub use tree::{Builder, Kind, NodeId, Position, SyntaxError, Tree, Value};
+pub use within::Style;

@@ -1,9 +1,11 @@
 //! One YAML document as an arena of nodes: 32 bytes a node, no allocation for each, aliases shared instead of copied.
 
 use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use super::path::{Path, Step};
 use super::scalar::Scalar;
+use super::within::{Style, position_within};
 
 /// A place in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -27,7 +29,7 @@ impl Position {
     }
 }
 
-/// Why a text is no YAML document that Kubernetes would read.
+/// Why a text is not a YAML document that Kubernetes reads.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message} at line {}, column {}", position.line, position.column)]
 pub struct SyntaxError {
@@ -38,7 +40,7 @@ pub struct SyntaxError {
 }
 
 /// The number of a node within its [`Tree`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NodeId(u32);
 
 #[derive(Debug, Clone, Copy)]
@@ -69,13 +71,36 @@ pub struct Tree {
     children: Vec<NodeId>,
     text: String,
     root: Option<NodeId>,
+    /// How scalars are written of which positions within them are known, sorted by node.
+    written: Vec<Written>,
+    /// The text that the document was parsed from, where `written` speaks of it.
+    source: Option<Arc<str>>,
+    /// The order of the entries of large maps by their keys, sorted by where the maps' children begin.
+    orders: Vec<(u32, OnceLock<Vec<u32>>)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Written {
+    node: NodeId,
+    style: Style,
+    /// The range in the source.
+    start: u32,
+    end: u32,
 }
 
 impl Tree {
     /// The document's value; null where the document is empty.
     #[must_use]
     pub fn root(&self) -> Value<'_> {
-        static NULL: Tree = Tree { nodes: Vec::new(), children: Vec::new(), text: String::new(), root: None };
+        static NULL: Tree = Tree {
+            nodes: Vec::new(),
+            children: Vec::new(),
+            text: String::new(),
+            root: None,
+            written: Vec::new(),
+            source: None,
+            orders: Vec::new(),
+        };
         match self.root {
             Some(id) => Value { tree: self, id },
             None => Value { tree: &NULL, id: NodeId(0) },
@@ -98,7 +123,7 @@ impl Builder {
             nodes: Vec::with_capacity(bytes / 20),
             children: Vec::with_capacity(bytes / 20),
             text: String::with_capacity(bytes / 2),
-            root: None,
+            ..Tree::default()
         };
         Self { tree }
     }
@@ -118,6 +143,22 @@ impl Builder {
         self.push(Node { data, start, end: offset(self.tree.text.len()), position })
     }
 
+    /// Says how the scalar added last is written, and where: as a range of bytes of the document's text.
+    pub fn written(&mut self, node: NodeId, style: Style, start: usize, end: usize) {
+        self.tree.written.push(Written { node, style, start: offset(start), end: offset(end) });
+    }
+
+    /// Whether [`Builder::written`] needs the document's text.
+    #[must_use]
+    pub fn needs_source(&self) -> bool {
+        !self.tree.written.is_empty()
+    }
+
+    /// Keeps the text that the document is parsed from.
+    pub fn set_source(&mut self, source: Arc<str>) {
+        self.tree.source = Some(source);
+    }
+
     /// Adds a sequence of nodes added before.
     pub fn sequence(&mut self, items: &[NodeId], position: Position) -> NodeId {
         self.collection(Data::Sequence, items, position)
@@ -125,6 +166,9 @@ impl Builder {
 
     /// Adds a mapping of nodes added before: key, value, key, value…
     pub fn mapping(&mut self, entries: &[NodeId], position: Position) -> NodeId {
+        if entries.len() / 2 > SMALL_MAP {
+            self.tree.orders.push((offset(self.tree.children.len()), OnceLock::new()));
+        }
         self.collection(Data::Mapping, entries, position)
     }
 
@@ -142,8 +186,8 @@ impl Builder {
 
     /// The children of a node added before, in order; keys and values alternate in a mapping.
     #[must_use]
-    pub fn children(&self, id: NodeId) -> Vec<NodeId> {
-        self.value(id).children().to_vec()
+    pub fn children(&self, id: NodeId) -> &[NodeId] {
+        self.value(id).children()
     }
 
     /// The finished document.
@@ -166,12 +210,12 @@ impl Builder {
     }
 }
 
-/// Offsets fit in 32 bits because the reader refuses files of 4 GiB long before.
+/// Offsets fit in 32 bits because readers reject files of 4 GiB long before.
 fn offset(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
-/// Up to this many entries, comparing keys pair by pair is faster than a table.
+/// Up to this many entries, comparing keys one by one is faster than a search or a table.
 const SMALL_MAP: usize = 16;
 
 /// What a [`Value`] is, in JSON's terms.
@@ -321,8 +365,7 @@ impl<'a> Value<'a> {
         if self.kind() != Kind::Object {
             return None;
         }
-        let pair = self.children().chunks_exact(2).rev().find(|pair| self.at(pair[0]).text() == key)?;
-        Some(self.at(pair[1]))
+        self.entry(key).map(|(_, value)| value)
     }
 
     /// The value that a chain of keys leads to.
@@ -403,8 +446,48 @@ impl<'a> Value<'a> {
         position
     }
 
+    /// The last entry of a map with a key, and so the one that counts.
     fn entry(self, name: &str) -> Option<(Value<'a>, Value<'a>)> {
-        self.entries().rev().find(|(key, _)| key.text() == name)
+        let Some(order) = self.order() else {
+            return self.entries().rev().find(|(key, _)| key.text() == name);
+        };
+        let children = self.children();
+        let entry =
+            |&index: &u32| (self.at(children[index as usize * 2]), self.at(children[index as usize * 2 + 1]));
+        let end = order.partition_point(|index| entry(index).0.text() <= name);
+        let last = entry(order.get(end.checked_sub(1)?)?);
+        (last.0.text() == name).then_some(last)
+    }
+
+    /// The indices of a large map's entries, sorted by key and then as they are written; nothing for other values.
+    fn order(self) -> Option<&'a [u32]> {
+        if self.kind() != Kind::Object || self.len() <= SMALL_MAP {
+            return None;
+        }
+        let orders = &self.tree.orders;
+        let at = orders.binary_search_by_key(&self.node().start, |&(start, _)| start).ok()?;
+        Some(orders[at].1.get_or_init(|| {
+            let children = self.children();
+            let mut order: Vec<u32> = (0..offset(self.len())).collect();
+            order.sort_by_key(|&index| self.at(children[index as usize * 2]).text());
+            order
+        }))
+    }
+
+    /// The position of the byte `offset` of a string's text. Where it cannot be determined (in a short string, an alias or
+    /// a folded scalar of an unusual form), it is that of the value.
+    #[must_use]
+    pub fn position_within(self, offset: usize) -> Position {
+        let start = self.position();
+        let Ok(at) = self.tree.written.binary_search_by_key(&self.id, |written| written.node) else {
+            return start;
+        };
+        let written = self.tree.written[at];
+        let source = self.tree.source.as_deref().unwrap_or_default();
+        source
+            .get(written.start as usize..(written.end as usize).min(source.len()))
+            .and_then(|source| position_within(source, start, written.style, self.text(), offset))
+            .unwrap_or(start)
     }
 
     /// The value as JSON, as `sigs.k8s.io/yaml` converts it: floats without fraction become integers, of equal keys

@@ -15,9 +15,17 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
-    if let Some(Err(error)) = examples::read(csv) {
-        let root = Path::ROOT;
-        let path = root.field("metadata.annotations");
-        reporter.field(&csv.object, &path.key(examples::key(csv)), error);
+    if let Some(Err(problem)) = examples::read(csv) {
+        let key = examples::key(csv);
+        let path = Path::ROOT.field("metadata.annotations");
+        let path = path.key(key);
+        let text = csv.object.root.dig(&["metadata", "annotations", key]);
+        match problem.offset.zip(text) {
+            Some((offset, text)) => {
+                let position = text.position_within(offset);
+                reporter.at(csv.object.file, &path.to_string(), position, problem.message);
+            }
+            None => reporter.field(&csv.object, &path, problem.message),
+        }
     }
 }

@@ -42,34 +42,62 @@ pub(super) fn text<'c>(csv: &'c Csv<'_>) -> Option<&'c str> {
     Some(csv.typed.metadata.annotations.as_ref()?.get(key(csv))?.as_str())
 }
 
+/// What is wrong with the examples.
+#[derive(Debug)]
+pub(super) struct Problem {
+    pub(super) message: String,
+    /// Where in the annotation's text, in bytes.
+    pub(super) offset: Option<usize>,
+}
+
+impl From<&str> for Problem {
+    fn from(message: &str) -> Self {
+        Self { message: message.to_owned(), offset: None }
+    }
+}
+
+impl Problem {
+    /// What a parser of JSON reports, whose lines and columns are those of the annotation's text.
+    fn syntax(text: &str, error: &serde_json::Error) -> Self {
+        let (line, column) = (error.line(), error.column());
+        let message = error.to_string();
+        let message = message.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&message);
+        let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+        Self {
+            message: format!("the examples are not JSON: {message}"),
+            offset: Some(before + column.saturating_sub(1)),
+        }
+    }
+}
+
 /// Which APIs the examples are of, or what is wrong with them.
-pub(super) fn read(csv: &Csv<'_>) -> Option<Result<BTreeSet<Gvk>, String>> {
+pub(super) fn read(csv: &Csv<'_>) -> Option<Result<BTreeSet<Gvk>, Problem>> {
     let text = text(csv)?;
     if text.is_empty() {
         return Some(Ok(BTreeSet::new()));
     }
     let json: Json = match serde_json::from_str(text) {
         Ok(json) => json,
-        Err(error) => return Some(Err(format!("the examples are not JSON: {error}"))),
+        Err(error) => return Some(Err(Problem::syntax(text, &error))),
     };
-    if json_only(text.as_bytes()).is_some() {
+    if let Some(offset) = json_only(text.as_bytes()) {
         let problem = "the examples are read as YAML, which refuses an escaped half of a character or slash, and control characters";
-        return Some(Err(problem.to_owned()));
+        return Some(Err(Problem { message: problem.to_owned(), offset: Some(offset) }));
     }
     Some(match json {
         Json::Null => Ok(BTreeSet::new()),
         Json::Array(examples) => examples.iter().map(gvk).collect(),
-        _ => Err("the examples are no list".to_owned()),
+        _ => Err("the examples are no list".into()),
     })
 }
 
-fn gvk(example: &Json) -> Result<Gvk, String> {
+fn gvk(example: &Json) -> Result<Gvk, Problem> {
     let Json::Object(example) = example else {
-        return Err("an example is no object".to_owned());
+        return Err("an example is no object".into());
     };
     let text = |key: &str| example.get(key).and_then(Json::as_str).unwrap_or_default();
     if text("kind").is_empty() {
-        return Err("an example has no kind".to_owned());
+        return Err("an example has no kind".into());
     }
     let (group, version) = match text("apiVersion").split_once('/') {
         Some((_, version)) if version.contains('/') => ("", ""),

@@ -1,0 +1,86 @@
+//! Foreign text in messages: shortened and made printable.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// The maximum number of characters of a foreign value that a message quotes.
+pub const MAX_EXCERPT: usize = 80;
+
+/// Returns the beginning of a foreign value, to be quoted in a message: at most [`MAX_EXCERPT`] characters.
+#[must_use]
+pub fn excerpt(text: &str) -> Cow<'_, str> {
+    shortened(text, MAX_EXCERPT)
+}
+
+/// Returns `text`, or its beginning and `…` where it is longer than `max` characters.
+#[must_use]
+pub fn shortened(text: &str, max: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(max) {
+        None => Cow::Borrowed(text),
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+    }
+}
+
+/// Returns `text` with every character escaped that a terminal or a log obeys instead of showing it: control characters
+/// (ESC, CR and line breaks among them), line separators, and what changes the direction of text or is invisible.
+///
+/// Every printer and every error passes through this function, so that no file name, kind or value can forge a line of
+/// output. An escape is written as in Rust: `\n`, `\u{1b}`.
+#[must_use]
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_escaped) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for char in text.chars() {
+        match char {
+            '\n' => escaped.push_str("\\n"),
+            '\r' => escaped.push_str("\\r"),
+            '\t' => escaped.push_str("\\t"),
+            _ if is_escaped(char) => {
+                // Writing to a string cannot fail.
+                let _ = write!(escaped, "\\u{{{:x}}}", u32::from(char));
+            }
+            _ => escaped.push(char),
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+fn is_escaped(char: char) -> bool {
+    char.is_control()
+        || matches!(char,
+            // Direction marks, embeddings, overrides and isolates.
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+            // Line and paragraph separators.
+            | '\u{2028}' | '\u{2029}'
+            // Zero width and other invisible characters; joiners belong to some scripts.
+            | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_obeys_is_escaped() {
+        for (text, expected) in [
+            ("manifests/a.yaml", "manifests/a.yaml"),
+            ("a\x1b[31m\nerror: b\r", "a\\u{1b}[31m\\nerror: b\\r"),
+            ("a\tb\u{7f}\u{9b}", "a\\tb\\u{7f}\\u{9b}"),
+            ("\u{202e}lmay\u{2066}\u{200f}", "\\u{202e}lmay\\u{2066}\\u{200f}"),
+            ("a\u{2028}b\u{85}", "a\\u{2028}b\\u{85}"),
+            ("ä 漢 😀 \u{200d}", "ä 漢 😀 \u{200d}"),
+        ] {
+            assert_eq!(printable(text), expected);
+        }
+    }
+
+    #[test]
+    fn long_values_are_shortened_between_characters() {
+        assert_eq!(shortened("äöü", 3), "äöü");
+        assert_eq!(shortened("äöüß", 3), "äöü…");
+        assert_eq!(excerpt(&"x".repeat(1_000_000)).chars().count(), MAX_EXCERPT + 1);
+    }
+}
