@@ -18,6 +18,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::model::text::{printable, shortened};
+
 /// How a command ended when it could do its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -70,10 +72,20 @@ pub fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             // Nothing is left to do where standard error is closed too.
-            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            let _ = print_error(&error);
             Exit::Failure.into()
         }
     }
+}
+
+/// The maximum number of characters of an error that are printed.
+const MAX_ERROR: usize = 4000;
+
+/// Prints an error and its causes on one line of standard error. It may quote file names and values of foreign input, which
+/// are shortened and cannot forge a line.
+fn print_error(error: &anyhow::Error) -> std::io::Result<()> {
+    let text = format!("{error:#}");
+    writeln!(std::io::stderr(), "error: {}", printable(&shortened(&text, MAX_ERROR)))
 }
 
 fn run(command: Command) -> anyhow::Result<Exit> {

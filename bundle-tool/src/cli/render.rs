@@ -76,6 +76,9 @@ impl Render {
 fn read_folder(path: &Path, image: Option<&str>) -> Result<Catalog> {
     if path.join("manifests").is_dir() && path.join("metadata").is_dir() {
         let bundle = read::bundle::folder(path)?;
+        if let Some((file, reason)) = bundle.unreadable() {
+            bail!("failed to read {}: {reason}", path.join(&file.path).display());
+        }
         let blob = catalog::render(&bundle, image)?;
         return Ok(Catalog { bundles: vec![blob], ..Catalog::default() });
     }

@@ -4,16 +4,16 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{LazyLock, OnceLock};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use rayon::prelude::*;
 
 use super::images::{Location, Registries};
-use super::{Exit, runtime};
+use super::{Exit, print_error, runtime};
 use crate::model::Bundle;
 use crate::read;
-use crate::report::{self, BundleReport, Suite};
+use crate::report::{self, BundleReport, Suite, UnreadBundle};
 use crate::rules::{self, Selection};
 
 /// Judges bundles as the API server, OLM and the listings would.
@@ -69,44 +69,61 @@ enum Output {
     Json,
 }
 
+/// The rules that report input which could not be read, and which no other rule looks at then.
+const UNREAD_INPUT: [&str; 3] = ["csv-undecodable", "object-undecodable", "yaml-syntax"];
+
 impl Validate {
     pub(super) fn run(self) -> Result<Exit> {
-        if let Some(unknown) = self.allow.iter().find(|id| rules::find(id).is_none()) {
-            bail!("there is no rule '{unknown}'; `bundle-tool rules` lists them all");
+        for id in &self.allow {
+            if rules::find(id).is_none() {
+                bail!("unknown rule `{id}`; `bundle-tool rules` lists all rules");
+            }
+            if UNREAD_INPUT.contains(&id.as_str()) {
+                bail!("rule `{id}` cannot be ignored: input that cannot be read is not validated");
+            }
         }
         let selection = Selection { suites: self.suites(), allowed: self.allow.clone() };
-        // Each bundle is read, judged and dropped by itself, so that memory does not grow with their number.
+        // Each bundle is read, validated and dropped by itself, so that memory does not grow with their number.
         let network = OnceLock::new();
-        let answers: Vec<_> = self
-            .bundles
-            .par_iter()
-            .map(|reference| {
-                let bundle = match Location::of_image(reference)? {
-                    None => read::bundle::folder(Path::new(reference))?,
-                    Some(location) => read_image(reference, &location, &self.registries, &network)?,
-                };
-                Ok(rules::validate(&bundle, &selection))
-            })
-            .collect::<Vec<Result<BundleReport>>>();
-        let mut exit = Exit::Success;
-        let mut judged = Vec::new();
-        for answer in answers {
-            match answer {
-                Ok(answer) => judged.push(answer),
+        let results: Vec<_> =
+            self.bundles.par_iter().map(|reference| self.validate(reference, &selection, &network)).collect();
+        let mut reports = Vec::new();
+        let mut unreadable = Vec::new();
+        for (reference, result) in self.bundles.iter().zip(results) {
+            match result {
+                Ok(report) => reports.push(report),
                 Err(error) => {
-                    exit = Exit::Failure;
-                    writeln!(io::stderr(), "error: {error:#}")?;
+                    print_error(&error)?;
+                    unreadable.push(UnreadBundle { path: reference.clone(), message: format!("{error:#}") });
                 }
             }
         }
         let mut out = io::BufWriter::new(io::stdout().lock());
         match self.output {
-            Output::Text => report::text(&judged, &mut out)?,
-            Output::Json => report::json(&judged, &mut out)?,
+            Output::Text => report::text(&reports, &unreadable, &mut out)?,
+            Output::Json => report::json(&reports, &unreadable, &mut out)?,
         }
         out.flush()?;
-        let failed = judged.iter().any(|bundle| !bundle.passed());
-        Ok(if exit == Exit::Success && failed { Exit::Findings } else { exit })
+        Ok(if !unreadable.is_empty() {
+            Exit::Failure
+        } else if reports.iter().all(BundleReport::passed) {
+            Exit::Success
+        } else {
+            Exit::Findings
+        })
+    }
+
+    fn validate(
+        &self,
+        reference: &str,
+        selection: &Selection,
+        network: &OnceLock<Option<tokio::runtime::Runtime>>,
+    ) -> Result<BundleReport> {
+        let bundle = match Location::of_image(reference)? {
+            None => read_directory(reference)?,
+            Some(location) => read_image(reference, &location, &self.registries, network)?,
+        };
+        Ok(rules::validate(&bundle, selection))
     }
 
     fn suites(&self) -> Vec<Suite> {
@@ -116,6 +133,21 @@ impl Validate {
         });
         named.collect()
     }
+}
+
+/// The bundle in a directory; an error that says what else a reference may be.
+fn read_directory(reference: &str) -> Result<Bundle> {
+    let path = Path::new(reference);
+    read::bundle::folder(path).map_err(|error| {
+        let help = if path.is_file() {
+            "expected a bundle directory, or `oci-archive:FILE` for an image archive"
+        } else if path.exists() {
+            return error.into();
+        } else {
+            "expected a bundle directory, `oci:DIR`, `oci-archive:FILE` or an image name with its registry"
+        };
+        anyhow!("{:#}; {help}", anyhow::Error::from(error))
+    })
 }
 
 /// The bundle in an image. The threads that wait for the network are started with the first image.

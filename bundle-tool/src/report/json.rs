@@ -1,14 +1,19 @@
-//! The JSON document that programs read: `{"bundles": [{path, name, package, passed, findings}]}`.
+//! The JSON document that programs read: `{"version", "bundles": [{path, name, package, passed, findings}], "unreadable"}`.
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{BundleReport, Finding};
+use super::{BundleReport, Finding, UnreadBundle};
+
+/// The version of the document's form.
+const VERSION: u32 = 1;
 
 #[derive(Serialize)]
 struct Document<'a> {
+    version: u32,
     bundles: Vec<Entry<'a>>,
+    unreadable: &'a [UnreadBundle],
 }
 
 #[derive(Serialize)]
@@ -24,17 +29,17 @@ struct Entry<'a> {
 ///
 /// # Errors
 /// The output cannot be written.
-pub fn json(reports: &[BundleReport], out: &mut impl Write) -> io::Result<()> {
+pub fn json(reports: &[BundleReport], unreadable: &[UnreadBundle], out: &mut impl Write) -> io::Result<()> {
     let bundles = reports
         .iter()
-        .map(|bundle| Entry {
-            path: &bundle.path,
-            name: bundle.name.as_deref(),
-            package: bundle.package.as_deref(),
-            passed: bundle.passed(),
-            findings: &bundle.findings,
+        .map(|report| Entry {
+            path: &report.path,
+            name: report.name.as_deref(),
+            package: report.package.as_deref(),
+            passed: report.passed(),
+            findings: &report.findings,
         })
         .collect();
-    serde_json::to_writer_pretty(&mut *out, &Document { bundles })?;
+    serde_json::to_writer_pretty(&mut *out, &Document { version: VERSION, bundles, unreadable })?;
     writeln!(out)
 }

@@ -1,18 +1,22 @@
-//! Findings, and how people and programs get to read them.
+//! Findings, and the printers that show them to people and programs.
+//!
+//! What is printed as text passes through [`crate::model::text::printable`]; JSON escapes by itself.
 
 mod finding;
 mod json;
 pub mod rules;
 mod text;
 
+use serde::Serialize;
+
 pub use finding::{Finding, Severity, Suite};
 pub use json::json;
 pub use text::text;
 
-/// What was found in one bundle.
+/// The findings of one bundle.
 #[derive(Debug)]
 pub struct BundleReport {
-    /// The folder or image as the user named it.
+    /// The directory or image as the user named it.
     pub path: String,
     /// The CSV's name, where there is one.
     pub name: Option<String>,
@@ -22,8 +26,17 @@ pub struct BundleReport {
     pub findings: Vec<Finding>,
 }
 
+/// A bundle that was not validated.
+#[derive(Debug, Clone, Serialize)]
+pub struct UnreadBundle {
+    /// The directory or image as the user named it.
+    pub path: String,
+    /// Why it could not be read.
+    pub message: String,
+}
+
 impl BundleReport {
-    /// Whether nothing of severity error was found.
+    /// Whether no finding is an error.
     #[must_use]
     pub fn passed(&self) -> bool {
         self.findings.iter().all(|finding| finding.severity != Severity::Error)

@@ -205,7 +205,7 @@ fn rendered_findings() {
             let own = findings(&with(case)).into_iter().filter(|finding| finding.rule == rule.id).collect();
             let judged =
                 report::BundleReport { path: "bundle".to_owned(), name: None, package: None, findings: own };
-            report::text(&[judged], &mut rendered).unwrap();
+            report::text(&[judged], &[], &mut rendered).unwrap();
         }
         settings.bind(|| insta::assert_snapshot!(rule.id, String::from_utf8(rendered).unwrap()));
     }

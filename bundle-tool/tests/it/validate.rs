@@ -62,8 +62,12 @@ fn what_cannot_be_read_is_said_and_the_rest_is_judged() {
     let answer = json(&assert);
     assert_eq!(answer["bundles"].as_array().unwrap().len(), 1);
     assert_eq!(answer["bundles"][0]["passed"], true);
-    let message = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
-    assert!(message.contains("nowhere"), "{message}");
+    assert_eq!(answer["version"], 1);
+    assert_eq!(answer["unreadable"][0]["path"], missing.to_str().unwrap());
+    let message = stderr(&assert);
+    let reason = format!("error: failed to read directory {}: No such file or directory", missing.display());
+    assert!(message.starts_with(&reason), "{message}");
+    assert!(message.contains("; expected a bundle directory, `oci:DIR`,"), "{message}");
 }
 
 #[test]
@@ -83,4 +87,149 @@ fn suites_are_asked_by_name_and_rules_are_left_out_by_name() {
     assert_eq!(found(&["--suite", "all", "--allow", "channel-unconventional"]), 0);
     run(&["validate", folder, "--allow", "no-such-rule"]).code(2);
     run(&["validate", folder, "--suite", "no-such-suite"]).code(2);
+}
+
+fn stderr(assert: &assert_cmd::assert::Assert) -> String {
+    String::from_utf8(assert.get_output().stderr.clone()).unwrap()
+}
+
+fn stdout(assert: &assert_cmd::assert::Assert) -> String {
+    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+}
+
+#[test]
+fn a_bundle_that_cannot_be_read_has_not_passed() {
+    let dir = tempfile::tempdir().unwrap();
+    let archive = format!("oci-archive:{}", dir.path().join("none.tar").display());
+    let assert = run(&["validate", &archive]).code(2);
+    assert_eq!(stdout(&assert), "1 bundle, 1 could not be read: 0 errors, 0 warnings\n");
+    let file = bundle(dir.path()).join("metadata/annotations.yaml");
+    let message = stderr(&run(&["validate", file.to_str().unwrap()]).code(2));
+    assert!(
+        message.contains("annotations.yaml is not a directory; expected a bundle directory, or"),
+        "{message}"
+    );
+}
+
+#[test]
+fn rules_for_unread_input_cannot_be_ignored() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = bundle(dir.path());
+    fs::write(folder.join("manifests/x.yaml"), "a: [\n").unwrap();
+    let folder = folder.to_str().unwrap();
+    for rule in ["yaml-syntax", "csv-undecodable", "object-undecodable"] {
+        let message = stderr(&run(&["validate", folder, "--allow", rule]).code(2));
+        assert!(message.contains(&format!("rule `{rule}` cannot be ignored")), "{message}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn links_and_special_files_end_in_findings() {
+    use std::os::unix::fs::symlink;
+    let dir = tempfile::tempdir().unwrap();
+    let folder = bundle(dir.path());
+    let manifests = folder.join("manifests");
+    symlink(".", manifests.join("a")).unwrap();
+    symlink(".", manifests.join("b")).unwrap();
+    symlink("/dev/zero", manifests.join("zero.yaml")).unwrap();
+    symlink("link.yaml", manifests.join("link.yaml")).unwrap();
+    let fifo = manifests.join("fifo.yaml");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    // A link in the root is no part of the bundle.
+    symlink(".", folder.join("loop")).unwrap();
+    let output = Command::cargo_bin("bundle-tool")
+        .unwrap()
+        .args(["validate", "--output", "json", folder.to_str().unwrap()])
+        .timeout(std::time::Duration::from_secs(60))
+        .assert()
+        .code(1);
+    let answer = json(&output);
+    let found: Vec<_> = answer["bundles"][0]["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|finding| (finding["file"].as_str().unwrap(), finding["message"].as_str().unwrap()))
+        .collect();
+    let expected = [
+        ("manifests/a", "symbolic links to directories are not followed"),
+        ("manifests/b", "symbolic links to directories are not followed"),
+        ("manifests/fifo.yaml", "expected a regular file, found a FIFO"),
+        ("manifests/link.yaml", "Too many levels of symbolic links"),
+        ("manifests/zero.yaml", "expected a regular file, found a device"),
+    ];
+    assert_eq!(found.len(), expected.len(), "{found:?}");
+    for ((file, message), (expected_file, reason)) in found.iter().zip(expected) {
+        assert_eq!(*file, expected_file);
+        assert!(message.contains(reason), "{message}");
+    }
+}
+
+#[test]
+fn file_names_cannot_forge_findings() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = bundle(dir.path());
+    fs::write(
+        folder.join("manifests/a\x1b[31m\nerror[x]: b\r.yaml"),
+        "kind: \"X\\n\\e[2Jy\"\napiVersion: v1\n",
+    )
+    .unwrap();
+    let printed = stdout(&run(&["validate", folder.to_str().unwrap()]).code(1));
+    assert!(printed.contains("manifests/a\\u{1b}[31m\\nerror[x]: b\\r.yaml"), "{printed}");
+    assert!(!printed.contains(['\x1b', '\r']), "{printed}");
+    assert!(!printed.lines().any(|line| line.starts_with("error[x]")), "{printed}");
+    let missing = dir.path().join("none\x1b[31m\nerror: b");
+    let message = stderr(&run(&["validate", missing.to_str().unwrap()]).code(2));
+    assert_eq!(message.lines().count(), 1, "{message}");
+    let message = stderr(&run(&["render", missing.to_str().unwrap()]).code(2));
+    assert!(message.lines().count() == 1 && !message.contains('\x1b'), "{message}");
+}
+
+#[test]
+fn a_position_in_an_example_is_that_of_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = bundle(dir.path());
+    let csv = folder.join("manifests/gizmo-operator.clusterserviceversion.yaml");
+    let text = fs::read_to_string(&csv).unwrap();
+    let start = text.find("    alm-examples: |").unwrap();
+    let end = start + text[start..].find("\n    capabilities").unwrap();
+    let examples =
+        "    alm-examples: |-\n      [\n        {\"kind\": \"Gizmo\",\n         \"spec\" 1}\n      ]";
+    fs::write(&csv, [&text[..start], examples, &text[end..]].concat()).unwrap();
+    let answer = json(&run(&["validate", "--output", "json", folder.to_str().unwrap()]).code(1));
+    let findings = answer["bundles"][0]["findings"].as_array().unwrap();
+    let finding = findings.iter().find(|finding| finding["rule"] == "example-invalid").unwrap();
+    let line = text[..start].lines().count() + 4;
+    assert_eq!(
+        (finding["line"].as_u64(), finding["column"].as_u64()),
+        (Some(line as u64), Some(17)),
+        "{finding}"
+    );
+    assert_eq!(finding["path"], "metadata.annotations[alm-examples]");
+    assert_eq!(finding["message"], "the examples are not JSON: expected `:`");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_machine_that_cannot_read_is_an_error_of_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = bundle(dir.path());
+    let program = assert_cmd::cargo::cargo_bin("bundle-tool");
+    for command in ["validate", "render"] {
+        let script = format!("ulimit -n 4; exec {} {command} {}", program.display(), folder.display());
+        let assert = Command::new("sh").args(["-c", &script]).assert().code(2);
+        assert!(stderr(&assert).contains("Too many open files"), "{}", stderr(&assert));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn render_names_a_manifest_that_cannot_be_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = bundle(dir.path());
+    let csv = folder.join("manifests/gizmo-operator.clusterserviceversion.yaml");
+    fs::remove_file(&csv).unwrap();
+    std::os::unix::fs::symlink("/nowhere/csv.yaml", &csv).unwrap();
+    let message = stderr(&run(&["render", folder.to_str().unwrap()]).code(2));
+    assert!(message.contains("clusterserviceversion.yaml: No such file or directory"), "{message}");
 }
