@@ -63,7 +63,7 @@ impl Render {
         if contents.is_catalog() {
             let scratch = tempfile::tempdir().context("failed to make a temporary folder")?;
             atomic_files::tree(scratch.path(), contents.files)?;
-            return Ok(read::catalog::folder(scratch.path())?);
+            return Ok(read::catalog::read(scratch.path())?);
         }
         let bundle = read::bundle::files(reference, &contents.into_bundle());
         let pulled = matches!(location, Location::Registry(_)).then_some(reference);
@@ -82,7 +82,7 @@ fn read_folder(path: &Path, image: Option<&str>) -> Result<Catalog> {
         let blob = catalog::render(&bundle, image)?;
         return Ok(Catalog { bundles: vec![blob], ..Catalog::default() });
     }
-    let catalog = read::catalog::folder(path)?;
+    let catalog = read::catalog::read(path)?;
     if catalog == Catalog::default() {
         bail!("it is neither a bundle (no manifests/ and metadata/) nor a catalogue (no file holds a blob)");
     }

@@ -1,4 +1,4 @@
-//! The blobs of a file-based catalogue, as they are written.
+//! The blobs of a file-based catalog, in the form in which they are written.
 //!
 //! Source: `alpha/declcfg/declcfg.go` and `alpha/property/property.go` of operator-registry v1.73.
 
@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::yaml;
 
-/// A file-based catalogue: its blobs by schema, each list in the order of the files.
+/// A file-based catalog: its blobs by schema, each list in the order of the files.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Catalog {
     /// `olm.package`
@@ -16,12 +16,12 @@ pub struct Catalog {
     pub channels: Vec<Channel>,
     /// `olm.bundle`
     pub bundles: Vec<Bundle>,
-    /// Every other schema, `olm.deprecations` among them: kept as it is.
+    /// Blobs of any other schema, with `olm.deprecations`, unchanged.
     pub others: Vec<Json>,
 }
 
 impl Catalog {
-    /// Appends the blobs of another catalogue.
+    /// Appends the blobs of another catalog.
     pub fn merge(&mut self, other: Self) {
         self.packages.extend(other.packages);
         self.channels.extend(other.channels);
@@ -29,7 +29,7 @@ impl Catalog {
         self.others.extend(other.others);
     }
 
-    /// All blobs as JSON values: packages with what belongs to them, sorted by package, then what belongs to none.
+    /// Returns all blobs as JSON values: packages with what belongs to them, sorted by package, then what belongs to none.
     ///
     /// # Errors
     /// A blob cannot be written as JSON.
@@ -58,7 +58,7 @@ impl Catalog {
         Ok(blobs.into_iter().map(|(_, blob)| blob).collect())
     }
 
-    /// The blobs as JSON documents, one after the other.
+    /// Returns the blobs as JSON documents, one after the other.
     ///
     /// # Errors
     /// A blob cannot be written as JSON.
@@ -71,7 +71,7 @@ impl Catalog {
         Ok(text)
     }
 
-    /// The blobs as YAML documents.
+    /// Returns the blobs as YAML documents.
     ///
     /// # Errors
     /// A blob cannot be written as JSON, YAML's subset.
@@ -86,37 +86,39 @@ impl Catalog {
 }
 
 /// `olm.package`: a package and its default channel.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub struct Package {
     /// `olm.package`
     pub schema: String,
     /// The package's name.
     pub name: String,
-    /// The channel that is taken where a subscription names none.
+    /// The channel of subscriptions that do not name one.
     pub default_channel: String,
-    /// The picture.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The icon.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub icon: Option<Icon>,
-    /// What people read, in Markdown.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    /// The description, in Markdown.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// Properties of the package.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub properties: Vec<Property>,
 }
 
-/// A picture.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// An icon.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Icon {
-    /// The picture's bytes in base64.
+    /// The icon's bytes in base64.
     pub base64data: String,
-    /// The picture's media type.
+    /// The icon's media type.
     pub mediatype: String,
 }
 
 /// `olm.channel`: the upgrade graph of one channel.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Channel {
     /// `olm.channel`
     pub schema: String,
@@ -124,54 +126,55 @@ pub struct Channel {
     pub name: String,
     /// The package that the channel belongs to.
     pub package: String,
-    /// The bundles of the channel and how one leads to another.
+    /// The bundles of the channel with their upgrade edges.
     pub entries: Vec<Entry>,
     /// Properties of the channel.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub properties: Vec<Property>,
 }
 
 /// A bundle within a channel.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase")]
 pub struct Entry {
     /// The bundle's name.
     pub name: String,
-    /// The bundle that it takes the place of.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    /// The bundle that this one replaces.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub replaces: String,
-    /// Bundles that an upgrade to this one may leave out.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Bundles that an upgrade to this one may skip.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skips: Vec<String>,
-    /// The versions from which an upgrade leads straight here.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    /// The versions from which OLM upgrades directly to this one.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub skip_range: String,
 }
 
 /// `olm.bundle`: one version of one operator.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub struct Bundle {
     /// `olm.bundle`
     pub schema: String,
     /// The CSV's name.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// The package that the bundle belongs to.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub package: String,
-    /// The bundle's image; empty where the bundle was rendered from a folder without a name for it.
+    /// The bundle's image; empty if the bundle was rendered from a directory without one.
     pub image: String,
-    /// What resolvers and consoles need to know.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// What resolvers and consoles read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub properties: Vec<Property>,
     /// All images that mirrors must copy.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub related_images: Vec<RelatedImage>,
 }
 
-/// A typed fact.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A property of a package, channel or bundle.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Property {
     /// The type: `olm.package`, `olm.gvk`…
     pub r#type: String,
@@ -180,11 +183,11 @@ pub struct Property {
 }
 
 /// An image that the operator may run.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RelatedImage {
-    /// What it is for.
-    #[serde(default)]
+    /// The name.
     pub name: String,
-    /// Where it is.
+    /// The reference.
     pub image: String,
 }

@@ -383,7 +383,7 @@ fn dockerfile_place(folder: &Path) -> Result<(PathBuf, PathBuf)> {
 
 /// The CSV of a catalogue that the bundle takes the place of.
 fn predecessor(path: &Path, generated: &Generated) -> Result<Option<String>> {
-    let catalog = if path.is_dir() { read::catalog::folder(path)? } else { read::catalog::file(path)? };
+    let catalog = read::catalog::read(path)?;
     let channel = generated.channels.first().map(String::as_str).unwrap_or_default();
     let entries = versions(&catalog, &generated.package, channel);
     Ok(generate::predecessor(&entries, &generated.version).map(str::to_owned))

@@ -1,0 +1,405 @@
+//! Reads file-based catalogs: directories, single files and bytes in memory, document by document.
+//!
+//! Every file below the directory belongs to the catalog, whatever its name and that of its directory, but for the files
+//! that `.indexignore` files name. Links to files are followed, links to directories are errors. Files are split as
+//! streams and their documents parsed in parallel, so that memory does not grow with the size of the catalog beyond what
+//! the caller keeps of each document.
+//!
+//! Source: `alpha/declcfg/load.go` of operator-registry v1.73.
+
+mod ignore;
+mod split;
+
+use std::io::{BufReader, Cursor};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use self::ignore::Ignore;
+use self::split::{Chunk, SplitError, Splitter};
+use super::file::{self, Unreadable};
+use super::walk::{self, Kind, WalkError, walk};
+use super::yaml::{self, Aliased};
+use crate::model::catalog::Catalog;
+use crate::model::yaml::{Path as FieldPath, Position, SyntaxError, Tree, Value, decode};
+
+pub use self::ignore::MAX_PATTERNS;
+
+/// The maximum size of an `.indexignore` file in bytes.
+const MAX_IGNORE_SIZE: u64 = 1 << 20;
+
+/// What a file of an SQLite index begins with.
+const SQLITE: &[u8] = b"SQLite format 3\0";
+
+/// How much of a catalog is read.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// The maximum size of one document in bytes.
+    pub document_size: usize,
+    /// The maximum size of all files together in bytes.
+    pub total_size: u64,
+    /// The maximum number of documents.
+    pub documents: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { document_size: 32 << 20, total_size: 4 << 30, documents: 2_000_000 }
+    }
+}
+
+/// Why a catalog cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CatalogError {
+    /// The directory cannot be listed.
+    #[error(transparent)]
+    Walk(#[from] WalkError),
+    /// Something in the directory cannot be read.
+    #[error("{file}: {reason}")]
+    Unreadable {
+        /// The path below the catalog.
+        file: String,
+        /// Why.
+        reason: Unreadable,
+    },
+    /// An `.indexignore` file has too many or too long patterns.
+    #[error("{file}: {reason}")]
+    Ignore {
+        /// The path below the catalog.
+        file: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A document does not parse.
+    #[error("{file}:{}:{}: {}", error.position.line, error.position.column, error.message)]
+    Syntax {
+        /// The path below the catalog.
+        file: String,
+        /// What is wrong, and where.
+        error: SyntaxError,
+    },
+    /// A document is not a blob of a catalog.
+    #[error("{file}:{}:{}: {reason}", position.line, position.column)]
+    Blob {
+        /// The path below the catalog.
+        file: String,
+        /// Where the document begins, or the value that does not fit.
+        position: Position,
+        /// What does not fit.
+        reason: String,
+    },
+    /// The aliases of all documents together stand for too much.
+    #[error("{0}")]
+    Aliases(String),
+    /// The catalog exceeds a limit.
+    #[error("the catalog exceeds the limit of {limit} {unit}")]
+    TooLarge {
+        /// The limit.
+        limit: u64,
+        /// What is counted.
+        unit: &'static str,
+    },
+}
+
+/// One file of a catalog.
+#[derive(Debug)]
+pub struct Source {
+    /// The path below the catalog, separated by `/`.
+    pub name: Arc<str>,
+    /// Where its bytes are.
+    pub content: Content,
+}
+
+/// Where the bytes of a file are.
+#[derive(Debug)]
+pub enum Content {
+    /// On disk.
+    Path(PathBuf),
+    /// In memory.
+    Bytes(Vec<u8>),
+    /// Nowhere: the entry of the directory is not a readable file.
+    Unreadable(Unreadable),
+}
+
+/// One document of a catalog.
+#[derive(Debug)]
+pub struct Document {
+    /// The file's path below the catalog.
+    pub file: Arc<str>,
+    /// What was found.
+    pub content: Result<Parsed, SyntaxError>,
+}
+
+/// A document that could be parsed, or a place in a file where there is none.
+#[derive(Debug)]
+pub struct Parsed {
+    /// The document; null where it is empty.
+    pub tree: Tree,
+    /// How many lines precede the document in its file: positions in the tree do not include them.
+    pub line: u32,
+    /// Where the document begins in its file, in bytes.
+    pub offset: u64,
+    /// The document's length in bytes.
+    pub length: usize,
+    /// Whether the document is JSON.
+    pub is_json: bool,
+    /// Whether something follows the document that opm does not read.
+    pub is_rest_ignored: bool,
+}
+
+impl Parsed {
+    /// Returns a position within the document as one within the file.
+    #[must_use]
+    pub fn in_file(&self, position: Position) -> Position {
+        Position { line: position.line.saturating_add(self.line), ..position }
+    }
+}
+
+/// Lists the files of the catalog at `root`, sorted by name; `root` may also be a single file.
+///
+/// # Errors
+/// The directory cannot be listed, or an `.indexignore` file cannot be read.
+pub fn sources(root: &Path) -> Result<Vec<Source>, CatalogError> {
+    if root.is_file() {
+        let name = root.file_name().unwrap_or_default().to_string_lossy();
+        return Ok(vec![Source { name: name.as_ref().into(), content: Content::Path(root.to_owned()) }]);
+    }
+    let entries = walk(root, walk::Options::default())?;
+    let is_ignore_file = |name: &str| name.rsplit('/').next() == Some(ignore::FILE_NAME);
+    let mut ignore = Ignore::default();
+    for entry in entries.iter().filter(|entry| is_ignore_file(&entry.name)) {
+        if !matches!(entry.kind, Kind::File(_)) {
+            continue;
+        }
+        let text = file::read(&entry.path, MAX_IGNORE_SIZE)
+            .map_err(|reason| CatalogError::Unreadable { file: entry.name.clone(), reason })?;
+        let directory = entry.name.strip_suffix(ignore::FILE_NAME).unwrap_or_default();
+        ignore
+            .add(directory, &text)
+            .map_err(|reason| CatalogError::Ignore { file: entry.name.clone(), reason })?;
+    }
+    let mut sources = Vec::new();
+    for entry in entries {
+        if matches!(entry.kind, Kind::Directory) || is_ignore_file(&entry.name) {
+            continue;
+        }
+        let name = entry.path.file_name().unwrap_or_default();
+        if atomic_files::is_temporary(name) {
+            continue;
+        }
+        let content = match entry.kind {
+            // A directory that cannot be listed is not a file that a pattern could name.
+            Kind::Unreadable(reason) => Content::Unreadable(reason),
+            _ if ignore.is_ignored(&entry.name) => continue,
+            _ => Content::Path(entry.path),
+        };
+        sources.push(Source { name: entry.name.into(), content });
+    }
+    Ok(sources)
+}
+
+/// Calls `each` for every document of the files, in parallel, and returns what it returns in the order of the files.
+///
+/// What cannot be parsed is a document of its own; the rest of such a file is read where its next document is known to
+/// begin.
+///
+/// # Errors
+/// The catalog exceeds a limit.
+pub fn documents<T: Send>(
+    sources: impl IntoIterator<Item = Source, IntoIter: Send>,
+    limits: Limits,
+    each: impl Fn(Document) -> T + Sync,
+) -> Result<Vec<T>, CatalogError> {
+    // Aliases take memory only where they are decoded, which whoever keeps blobs does.
+    let aliased = Mutex::new(Aliased::default());
+    let chunks =
+        Chunks { sources: sources.into_iter(), current: None, file: 0, limits, size: 0, documents: 0 };
+    let mut found = chunks
+        .par_bridge()
+        .map(|raw| {
+            let raw = raw?;
+            let order = raw.order;
+            let (document, of_document) = raw.parse();
+            let mut sum = aliased.lock().unwrap_or_else(PoisonError::into_inner);
+            sum.add(of_document).map_err(CatalogError::Aliases)?;
+            drop(sum);
+            Ok((order, each(document)))
+        })
+        .collect::<Result<Vec<_>, CatalogError>>()?;
+    found.sort_unstable_by_key(|(order, _)| *order);
+    Ok(found.into_iter().map(|(_, item)| item).collect())
+}
+
+/// Reads all blobs below a directory, or those of one file.
+///
+/// # Errors
+/// Something cannot be read, does not parse, is not a blob, or exceeds a limit.
+pub fn read(root: &Path) -> Result<Catalog, CatalogError> {
+    blobs(sources(root)?, Limits::default())
+}
+
+/// Reads all blobs of the files.
+///
+/// # Errors
+/// As for [`read`].
+pub fn blobs(sources: Vec<Source>, limits: Limits) -> Result<Catalog, CatalogError> {
+    let mut catalog = Catalog::default();
+    for blob in documents(sources, limits, |document| blob(&document))? {
+        catalog.merge(blob?);
+    }
+    Ok(catalog)
+}
+
+/// Reads one document as a catalog with one blob.
+///
+/// # Errors
+/// The document does not parse or is not a blob.
+pub fn blob(document: &Document) -> Result<Catalog, CatalogError> {
+    let parsed = match &document.content {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            return Err(CatalogError::Syntax { file: document.file.to_string(), error: error.clone() });
+        }
+    };
+    let mut catalog = Catalog::default();
+    let root = parsed.tree.root();
+    let wrong = |position: Position, reason: String| CatalogError::Blob {
+        file: document.file.to_string(),
+        position: parsed.in_file(position),
+        reason,
+    };
+    let schema = root.get("schema").and_then(Value::as_str).unwrap_or_default();
+    let decoded = match schema {
+        "" => return Err(wrong(root.position(), "missing required field `schema`".to_owned())),
+        "olm.package" => decode(root, &FieldPath::ROOT).map(|blob| catalog.packages.push(blob.object)),
+        "olm.channel" => decode(root, &FieldPath::ROOT).map(|blob| catalog.channels.push(blob.object)),
+        "olm.bundle" => decode(root, &FieldPath::ROOT).map(|blob| catalog.bundles.push(blob.object)),
+        _ => {
+            catalog.others.push(root.to_json());
+            Ok(())
+        }
+    };
+    decoded.map_err(|error| wrong(error.position, format!("{}: {}", error.path, error.message)))?;
+    Ok(catalog)
+}
+
+/// A document that is not yet parsed.
+struct Raw {
+    /// The number of the file and that of the document in it.
+    order: (usize, usize),
+    file: Arc<str>,
+    content: Result<Chunk, SyntaxError>,
+}
+
+impl Raw {
+    /// Parses the document; returns it with what its aliases stand for.
+    fn parse(self) -> (Document, Aliased) {
+        let mut aliased = Aliased::default();
+        let content = self.content.and_then(|chunk| parse(&chunk, &mut aliased));
+        (Document { file: self.file, content }, aliased)
+    }
+}
+
+fn parse(chunk: &Chunk, aliased: &mut Aliased) -> Result<Parsed, SyntaxError> {
+    if chunk.text.starts_with(SQLITE) {
+        let message =
+            "this is an SQLite index, not a file-based catalog: convert it with `opm migrate`".to_owned();
+        return Err(SyntaxError { message, position: Position { line: 1, column: 1 } });
+    }
+    let yaml::Parsed { documents, error, json_only, aliased: of_text, .. } = yaml::parse(&chunk.text);
+    *aliased = of_text;
+    if let Some(position) = json_only.filter(|_| !chunk.is_json) {
+        let message = "the document is read as YAML, which does not have this escape of JSON".to_owned();
+        let line = position.line.saturating_add(chunk.line);
+        return Err(SyntaxError { message, position: Position { line, ..position } });
+    }
+    let mut documents = documents.into_iter();
+    let (tree, is_rest_ignored) = match (documents.next(), error) {
+        (Some(tree), error) => (tree, documents.next().is_some() || error.is_some()),
+        (None, None) => (Tree::default(), false),
+        (None, Some(mut error)) => {
+            error.position.line = error.position.line.saturating_add(chunk.line);
+            return Err(error);
+        }
+    };
+    Ok(Parsed {
+        tree,
+        line: chunk.line,
+        offset: chunk.offset,
+        length: chunk.text.len(),
+        is_json: chunk.is_json,
+        is_rest_ignored,
+    })
+}
+
+/// The documents of all files, one after the other.
+struct Chunks<I> {
+    sources: I,
+    current: Option<(Arc<str>, usize, Splitter<'static>)>,
+    /// How many files were begun.
+    file: usize,
+    limits: Limits,
+    size: u64,
+    documents: usize,
+}
+
+impl<I: Iterator<Item = Source>> Iterator for Chunks<I> {
+    type Item = Result<Raw, CatalogError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some((file, count, splitter)) = &mut self.current {
+                let order = (self.file, *count);
+                *count += 1;
+                let content = match splitter.next() {
+                    Ok(Some(chunk)) => Ok(chunk),
+                    Ok(None) => {
+                        self.current = None;
+                        continue;
+                    }
+                    Err(error) => Err(syntax_error(&error)),
+                };
+                let raw = Raw { order, file: file.clone(), content };
+                self.size += raw.content.as_ref().map_or(0, |chunk| chunk.text.len() as u64);
+                self.documents += 1;
+                let too_large = |limit, unit| Some(Err(CatalogError::TooLarge { limit, unit }));
+                if self.size > self.limits.total_size {
+                    return too_large(self.limits.total_size, "bytes");
+                }
+                if self.documents > self.limits.documents {
+                    return too_large(self.limits.documents as u64, "documents");
+                }
+                return Some(Ok(raw));
+            }
+            let source = self.sources.next()?;
+            self.file += 1;
+            let limit = self.limits.document_size;
+            let splitter = match source.content {
+                Content::Bytes(bytes) => Ok(Splitter::new(Cursor::new(bytes), limit)),
+                Content::Path(path) => file::open(&path)
+                    .map(|(file, _)| Splitter::new(BufReader::with_capacity(64 << 10, file), limit)),
+                Content::Unreadable(reason) => Err(reason),
+            };
+            match splitter {
+                Ok(splitter) => self.current = Some((source.name, 0, splitter)),
+                Err(reason) => {
+                    let error = SyntaxError { message: reason.to_string(), position: Position::default() };
+                    return Some(Ok(Raw { order: (self.file, 0), file: source.name, content: Err(error) }));
+                }
+            }
+        }
+    }
+}
+
+/// What ended a file, with its place; the default position where it has none.
+fn syntax_error(error: &SplitError) -> SyntaxError {
+    let line_start = |line: u32| Position { line: line.saturating_add(1), column: 1 };
+    let position = match *error {
+        SplitError::Io(_) => Position::default(),
+        SplitError::TooLarge { line, .. } | SplitError::Separator { line } => line_start(line),
+        SplitError::Json { line, column, .. } => Position { line: line.saturating_add(1), column },
+    };
+    SyntaxError { message: error.to_string(), position }
+}
