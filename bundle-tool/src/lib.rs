@@ -9,7 +9,7 @@
 //! | [`report`] | findings and how they are printed | `model` |
 //! | [`rules`] | one file per rule; judges the model | `model`, `report` |
 //! | [`generate`] | plain manifests into a bundle | `model` |
-//! | [`catalog`] | bundles into file-based catalogues | `model` |
+//! | [`catalog`] | bundles into file-based catalogs, and what is wrong with these | `model`, `report` |
 //! | [`cli`] | arguments, and the only place that composes the others | all |
 
 pub mod catalog;

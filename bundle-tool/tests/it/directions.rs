@@ -11,7 +11,7 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
         ("report", &["model"]),
         ("rules", &["model", "report"]),
         ("generate", &["model"]),
-        ("catalog", &["model"]),
+        ("catalog", &["model", "report"]),
         ("cli", &["model", "read", "report", "rules", "generate", "catalog"]),
     ])
 }

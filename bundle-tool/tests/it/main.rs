@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod bad_input;
+mod catalog;
+mod catalog_add;
 mod directions;
 mod generate;
 mod generate_manifests;

@@ -1,0 +1,518 @@
+//! One document into its [`Blob`], with all problems that show without looking at another document.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::blob::{Blob, Bundle, Channel, Deprecation, Deprecations, Entry, Package};
+use super::fields::{self, Mismatch, Type, bytes, check, field, fold, string};
+use super::graph;
+use super::problem::{Place, Problem, Rule};
+use super::reference;
+use super::rules;
+use crate::model::version::{self, Range};
+use crate::model::yaml::{Kind, Path, Position, SyntaxError, Value};
+
+/// The maximum length of a package's name: a DNS label's.
+const MAX_PACKAGE_NAME: usize = 63;
+
+/// The maximum length of a release.
+const MAX_RELEASE: usize = 20;
+
+/// A blob and what is wrong with it.
+#[derive(Debug)]
+pub struct Decoded {
+    /// The blob.
+    pub blob: Blob,
+    /// What is wrong with it by itself.
+    pub problems: Vec<Problem>,
+}
+
+/// One document of a catalog, as far as it could be parsed.
+#[derive(Debug)]
+pub struct Input<'a> {
+    /// The file's path below the catalog.
+    pub file: Arc<str>,
+    /// How many lines precede the document.
+    pub line: u32,
+    /// The document's root, or why there is none. The error's position is one within the file.
+    pub root: Result<Value<'a>, SyntaxError>,
+    /// Whether something follows that opm does not read.
+    pub is_rest_ignored: bool,
+    /// Parses YAML: objects in `olm.bundle.object` may be written in it.
+    pub check_yaml: fn(&[u8]) -> Result<(), SyntaxError>,
+}
+
+/// Decodes a document.
+#[must_use]
+pub fn decode(input: &Input<'_>) -> Decoded {
+    let mut decoder = Decoder { input, problems: Vec::new() };
+    let blob = match &input.root {
+        Ok(root) => decoder.blob(*root),
+        Err(error) => {
+            let Position { line, column } = error.position;
+            let place = Place { file: input.file.clone(), line, column };
+            decoder.problems.push(Problem::new(&rules::CATALOG_FILE_INVALID, place, "", &error.message));
+            Blob::Invalid
+        }
+    };
+    Decoded { blob, problems: decoder.problems }
+}
+
+struct Decoder<'i, 'a> {
+    input: &'i Input<'a>,
+    problems: Vec<Problem>,
+}
+
+impl Decoder<'_, '_> {
+    fn place(&self, position: Position) -> Place {
+        let line = position.line.saturating_add(self.input.line);
+        Place { file: self.input.file.clone(), line, column: position.column }
+    }
+
+    fn report(
+        &mut self,
+        rule: &'static Rule,
+        position: Position,
+        path: impl Into<String>,
+        message: impl Into<String>,
+    ) {
+        let place = self.place(position);
+        self.problems.push(Problem::new(rule, place, &path.into(), &message.into()));
+    }
+
+    fn mismatch(&mut self, rule: &'static Rule, mismatch: Mismatch) {
+        self.report(rule, mismatch.position, mismatch.path, mismatch.message);
+    }
+
+    fn blob(&mut self, root: Value<'_>) -> Blob {
+        match root.kind() {
+            Kind::Object => {}
+            Kind::Null => {
+                let message = "empty document: missing required field `schema`";
+                self.report(&rules::CATALOG_SCHEMA_MISSING, root.position(), "", message);
+                return Blob::Invalid;
+            }
+            kind => {
+                let message = format!("expected a map, found {kind}");
+                self.report(&rules::CATALOG_FIELD_INVALID, root.position(), "", message);
+                return Blob::Invalid;
+            }
+        }
+        if self.input.is_rest_ignored {
+            let message = "opm does not read what follows this document up to the next `---`";
+            self.report(&rules::CATALOG_REST_IGNORED, root.position(), "", message);
+        }
+        if !self.check_keys(root) {
+            return Blob::Invalid;
+        }
+        match string(root, "schema") {
+            "" => {
+                let message = "missing required field `schema`";
+                self.report(&rules::CATALOG_SCHEMA_MISSING, root.position(), "", message);
+                Blob::Invalid
+            }
+            "olm.package" => self.package(root),
+            "olm.channel" => self.channel(root),
+            "olm.bundle" => self.bundle(root),
+            "olm.deprecations" => self.deprecations(root),
+            _ => Blob::Other,
+        }
+    }
+
+    /// Checks what opm checks of every blob: no keys that differ in case only; schema, package and name are strings.
+    fn check_keys(&mut self, root: Value<'_>) -> bool {
+        let mut seen = HashMap::with_capacity(root.len());
+        let mut is_valid = true;
+        for (key, _) in root.unique_entries() {
+            if let Some(other) = seen.insert(fold(key.text()), key.text()) {
+                let message =
+                    format!("duplicate key `{}`: it differs from `{other}` only in case", key.text());
+                self.report(&rules::CATALOG_KEY_DUPLICATE, key.position(), key.text(), message);
+                is_valid = false;
+            }
+        }
+        for name in ["schema", "package", "name"] {
+            let Some(value) = field(root, name) else { continue };
+            if value.kind() != Kind::String {
+                let message = format!("expected a string, found {}", value.kind());
+                self.report(&rules::CATALOG_FIELD_INVALID, value.position(), name, message);
+                is_valid = false;
+            }
+        }
+        is_valid
+    }
+
+    /// Returns whether all fields have the types that opm expects.
+    fn has_types(&mut self, root: Value<'_>, r#type: &Type) -> bool {
+        match check(root, r#type, &Path::ROOT) {
+            Ok(()) => true,
+            Err(mismatch) => {
+                self.mismatch(&rules::CATALOG_FIELD_INVALID, mismatch);
+                false
+            }
+        }
+    }
+
+    fn field_place(&self, root: Value<'_>, name: &str) -> Place {
+        self.place(field(root, name).unwrap_or(root).position())
+    }
+
+    fn package(&mut self, root: Value<'_>) -> Blob {
+        let is_incomplete = !self.has_types(root, &fields::PACKAGE);
+        let name = string(root, "name").to_owned();
+        let at = field(root, "name").unwrap_or(root).position();
+        if name.is_empty() {
+            self.report(&rules::PACKAGE_NAME_MISSING, at, "name", "missing required field `name`");
+        } else if let Err(reason) = check_package_name(&name) {
+            let message = format!("invalid package name `{name}`: {reason}");
+            self.report(&rules::PACKAGE_NAME_INVALID, at, "name", message);
+        }
+        if let Some(icon) = field(root, "icon").filter(|icon| icon.kind() == Kind::Object && !is_incomplete) {
+            self.icon(icon);
+        }
+        Blob::Package(Package {
+            name,
+            default_channel: string(root, "defaultChannel").to_owned(),
+            place: self.place(root.position()),
+            default_channel_place: self.field_place(root, "defaultChannel"),
+            is_incomplete,
+        })
+    }
+
+    fn icon(&mut self, icon: Value<'_>) {
+        let data = bytes(string(icon, "base64data")).unwrap_or_default();
+        let named = string(icon, "mediatype");
+        let message = if data.is_empty() {
+            "the icon has no data".to_owned()
+        } else if named.is_empty() {
+            "the icon has no media type".to_owned()
+        } else {
+            match media_type(&data) {
+                Some(found) if found != named => {
+                    format!("the icon's media type is `{named}`, but its data is `{found}`")
+                }
+                Some(_) => return,
+                None => "the icon's data is not a picture in a known format".to_owned(),
+            }
+        };
+        self.report(&rules::PACKAGE_ICON_INVALID, icon.position(), "icon", message);
+    }
+
+    fn channel(&mut self, root: Value<'_>) -> Blob {
+        let is_incomplete = !self.has_types(root, &fields::CHANNEL);
+        let name = string(root, "name").to_owned();
+        let at = field(root, "name").unwrap_or(root).position();
+        if name.is_empty() {
+            self.report(&rules::CHANNEL_NAME_MISSING, at, "name", "missing required field `name`");
+        } else if name.chars().any(|char| char.is_whitespace() || char.is_control()) {
+            let message = format!("channel names must not contain white space: `{name}`");
+            self.report(&rules::CHANNEL_NAME_INVALID, at, "name", message);
+        }
+        let mut entries = Vec::new();
+        let mut seen = HashSet::new();
+        let items = field(root, "entries").into_iter().flat_map(Value::items);
+        for (index, item) in items.enumerate() {
+            let entry = self.entry(item, index);
+            if !seen.insert(entry.name.clone()) {
+                let message = format!("duplicate entry `{}`", entry.name);
+                self.report(
+                    &rules::CHANNEL_ENTRY_DUPLICATE,
+                    item.position(),
+                    format!("entries[{index}]"),
+                    message,
+                );
+            }
+            entries.push(entry);
+        }
+        let channel = Channel {
+            name,
+            package: string(root, "package").to_owned(),
+            entries,
+            place: self.place(root.position()),
+            package_place: self.field_place(root, "package"),
+            is_incomplete,
+        };
+        if !is_incomplete {
+            graph::check(&channel, &mut self.problems);
+        }
+        Blob::Channel(channel)
+    }
+
+    fn entry(&mut self, item: Value<'_>, index: usize) -> Entry {
+        let place = self.place(item.position());
+        let skips: Vec<_> = field(item, "skips").into_iter().flat_map(Value::items).collect();
+        for (skip_index, skip) in
+            skips.iter().enumerate().filter(|(_, skip)| skip.text().is_empty() || skip.is_null())
+        {
+            let path = format!("entries[{index}].skips[{skip_index}]");
+            self.report(&rules::CHANNEL_SKIP_EMPTY, skip.position(), path, "empty name in `skips`");
+        }
+        let name = string(item, "name");
+        if name.is_empty() {
+            let path = format!("entries[{index}].name");
+            self.report(
+                &rules::CHANNEL_BUNDLE_MISSING,
+                item.position(),
+                path,
+                "missing required field `name`",
+            );
+        }
+        let skip_range = string(item, "skipRange");
+        if !skip_range.is_empty()
+            && let Err(error) = Range::parse(skip_range)
+        {
+            let at = field(item, "skipRange").unwrap_or(item).position();
+            let message = format!("invalid skipRange `{skip_range}`: {error}");
+            self.report(
+                &rules::CHANNEL_SKIP_RANGE_INVALID,
+                at,
+                format!("entries[{index}].skipRange"),
+                message,
+            );
+        }
+        Entry {
+            name: name.to_owned(),
+            replaces: string(item, "replaces").to_owned(),
+            skips: skips.iter().map(|skip| skip.as_str().unwrap_or_default().to_owned()).collect(),
+            skip_range: skip_range.to_owned(),
+            line: place.line,
+            column: place.column,
+        }
+    }
+
+    fn bundle(&mut self, root: Value<'_>) -> Blob {
+        let is_complete = self.has_types(root, &fields::BUNDLE);
+        let mut bundle = Bundle {
+            name: string(root, "name").to_owned(),
+            package: string(root, "package").to_owned(),
+            image: string(root, "image").to_owned(),
+            version: None,
+            release: String::new(),
+            place: self.place(root.position()),
+            package_place: self.field_place(root, "package"),
+        };
+        if !is_complete {
+            return Blob::Bundle(bundle);
+        }
+        self.images(root, &bundle.image);
+        let (packages, objects) = self.properties(root);
+        if bundle.image.is_empty() && objects == 0 {
+            let message =
+                "bundle without an image: neither `image` nor properties of type `olm.bundle.object` are set";
+            self.report(&rules::BUNDLE_IMAGE_MISSING, root.position(), "image", message);
+        }
+        let [(index, property)] = packages[..] else {
+            let message =
+                format!("expected exactly one property of type `olm.package`, found {}", packages.len());
+            self.report(&rules::BUNDLE_PACKAGE_PROPERTY_COUNT, root.position(), "properties", message);
+            return Blob::Bundle(bundle);
+        };
+        self.package_property(property, &format!("properties[{index}].value"), &mut bundle);
+        Blob::Bundle(bundle)
+    }
+
+    fn images(&mut self, root: Value<'_>, image: &str) {
+        if !image.is_empty()
+            && let Err(reason) = reference::check(image)
+        {
+            let at = field(root, "image").unwrap_or(root).position();
+            let message = format!("invalid image `{image}`: {reason}");
+            self.report(&rules::BUNDLE_IMAGE_INVALID, at, "image", message);
+        }
+        let related = field(root, "relatedImages").into_iter().flat_map(Value::items);
+        for (index, item) in related.enumerate() {
+            let image = string(item, "image");
+            if !image.is_empty()
+                && let Err(reason) = reference::check(image)
+            {
+                let at = field(item, "image").unwrap_or(item).position();
+                let path = format!("relatedImages[{index}].image");
+                self.report(
+                    &rules::BUNDLE_IMAGE_INVALID,
+                    at,
+                    path,
+                    format!("invalid image `{image}`: {reason}"),
+                );
+            }
+        }
+    }
+
+    /// Checks the properties; returns the values of those of type `olm.package`, and how many objects there are.
+    fn properties<'v>(&mut self, root: Value<'v>) -> (Vec<(usize, Value<'v>)>, usize) {
+        let (mut packages, mut objects) = (Vec::new(), 0);
+        let items = field(root, "properties").into_iter().flat_map(Value::items);
+        for (index, item) in items.enumerate() {
+            let name = string(item, "type");
+            let path = Path::ROOT.field("properties");
+            let path = path.index(index);
+            let path = path.field("value");
+            let Some(value) = field(item, "value") else {
+                let message = format!("property of type `{name}` without a value");
+                self.report(&rules::BUNDLE_PROPERTY_INVALID, item.position(), path.to_string(), message);
+                continue;
+            };
+            if let Err(mismatch) = check(value, &fields::property(name), &path) {
+                self.mismatch(&rules::BUNDLE_PROPERTY_INVALID, mismatch);
+                continue;
+            }
+            match name {
+                "olm.package" => packages.push((index, value)),
+                "olm.bundle.object" => {
+                    objects += 1;
+                    let data = field(value, "data").map(fields::data).unwrap_or_default();
+                    if !data.trim_ascii_start().starts_with(b"{")
+                        && let Err(error) = (self.input.check_yaml)(&data)
+                    {
+                        let message = format!("the object is neither JSON nor YAML: {error}");
+                        self.report(
+                            &rules::BUNDLE_OBJECT_INVALID,
+                            value.position(),
+                            path.to_string(),
+                            message,
+                        );
+                    }
+                }
+                _ => {}
+            }
+        }
+        (packages, objects)
+    }
+
+    fn package_property(&mut self, property: Value<'_>, path: &str, bundle: &mut Bundle) {
+        let at = |name: &str| field(property, name).unwrap_or(property).position();
+        let package = string(property, "packageName");
+        if package != bundle.package {
+            let message =
+                format!("the property names package `{package}`, the bundle package `{}`", bundle.package);
+            self.report(
+                &rules::BUNDLE_PACKAGE_MISMATCH,
+                at("packageName"),
+                format!("{path}.packageName"),
+                message,
+            );
+        }
+        let text = string(property, "version");
+        match version::strict(text) {
+            Ok(version) => bundle.version = Some(version),
+            Err(error) => {
+                let message = format!("invalid version `{text}`: {error}");
+                self.report(
+                    &rules::BUNDLE_VERSION_INVALID,
+                    at("version"),
+                    format!("{path}.version"),
+                    message,
+                );
+            }
+        }
+        let release = string(property, "release");
+        if release.is_empty() {
+            return;
+        }
+        if let Err(reason) = check_release(release) {
+            let message = format!("invalid release `{release}`: {reason}");
+            self.report(&rules::BUNDLE_RELEASE_INVALID, at("release"), format!("{path}.release"), message);
+            return;
+        }
+        release.clone_into(&mut bundle.release);
+        let Some(version) = &bundle.version else { return };
+        if !version.build.is_empty() {
+            let message = format!("version `{version}` has build metadata beside release `{release}`");
+            self.report(&rules::BUNDLE_BUILD_AND_RELEASE, at("version"), format!("{path}.version"), message);
+        }
+        let expected = format!("{}-v{version}-{release}", bundle.package);
+        if bundle.name != expected {
+            let message =
+                format!("the name of a bundle with a release must be `{expected}`, found `{}`", bundle.name);
+            self.report(&rules::BUNDLE_NAME_NOT_NORMALIZED, at("release"), "name", message);
+        }
+    }
+
+    fn deprecations(&mut self, root: Value<'_>) -> Blob {
+        let is_complete = self.has_types(root, &fields::DEPRECATIONS);
+        let items = field(root, "entries").filter(|_| is_complete).into_iter().flat_map(Value::items);
+        let mut entries = Vec::new();
+        for (index, item) in items.enumerate() {
+            let reference = field(item, "reference").unwrap_or(item.nothing());
+            let deprecation = Deprecation {
+                schema: string(reference, "schema").to_owned(),
+                name: string(reference, "name").to_owned(),
+                message: string(item, "message").to_owned(),
+                place: self.place(item.position()),
+            };
+            if deprecation.message.is_empty() {
+                let path = format!("entries[{index}].message");
+                let message = "missing required field `message`";
+                self.report(&rules::DEPRECATION_MESSAGE_MISSING, item.position(), path, message);
+            }
+            entries.push(deprecation);
+        }
+        Blob::Deprecations(Deprecations {
+            package: string(root, "package").to_owned(),
+            entries,
+            place: self.place(root.position()),
+            package_place: self.field_place(root, "package"),
+        })
+    }
+}
+
+/// Checks that a package's name is a DNS label.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_package_name(name: &str) -> Result<(), String> {
+    let is_end = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    if name.len() > MAX_PACKAGE_NAME {
+        return Err(format!("must be no more than {MAX_PACKAGE_NAME} bytes"));
+    }
+    if name.contains('.') {
+        return Err("must not contain dots".to_owned());
+    }
+    let bytes = name.as_bytes();
+    let is_valid =
+        bytes.first().zip(bytes.last()).is_some_and(|(&first, &last)| is_end(first) && is_end(last))
+            && bytes.iter().all(|&byte| is_end(byte) || byte == b'-');
+    if is_valid {
+        Ok(())
+    } else {
+        Err("must consist of lower-case letters, digits and `-`, and begin and end with a letter or digit"
+            .to_owned())
+    }
+}
+
+fn check_release(release: &str) -> Result<(), String> {
+    if release.len() > MAX_RELEASE {
+        return Err(format!("must be no more than {MAX_RELEASE} characters"));
+    }
+    for part in release.split('.') {
+        if part.is_empty() {
+            return Err("it has an empty part".to_owned());
+        }
+        if !part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+            return Err(format!("`{part}` must consist of letters, digits and `-`"));
+        }
+        let is_number = part.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number && part.len() > 1 && part.starts_with('0') {
+            return Err(format!("`{part}` must not begin with a zero"));
+        }
+        if is_number && part.parse::<u64>().is_err() {
+            return Err(format!("`{part}` is too large"));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the media type of a picture, where its format is known.
+fn media_type(data: &[u8]) -> Option<&'static str> {
+    let is_svg = || {
+        let start = &data[..data.len().min(64 << 10)];
+        start.windows(4).any(|window| window == b"<svg")
+    };
+    Some(match data {
+        [0x89, b'P', b'N', b'G', ..] => "image/png",
+        [0xff, 0xd8, 0xff, ..] => "image/jpeg",
+        [b'G', b'I', b'F', b'8', ..] => "image/gif",
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "image/webp",
+        _ if is_svg() => "image/svg+xml",
+        _ => return None,
+    })
+}

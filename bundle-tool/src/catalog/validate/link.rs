@@ -1,0 +1,276 @@
+//! The blobs of a catalog, linked: what one document says of another.
+//!
+//! Source: `alpha/declcfg/declcfg_to_model.go` and `alpha/model/model.go` of operator-registry.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::blob::{Blob, Bundle, Channel, Deprecations, Package};
+use super::problem::{Place, Problem, Rule};
+use super::rules;
+
+/// A package with all that belongs to it. Of several blobs of one name the first counts.
+#[derive(Debug)]
+pub struct Linked<'b> {
+    /// The `olm.package` blob.
+    pub package: &'b Package,
+    /// The channels by name.
+    pub channels: BTreeMap<&'b str, &'b Channel>,
+    /// The bundles by name.
+    pub bundles: BTreeMap<&'b str, &'b Bundle>,
+    /// What is deprecated.
+    pub deprecations: Option<&'b Deprecations>,
+}
+
+/// The packages of a catalog by name.
+pub type Packages<'b> = BTreeMap<&'b str, Linked<'b>>;
+
+/// Links the blobs and returns the packages with the problems that linking finds.
+#[must_use]
+pub fn link(blobs: &[Blob]) -> (Packages<'_>, Vec<Problem>) {
+    let mut linker = Linker { problems: Vec::new() };
+    let mut packages = linker.packages(blobs);
+    for blob in blobs {
+        match blob {
+            Blob::Channel(channel) => linker.channel(channel, &mut packages),
+            Blob::Bundle(bundle) => linker.bundle(bundle, &mut packages),
+            Blob::Deprecations(deprecations) => linker.deprecations(deprecations, &mut packages),
+            Blob::Package(_) | Blob::Other | Blob::Invalid => {}
+        }
+    }
+    for linked in packages.values() {
+        linker.package(linked);
+    }
+    (packages, linker.problems)
+}
+
+struct Linker {
+    problems: Vec<Problem>,
+}
+
+impl Linker {
+    fn report(&mut self, rule: &'static Rule, place: &Place, path: &str, message: impl Into<String>) {
+        self.problems.push(Problem::new(rule, place.clone(), path, &message.into()));
+    }
+
+    fn packages<'b>(&mut self, blobs: &'b [Blob]) -> Packages<'b> {
+        let mut packages = Packages::new();
+        for blob in blobs {
+            let Blob::Package(package) = blob else { continue };
+            if let Some(first) = packages.get(package.name.as_str()) {
+                let message =
+                    format!("duplicate package `{}`: first defined at {}", package.name, first.package.place);
+                self.report(&rules::PACKAGE_DUPLICATE, &package.place, "name", message);
+                continue;
+            }
+            packages.insert(
+                &package.name,
+                Linked { package, channels: BTreeMap::new(), bundles: BTreeMap::new(), deprecations: None },
+            );
+        }
+        packages
+    }
+
+    /// Finds the package of a blob, or reports that there is none.
+    fn find<'p, 'b>(
+        &mut self,
+        packages: &'p mut Packages<'b>,
+        name: &str,
+        of: &str,
+        place: &Place,
+    ) -> Option<&'p mut Linked<'b>> {
+        if name.is_empty() {
+            self.report(
+                &rules::PACKAGE_NAME_MISSING,
+                place,
+                "package",
+                format!("{of} does not name its package"),
+            );
+            return None;
+        }
+        let found = packages.get_mut(name);
+        if found.is_none() {
+            let message = format!("{of} belongs to package `{name}`, which is not in the catalog");
+            self.report(&rules::PACKAGE_UNKNOWN, place, "package", message);
+        }
+        found
+    }
+
+    fn channel<'b>(&mut self, channel: &'b Channel, packages: &mut Packages<'b>) {
+        let of = format!("channel `{}`", channel.name);
+        let Some(linked) = self.find(packages, &channel.package, &of, &channel.package_place) else { return };
+        if let Some(first) = linked.channels.get(channel.name.as_str()) {
+            let message = format!("duplicate {of}: first defined at {}", first.place);
+            self.report(&rules::CHANNEL_DUPLICATE, &channel.place, "name", message);
+            return;
+        }
+        linked.channels.insert(&channel.name, channel);
+    }
+
+    fn bundle<'b>(&mut self, bundle: &'b Bundle, packages: &mut Packages<'b>) {
+        let of = format!("bundle `{}`", bundle.name);
+        let Some(linked) = self.find(packages, &bundle.package, &of, &bundle.package_place) else { return };
+        if let Some(first) = linked.bundles.get(bundle.name.as_str()) {
+            let message = format!("duplicate {of}: first defined at {}", first.place);
+            self.report(&rules::BUNDLE_DUPLICATE, &bundle.place, "name", message);
+            return;
+        }
+        linked.bundles.insert(&bundle.name, bundle);
+    }
+
+    fn deprecations<'b>(&mut self, deprecations: &'b Deprecations, packages: &mut Packages<'b>) {
+        let of = "the deprecation";
+        let Some(linked) = self.find(packages, &deprecations.package, of, &deprecations.package_place) else {
+            return;
+        };
+        if let Some(first) = linked.deprecations {
+            let message =
+                format!("package `{}` has deprecations already at {}", deprecations.package, first.place);
+            self.report(&rules::DEPRECATION_DUPLICATE, &deprecations.place, "package", message);
+            return;
+        }
+        linked.deprecations = Some(deprecations);
+    }
+
+    fn package(&mut self, linked: &Linked<'_>) {
+        let package = linked.package;
+        if !package.is_incomplete {
+            if package.default_channel.is_empty() {
+                let message = format!("package `{}` has no default channel", package.name);
+                self.report(&rules::DEFAULT_CHANNEL_MISSING, &package.place, "defaultChannel", message);
+            } else if !linked.channels.contains_key(package.default_channel.as_str()) {
+                let message = match known(linked) {
+                    Some(known) => format!(
+                        "default channel `{}` is not a channel of package `{}`: {known}",
+                        package.default_channel, package.name
+                    ),
+                    None => format!("default channel `{}` does not exist", package.default_channel),
+                };
+                self.report(
+                    &rules::DEFAULT_CHANNEL_UNKNOWN,
+                    &package.default_channel_place,
+                    "defaultChannel",
+                    message,
+                );
+            }
+        }
+        if linked.channels.is_empty() {
+            let message = format!("package `{}` has no channel", package.name);
+            self.report(&rules::PACKAGE_CHANNEL_MISSING, &package.place, "", message);
+        }
+        self.entries(linked);
+        self.versions(linked);
+        if let Some(deprecations) = linked.deprecations {
+            self.deprecated(deprecations, linked);
+        }
+    }
+
+    /// Every entry has a bundle, every bundle an entry.
+    fn entries(&mut self, linked: &Linked<'_>) {
+        let mut used = HashSet::new();
+        for channel in linked.channels.values() {
+            for entry in &channel.entries {
+                used.insert(entry.name.as_str());
+                let place =
+                    Place { file: channel.place.file.clone(), line: entry.line, column: entry.column };
+                let Some(bundle) = linked.bundles.get(entry.name.as_str()) else {
+                    // An entry without a name is a problem of its own.
+                    if !entry.name.is_empty() {
+                        let message = format!(
+                            "channel `{}` has entry `{}`, but there is no such bundle",
+                            channel.name, entry.name
+                        );
+                        self.report(&rules::CHANNEL_BUNDLE_MISSING, &place, "entries", message);
+                    }
+                    continue;
+                };
+                let replaced =
+                    linked.bundles.get(entry.replaces.as_str()).and_then(|old| old.version.as_ref());
+                if let (Some(new), Some(old)) = (&bundle.version, replaced)
+                    && new.cmp_precedence(old).is_lt()
+                {
+                    let message = format!(
+                        "`{}` of version {new} replaces `{}` of the higher version {old}",
+                        entry.name, entry.replaces
+                    );
+                    self.report(&rules::CHANNEL_VERSION_DECREASES, &place, "entries", message);
+                }
+            }
+        }
+        if linked.channels.values().any(|channel| channel.is_incomplete) {
+            return;
+        }
+        for bundle in linked.bundles.values().filter(|bundle| !used.contains(bundle.name.as_str())) {
+            let message =
+                format!("bundle `{}` is not in any channel of package `{}`", bundle.name, bundle.package);
+            self.report(&rules::BUNDLE_NOT_IN_CHANNEL, &bundle.place, "name", message);
+        }
+    }
+
+    fn versions(&mut self, linked: &Linked<'_>) {
+        let mut seen: HashMap<String, &Bundle> = HashMap::new();
+        for bundle in linked.bundles.values() {
+            let Some(version) = bundle.version_and_release() else { continue };
+            if let Some(other) = seen.get(&version) {
+                let message =
+                    format!("bundles `{}` and `{}` have the same version {version}", other.name, bundle.name);
+                self.report(&rules::BUNDLE_VERSION_DUPLICATE, &bundle.place, "properties", message);
+            } else {
+                seen.insert(version, bundle);
+            }
+        }
+    }
+
+    fn deprecated(&mut self, deprecations: &Deprecations, linked: &Linked<'_>) {
+        let mut seen = HashSet::new();
+        for (index, deprecation) in deprecations.entries.iter().enumerate() {
+            let path = format!("entries[{index}].reference");
+            let (schema, name) = (deprecation.schema.as_str(), deprecation.name.as_str());
+            let place = &deprecation.place;
+            if !seen.insert((schema, name)) {
+                let message = format!("duplicate deprecation of {schema} `{name}`");
+                self.report(&rules::DEPRECATION_DUPLICATE, place, &path, message);
+                continue;
+            }
+            let is_known = match schema {
+                "olm.package" if name.is_empty() => true,
+                "olm.package" => {
+                    let message =
+                        format!("a deprecation of the package must not have a name, found `{name}`");
+                    self.report(&rules::DEPRECATION_REFERENCE_INVALID, place, &path, message);
+                    true
+                }
+                "olm.channel" => linked.channels.contains_key(name),
+                "olm.bundle" => linked.bundles.contains_key(name),
+                "" => {
+                    let message = "missing required field `reference.schema`";
+                    self.report(&rules::DEPRECATION_REFERENCE_INVALID, place, &path, message);
+                    true
+                }
+                other => {
+                    let message = format!(
+                        "invalid schema `{other}`: expected `olm.package`, `olm.channel` or `olm.bundle`"
+                    );
+                    self.report(&rules::DEPRECATION_REFERENCE_INVALID, place, &path, message);
+                    true
+                }
+            };
+            if !is_known {
+                let what = if schema == "olm.channel" { "channel" } else { "bundle" };
+                let message = format!("{what} `{name}` is not in package `{}`", linked.package.name);
+                self.report(&rules::DEPRECATION_TARGET_UNKNOWN, place, &path, message);
+            }
+        }
+    }
+}
+
+/// The channels of a package for a message.
+fn known(linked: &Linked<'_>) -> Option<String> {
+    const MAX_NAMES: usize = 10;
+    let names: Vec<_> = linked.channels.keys().take(MAX_NAMES).map(|name| format!("`{name}`")).collect();
+    let more = linked.channels.len().saturating_sub(MAX_NAMES);
+    match more {
+        _ if names.is_empty() => None,
+        0 => Some(format!("its channels are {}", names.join(", "))),
+        _ => Some(format!("its channels are {} and {more} more", names.join(", "))),
+    }
+}

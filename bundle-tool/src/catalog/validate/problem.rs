@@ -1,0 +1,101 @@
+//! One problem of a catalog: which rule, where, what is wrong and what to do.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::model::text::shortened;
+use crate::report::Severity;
+
+/// A rule of `catalog validate`.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// The rule's name, after the defect.
+    pub id: &'static str,
+    /// Whether opm rejects the catalog.
+    pub severity: Severity,
+    /// What the rule looks for.
+    pub what: &'static str,
+    /// What to do.
+    pub help: &'static str,
+    /// Where the rule comes from.
+    pub source: &'static str,
+}
+
+/// A place in a file of the catalog.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The file's path below the catalog.
+    pub file: Arc<str>,
+    /// The line, from 1; 0 for the file as a whole.
+    pub line: u32,
+    /// The column in characters, from 1.
+    pub column: u32,
+}
+
+/// A defect at one place.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// What is wrong.
+    pub message: String,
+    /// Where.
+    pub place: Place,
+    /// The field below the document's root; empty for the document as a whole.
+    pub path: String,
+}
+
+/// The maximum number of characters of a message or a path: they quote names from the catalog.
+const MAX_TEXT: usize = 500;
+
+impl Problem {
+    /// Returns a problem; what is too long is shortened.
+    pub(super) fn new(rule: &'static Rule, place: Place, path: &str, message: &str) -> Self {
+        let (path, message) =
+            (shortened(path, MAX_TEXT).into_owned(), shortened(message, MAX_TEXT).into_owned());
+        Self { rule, message, place, path }
+    }
+}
+
+/// The form of a [`Problem`] in JSON.
+#[derive(Serialize)]
+struct Json<'a> {
+    rule: &'a str,
+    severity: Severity,
+    message: &'a str,
+    help: &'a str,
+    file: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<u32>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    path: &'a str,
+}
+
+impl Serialize for Problem {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let of_line = |number: u32| (self.place.line > 0).then_some(number);
+        Json {
+            rule: self.rule.id,
+            severity: self.rule.severity,
+            message: &self.message,
+            help: self.rule.help,
+            file: &self.place.file,
+            line: of_line(self.place.line),
+            column: of_line(self.place.column),
+            path: &self.path,
+        }
+        .serialize(serializer)
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.line {
+            0 => f.write_str(&self.file),
+            line => write!(f, "{}:{line}:{}", self.file, self.column),
+        }
+    }
+}

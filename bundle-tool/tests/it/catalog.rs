@@ -1,0 +1,345 @@
+//! `bundle-tool catalog validate`: one catalog for each rule, and everything that a directory may contain.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use bundle_tool::catalog::validate::RULES;
+use serde_json::{Value, json};
+
+const VALID: &str = include_str!("../fixtures/catalog/valid.yaml");
+
+/// A replacement in the valid catalog that breaks one rule.
+struct Case {
+    rule: &'static str,
+    from: &'static str,
+    to: &'static str,
+}
+
+const fn case(rule: &'static str, from: &'static str, to: &'static str) -> Case {
+    Case { rule, from, to }
+}
+
+/// The end of the document of the first bundle.
+const END: &str = "---\nschema: olm.bundle\nname: gizmo.v1.1.0\n";
+
+static CASES: &[Case] = &[
+    case("bundle-build-and-release", "version: 1.0.0}", "version: 1.0.0+5, release: '1'}"),
+    case("bundle-duplicate", "name: gizmo.v1.2.0\npackage", "name: gizmo.v1.1.0\npackage"),
+    case("bundle-image-invalid", "gizmo-bundle:v1.0.0", "Gizmo-bundle:v1.0.0"),
+    case(
+        "bundle-image-invalid",
+        "image: quay.io/example/gizmo:v1.0.0",
+        "image: https://quay.io/example/gizmo",
+    ),
+    case("bundle-image-missing", "image: quay.io/example/gizmo-bundle:v1.0.0\n", ""),
+    case("bundle-name-not-normalized", "version: 1.0.0}", "version: 1.0.0, release: alpha.1}"),
+    case("bundle-not-in-channel", "- name: gizmo.v1.0.0\n", ""),
+    case(
+        "bundle-object-invalid",
+        "image: quay.io/example/gizmo-bundle:v1.0.0\nproperties:",
+        "properties:\n- {type: olm.bundle.object, value: {data: YTogW2I=}}",
+    ),
+    case(
+        "bundle-package-mismatch",
+        "packageName: gizmo, version: 1.0.0",
+        "packageName: gadget, version: 1.0.0",
+    ),
+    case(
+        "bundle-package-property-count",
+        "type: olm.package\n  value: {packageName: gizmo, version: 1.0.0",
+        "type: olm.packages\n  value: {packageName: gizmo, version: 1.0.0",
+    ),
+    case("bundle-property-invalid", "kind: Gizmo, version: v1}", "kind: Gizmo, version: 1}"),
+    case("bundle-property-invalid", "  value: {group: gadgets.example.com, kind: Gizmo, version: v1}\n", ""),
+    case("bundle-release-invalid", "version: 1.0.0}", "version: 1.0.0, release: '01'}"),
+    case("bundle-version-duplicate", "version: 1.2.0}", "version: 1.1.0}"),
+    case("bundle-version-invalid", "version: 1.0.0}", "version: v1.0.0}"),
+    case("catalog-field-invalid", "iVBORw0KGgo=", "iVBORw0KGgo!"),
+    case("catalog-field-invalid", "skips: [gizmo.v0.9.0]", "skips: gizmo.v0.9.0"),
+    case("catalog-file-invalid", "entries:\n- name: gizmo.v1.0.0", "entries: [\n- name: gizmo.v1.0.0"),
+    case("catalog-file-invalid", END, "--- bundle\nschema: olm.bundle\nname: gizmo.v1.1.0\n"),
+    case("catalog-key-duplicate", "defaultChannel: stable", "defaultChannel: stable\nDefaultChannel: stable"),
+    case("catalog-rest-ignored", "---\nschema: olm.deprecations", "...\nlost: true\n---\nschema: olm.deprecations"),
+    case("catalog-schema-missing", "schema: olm.deprecations\n", ""),
+    case("catalog-schema-missing", END, "---\n# no document\n---\nschema: olm.bundle\nname: gizmo.v1.1.0\n"),
+    case("channel-bundle-missing", "- name: gizmo.v1.0.0\n", "- name: gizmo.v1.0.0\n- name: gizmo.v0.9.0\n"),
+    case("channel-cycle", "- name: gizmo.v1.0.0\n", "- name: gizmo.v1.0.0\n  replaces: gizmo.v1.1.0\n"),
+    case("channel-duplicate", "name: fast", "name: stable"),
+    case(
+        "channel-empty",
+        "name: fast\npackage: gizmo\nentries:\n- name: gizmo.v1.2.0\n",
+        "name: fast\npackage: gizmo\n",
+    ),
+    case("channel-entry-duplicate", "- name: gizmo.v1.0.0\n", "- name: gizmo.v1.0.0\n- name: gizmo.v1.0.0\n"),
+    case(
+        "channel-entry-stranded",
+        "- name: gizmo.v1.1.0\n  replaces: gizmo.v1.0.0",
+        "- name: gizmo.v1.1.0\n  replaces: gizmo.v0.1.0\n- name: gizmo.v0.9.0\n  replaces: gizmo.v1.0.0",
+    ),
+    case(
+        "channel-head-missing",
+        "- name: gizmo.v1.0.0\n",
+        "- name: gizmo.v1.0.0\n  replaces: gizmo.v1.2.0\n",
+    ),
+    case("channel-heads-several", "  replaces: gizmo.v1.1.0\n", ""),
+    case("channel-name-invalid", "name: fast", "name: fast lane"),
+    case("channel-name-missing", "name: fast\n", ""),
+    case("channel-skip-empty", "skips: [gizmo.v0.9.0]", "skips: [gizmo.v0.9.0, '']"),
+    case("channel-skip-range-invalid", "'>=1.0.0 <1.2.0'", "'>=1.0 <1.2.0'"),
+    case("channel-version-decreases", "version: 1.2.0}", "version: 0.9.0}"),
+    case("default-channel-missing", "defaultChannel: stable\n", ""),
+    case("default-channel-unknown", "defaultChannel: stable", "defaultChannel: stabel"),
+    case(
+        "deprecation-duplicate",
+        "{schema: olm.bundle, name: gizmo.v1.0.0}",
+        "{schema: olm.channel, name: stable}",
+    ),
+    case("deprecation-message-missing", "  message: use fast\n", ""),
+    case("deprecation-reference-invalid", "{schema: olm.package}", "{schema: olm.package, name: gizmo}"),
+    case("deprecation-reference-invalid", "{schema: olm.package}", "{schema: olm.catalog}"),
+    case(
+        "deprecation-target-unknown",
+        "{schema: olm.channel, name: stable}",
+        "{schema: olm.channel, name: slow}",
+    ),
+    case(
+        "package-channel-missing",
+        "---\nschema: vendor.note",
+        "---\nschema: olm.package\nname: gadget\n---\nschema: vendor.note",
+    ),
+    case(
+        "package-duplicate",
+        "---\nschema: vendor.note",
+        "---\nschema: olm.package\nname: gizmo\n---\nschema: vendor.note",
+    ),
+    case("package-icon-invalid", "mediatype: image/png", "mediatype: image/svg+xml"),
+    case(
+        "package-name-invalid",
+        "---\nschema: vendor.note",
+        "---\nschema: olm.package\nname: Giz_mo\n---\nschema: vendor.note",
+    ),
+    case("package-name-missing", "schema: olm.deprecations\npackage: gizmo", "schema: olm.deprecations"),
+    case("package-unknown", "name: fast\npackage: gizmo", "name: fast\npackage: gadget"),
+];
+
+fn validate(directory: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
+        .current_dir(directory)
+        .args(["catalog", "validate"])
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn report(directory: &Path, reference: &str) -> Value {
+    let output = validate(directory, &[reference, "--output", "json"]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{text}"));
+    let passed = report["catalogs"][0]["passed"].as_bool().unwrap();
+    assert_eq!(output.status.code(), Some(i32::from(!passed)), "{text}");
+    report["catalogs"][0].clone()
+}
+
+/// The rules of the findings with `severity`.
+fn rules(report: &Value, severity: &str) -> BTreeSet<String> {
+    let findings = report["findings"].as_array().unwrap().iter();
+    findings
+        .filter(|finding| finding["severity"] == severity)
+        .map(|finding| finding["rule"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// The file and line, message and path of each finding.
+fn findings(report: &Value) -> Vec<(String, Value)> {
+    let findings = report["findings"].as_array().unwrap().iter();
+    findings
+        .map(|finding| (finding["file"].as_str().unwrap().to_owned(), finding["message"].clone()))
+        .collect()
+}
+
+#[test]
+fn the_valid_catalog_passes() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("catalog.yaml"), VALID).unwrap();
+    let report = report(dir.path(), ".");
+    assert_eq!(report["findings"], json!([]));
+    assert_eq!(
+        (&report["packages"], &report["channels"], &report["bundles"]),
+        (&json!(["gizmo"]), &json!(2), &json!(3))
+    );
+    let output = validate(dir.path(), &["."]);
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        ".: 1 package, 2 channels, 3 bundles, passed: 0 errors, 0 warnings\n"
+    );
+}
+
+#[test]
+fn every_rule_has_a_case_and_finds_it() {
+    let covered: BTreeSet<&str> = CASES.iter().map(|case| case.rule).collect();
+    let all: BTreeSet<&str> = RULES.iter().map(|rule| rule.id).collect();
+    assert_eq!(covered, all);
+    assert!(RULES.is_sorted_by_key(|rule| rule.id));
+    let mut text = String::new();
+    for Case { rule, from, to } in CASES {
+        assert_eq!(VALID.matches(from).count(), 1, "{rule}: {from}");
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("catalog.yaml"), VALID.replace(from, to)).unwrap();
+        let output = validate(dir.path(), &["."]);
+        let found = String::from_utf8(output.stdout).unwrap();
+        assert!(found.contains(&format!("[{rule}]")), "{rule}: {found}");
+        let severity = RULES.iter().find(|known| known.id == *rule).unwrap().severity;
+        let is_error = severity.to_string() == "error";
+        assert_eq!(output.status.code(), Some(i32::from(is_error)), "{rule}: {found}");
+        text += &format!("# {rule}: {from:?} → {to:?}\n{found}\n");
+    }
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.bind(|| insta::assert_snapshot!("catalog-rules", text));
+}
+
+#[test]
+fn every_file_is_read_but_for_those_that_indexignore_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join("catalog").join(name);
+    for directory in ["a/.hidden", ".git"] {
+        fs::create_dir_all(path(directory)).unwrap();
+    }
+    let documents: Vec<&str> = VALID.split("---\n").filter(|document| !document.is_empty()).collect();
+    let names =
+        ["package", "a/stable.txt", "a/.hidden/fast.yml", ".git/b1", "b2.YAML", "b3.json", "d.yaml~", "x"];
+    assert_eq!(documents.len(), names.len());
+    for (name, document) in names.iter().zip(documents) {
+        fs::write(path(name), document).unwrap();
+    }
+    assert_eq!(report(dir.path(), "catalog")["findings"], json!([]));
+    fs::write(path("README.md"), "Not YAML: [\n").unwrap();
+    assert_eq!(
+        rules(&report(dir.path(), "catalog"), "error"),
+        BTreeSet::from(["catalog-file-invalid".to_owned()])
+    );
+    fs::write(path(".indexignore"), "# documentation\n*.md\n").unwrap();
+    assert_eq!(report(dir.path(), "catalog")["findings"], json!([]));
+    fs::write(path("a/.indexignore"), "fast.yml\n").unwrap();
+    assert_eq!(report(dir.path(), "catalog")["channels"], 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_to_files_are_followed_and_anything_else_is_an_error() {
+    use std::os::unix::fs::symlink;
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join("catalog").join(name);
+    fs::create_dir(path("")).unwrap();
+    fs::write(dir.path().join("elsewhere"), VALID).unwrap();
+    symlink("../elsewhere", path("catalog.yaml")).unwrap();
+    assert_eq!(report(dir.path(), "catalog")["findings"], json!([]));
+    symlink(".", path("loop")).unwrap();
+    symlink("nowhere", path("dangling")).unwrap();
+    symlink("/dev/zero", path("zero")).unwrap();
+    let found = report(dir.path(), "catalog");
+    let files: Vec<_> = findings(&found).into_iter().map(|(file, _)| file).collect();
+    assert_eq!(files, ["dangling", "loop", "zero"], "{found}");
+    assert_eq!(rules(&found, "error"), BTreeSet::from(["catalog-file-invalid".to_owned()]));
+}
+
+#[test]
+fn json_streams_are_read_as_opm_reads_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("catalog");
+    let package = r#"{"schema": "olm.package", "name": "gizmo", "defaultChannel": "stable"}"#;
+    let channel =
+        r#"{"schema": "olm.channel", "name": "stable", "package": "gizmo", "entries": [{"name": "a"}]}"#;
+    let bundle = r#"{"schema": "olm.bundle", "name": "a", "package": "gizmo", "image": "quay.io/a/b:c",
+        "properties": [{"type": "olm.package", "value": {"packageName": "gizmo", "version": "1.0.0"}}], "x": "\ud83d\ude00 \/"}"#;
+    for (text, is_valid) in [
+        (format!("{package}{channel}\n\n{bundle}\n"), true),
+        (
+            format!(
+                "{package}\n---\n{channel}\n---\nschema: x\n---\n{}",
+                bundle.replace("\\ud83d\\ude00 \\/", "")
+            ),
+            true,
+        ),
+        (format!("{package}\n---\n{channel}\n---\n{bundle}"), false),
+        (format!("{package}{channel}\n---\n{bundle}"), false),
+        (format!("{package}{channel}{bundle}}}"), false),
+        (format!("{package}{channel}{bundle}[]"), false),
+        (format!("{package}{channel}"), false),
+    ] {
+        fs::write(&file, &text).unwrap();
+        let found = report(dir.path(), "catalog");
+        assert_eq!(found["passed"], is_valid, "{text}\n{found}");
+    }
+    // A position in the third value.
+    fs::write(&file, format!("{package}\n{channel}\n{}", bundle.replace("quay.io", "Quay/X"))).unwrap();
+    let found = report(dir.path(), "catalog");
+    assert_eq!(
+        (&found["findings"][0]["line"], &found["findings"][0]["path"]),
+        (&json!(3), &json!("image")),
+        "{found}"
+    );
+}
+
+#[test]
+fn a_catalog_is_read_from_standard_input_and_from_a_file() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("c.yaml"), VALID.replace("defaultChannel: stable", "defaultChannel: x"))
+        .unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
+        .args(["catalog", "validate", "-"])
+        .stdin(fs::File::open(dir.path().join("c.yaml")).unwrap())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let output = validate(dir.path(), &["c.yaml"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("c.yaml:3:17: error[default-channel-unknown]: "), "{text}");
+    let output = validate(dir.path(), &["nowhere", "c.yaml", "--output", "json"]);
+    assert_eq!(output.status.code(), Some(2));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&report["catalogs"][0]["path"], &report["unreadable"][0]["path"]),
+        (&json!("c.yaml"), &json!("nowhere"))
+    );
+}
+
+#[test]
+fn names_cannot_forge_findings() {
+    let dir = tempfile::tempdir().unwrap();
+    let forged = VALID
+        .replace("name: fast", "name: \"x\\ny: error[z]: \\e[1m\"")
+        .replace("package: gizmo\nentries:\n- name: gizmo.v1.2.0\n", "package: gadget\n");
+    fs::write(dir.path().join("c.yaml"), forged).unwrap();
+    let text = String::from_utf8(validate(dir.path(), &["."]).stdout).unwrap();
+    assert!(
+        !text.contains("\ny: error") && !text.contains('\u{1b}') && text.contains("x\\ny: error"),
+        "{text}"
+    );
+}
+
+#[test]
+fn findings_of_one_rule_are_limited_and_the_verdict_is_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let text: String =
+        (0..250).map(|number| format!("---\nschema: olm.channel\nname: c{number}\npackage: p\n")).collect();
+    fs::write(dir.path().join("c.yaml"), text).unwrap();
+    let found = report(dir.path(), ".");
+    assert_eq!(
+        (found["findings"].as_array().unwrap().len(), &found["omitted"]),
+        (200, &json!(300)),
+        "{found}"
+    );
+}
+
+#[test]
+fn an_sqlite_index_is_named_with_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("index.db"), b"SQLite format 3\0\x10\0").unwrap();
+    let found = report(dir.path(), ".");
+    assert!(found["findings"][0]["message"].as_str().unwrap().contains("opm migrate"), "{found}");
+}

@@ -1,0 +1,193 @@
+//! `bundle-tool catalog add`: where it writes, what it leaves unchanged, and what it refuses.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const BUNDLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/bundle");
+
+fn tool(directory: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_bundle-tool")).current_dir(directory).args(arguments).output().unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Copies the fixture with another name and version of the CSV, and edits it.
+fn bundle(directory: &Path, version: &str, edit: impl Fn(String) -> String) -> PathBuf {
+    let bundle = directory.join(format!("bundle-{version}"));
+    for part in ["manifests", "metadata"] {
+        fs::create_dir_all(bundle.join(part)).unwrap();
+        for entry in fs::read_dir(Path::new(BUNDLE).join(part)).unwrap() {
+            let entry = entry.unwrap();
+            let text = fs::read_to_string(entry.path()).unwrap();
+            let text = text
+                .replace("name: gizmo-operator.v1.2.0", &format!("name: gizmo-operator.v{version}"))
+                .replace("version: 1.2.0", &format!("version: {version}"));
+            fs::write(bundle.join(part).join(entry.file_name()), edit(text)).unwrap();
+        }
+    }
+    bundle
+}
+
+/// The files below a directory with what they hold.
+fn files(directory: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut pending = vec![directory.to_owned()];
+    while let Some(next) = pending.pop() {
+        for entry in fs::read_dir(&next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                pending.push(path);
+            } else {
+                let name = path.strip_prefix(directory).unwrap().display().to_string();
+                found.insert(name, fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+fn add<'a>(bundle: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let first = ["catalog", "add", "catalog", bundle, "--image", "quay.io/example/gizmo-bundle:v1"];
+    first.into_iter().chain(more.iter().copied()).collect()
+}
+
+#[test]
+fn a_package_name_never_becomes_a_path_outside_the_catalog() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("victim")).unwrap();
+    fs::create_dir_all(dir.path().join("catalog")).unwrap();
+    fs::write(dir.path().join("victim/catalog.yaml"), "schema: x\n").unwrap();
+    let absolute = dir.path().join("victim").display().to_string();
+    for name in ["../victim", "../../x", &absolute, "a/b", "Op_X", "."] {
+        let package =
+            |text: String| text.replace("package.v1: gizmo-operator", &format!("package.v1: {name}"));
+        let bundle = bundle(dir.path(), "1.2.0", package);
+        let before = files(dir.path());
+        for more in [&[][..], &["--no-validate"]] {
+            let output = tool(dir.path(), &add(bundle.to_str().unwrap(), more));
+            assert_eq!(output.status.code(), Some(2), "{name}: {}", stderr(&output));
+            assert!(
+                stderr(&output).contains(&format!("invalid package name `{name}`")),
+                "{}",
+                stderr(&output)
+            );
+        }
+        assert_eq!(files(dir.path()), before, "{name}");
+    }
+}
+
+#[test]
+fn the_blobs_of_a_package_are_changed_where_they_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let catalog = dir.path().join("catalog");
+    assert!(
+        tool(dir.path(), &add(BUNDLE, &["--channels", "stable", "--default-channel", "stable"]))
+            .status
+            .success()
+    );
+    let made = fs::read_to_string(catalog.join("gizmo-operator/catalog.yaml")).unwrap();
+    let documents: Vec<&str> = made.split("---\n").filter(|document| !document.is_empty()).collect();
+    assert_eq!(documents.len(), 3, "{made}");
+    // The package in JSON, the channel with a comment and a field of its own in another file, the bundle in a third.
+    fs::remove_dir_all(&catalog).unwrap();
+    for directory in ["packages", "channels"] {
+        fs::create_dir_all(catalog.join(directory)).unwrap();
+    }
+    let package = "{\"schema\": \"olm.package\", \"name\": \"gizmo-operator\", \"defaultChannel\": \"stable\", \"x\": 1}";
+    fs::write(catalog.join("packages/index.json"), package).unwrap();
+    let bundle_at = documents.iter().position(|document| document.contains("olm.bundle\n")).unwrap();
+    let channel = "# Keep me\nschema: olm.channel\nname: stable\npackage: gizmo-operator\nteam: gadgets\nentries:\n- name: gizmo-operator.v1.2.0\n---\n# Other\nschema:   vendor.note\n";
+    fs::write(catalog.join("channels/stable.yml"), channel).unwrap();
+    fs::write(catalog.join("bundles"), documents[bundle_at]).unwrap();
+    let second = bundle(dir.path(), "1.3.0", |text| {
+        text.replace("  version: 1.3.0", "  version: 1.3.0\n  replaces: gizmo-operator.v1.2.0")
+    });
+    let output = tool(dir.path(), &add(second.to_str().unwrap(), &["--channels", "stable"]));
+    assert!(output.status.success(), "{}", stderr(&output));
+    let after = files(&catalog);
+    assert_eq!(after.keys().collect::<Vec<_>>(), ["bundles", "channels/stable.yml", "packages/index.json"]);
+    assert_eq!(after["bundles"], documents[bundle_at]);
+    let channel = &after["channels/stable.yml"];
+    assert!(channel.starts_with("# Keep me\nentries:\n- name: gizmo-operator.v1.2.0\n- name: gizmo-operator.v1.3.0\n  replaces: gizmo-operator.v1.2.0\n"), "{channel}");
+    assert!(
+        channel.contains("team: gadgets\n") && channel.ends_with("---\n# Other\nschema:   vendor.note\n"),
+        "{channel}"
+    );
+    let package = &after["packages/index.json"];
+    assert!(package.contains("\"x\": 1") && package.matches("olm.package\"").count() == 2, "{package}");
+    assert!(package.contains("\"name\": \"gizmo-operator.v1.3.0\""), "{package}");
+    // Once more: nothing changes.
+    let output = tool(dir.path(), &add(second.to_str().unwrap(), &["--channels", "stable"]));
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(files(&catalog), after);
+}
+
+#[test]
+fn an_invalid_catalog_is_written_only_without_validation() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(
+        tool(dir.path(), &add(BUNDLE, &["--channels", "stable", "--default-channel", "stable"]))
+            .status
+            .success()
+    );
+    let before = files(&dir.path().join("catalog"));
+    let second = bundle(dir.path(), "1.3.0", |text| text);
+    let second = second.to_str().unwrap();
+    let invalid: [(&[&str], &str); 2] = [
+        (&["--channels", "stable"], "channel-heads-several"),
+        (&["--channels", "fast", "--image", "quay.io/Example/gizmo"], "bundle-image-invalid"),
+    ];
+    for (more, rule) in invalid {
+        let arguments: Vec<&str> = if more.contains(&"--image") {
+            [&["catalog", "add", "catalog", second][..], more].concat()
+        } else {
+            add(second, more)
+        };
+        let output = tool(dir.path(), &arguments);
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(stderr(&output).contains(&format!("error[{rule}]")), "{}", stderr(&output));
+        assert_eq!(files(&dir.path().join("catalog")), before, "{rule}");
+    }
+    for name in ["", "a b", "a\tb"] {
+        let output = tool(dir.path(), &add(second, &["--channels", name]));
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains("invalid channel name"), "{}", stderr(&output));
+        assert_eq!(files(&dir.path().join("catalog")), before, "{name}");
+    }
+    let output = tool(dir.path(), &add(second, &["--channels", "stable", "--no-validate"]));
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(
+        files(&dir.path().join("catalog"))["gizmo-operator/catalog.yaml"].contains("gizmo-operator.v1.3.0")
+    );
+}
+
+#[test]
+fn two_processes_at_once_lose_no_bundle() {
+    let dir = tempfile::tempdir().unwrap();
+    let bundles: Vec<PathBuf> =
+        (0..8).map(|number| bundle(dir.path(), &format!("1.{number}.0"), |text| text)).collect();
+    let channels: Vec<String> = (0..8).map(|number| format!("c{number}")).collect();
+    let children: Vec<_> = bundles
+        .iter()
+        .zip(&channels)
+        .map(|(bundle, channel)| {
+            Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
+                .current_dir(dir.path())
+                .args(add(bundle.to_str().unwrap(), &["--channels", channel, "--default-channel", channel]))
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+    }
+    let output = tool(dir.path(), &["catalog", "validate", "catalog"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("1 package, 8 channels, 8 bundles, passed"), "{text}");
+}
