@@ -61,7 +61,11 @@ static CASES: &[Case] = &[
     case("catalog-file-invalid", "entries:\n- name: gizmo.v1.0.0", "entries: [\n- name: gizmo.v1.0.0"),
     case("catalog-file-invalid", END, "--- bundle\nschema: olm.bundle\nname: gizmo.v1.1.0\n"),
     case("catalog-key-duplicate", "defaultChannel: stable", "defaultChannel: stable\nDefaultChannel: stable"),
-    case("catalog-rest-ignored", "---\nschema: olm.deprecations", "...\nlost: true\n---\nschema: olm.deprecations"),
+    case(
+        "catalog-rest-ignored",
+        "---\nschema: olm.deprecations",
+        "...\nlost: true\n---\nschema: olm.deprecations",
+    ),
     case("catalog-schema-missing", "schema: olm.deprecations\n", ""),
     case("catalog-schema-missing", END, "---\n# no document\n---\nschema: olm.bundle\nname: gizmo.v1.1.0\n"),
     case("channel-bundle-missing", "- name: gizmo.v1.0.0\n", "- name: gizmo.v1.0.0\n- name: gizmo.v0.9.0\n"),

@@ -225,12 +225,49 @@ fn an_image_is_made_of_files() {
     );
 }
 
+/// A valid catalog.
+const CATALOG: &str = r#"
+{"schema": "olm.package", "name": "gizmo", "defaultChannel": "stable"}
+{"schema": "olm.channel", "name": "stable", "package": "gizmo", "entries": [{"name": "gizmo.v1.0.0"}]}
+{"schema": "olm.bundle", "name": "gizmo.v1.0.0", "package": "gizmo", "image": "quay.io/example/gizmo:v1.0.0",
+ "properties": [{"type": "olm.package", "value": {"packageName": "gizmo", "version": "1.0.0"}}]}
+"#;
+
+#[test]
+fn an_invalid_catalog_or_bundle_is_pushed_only_without_validation() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("catalog")).unwrap();
+    fs::write(dir.path().join("catalog/c.json"), CATALOG.replace("stable\"}", "alpha\"}")).unwrap();
+    fs::create_dir_all(dir.path().join("bundle")).unwrap();
+    for part in ["manifests", "metadata"] {
+        fs::create_dir_all(dir.path().join("bundle").join(part)).unwrap();
+        for file in files(&Path::new(BUNDLE).join(part)) {
+            fs::copy(&file, dir.path().join("bundle").join(part).join(file.file_name().unwrap())).unwrap();
+        }
+    }
+    let csv = files(&dir.path().join("bundle/manifests"))
+        .into_iter()
+        .find(|path| path.to_string_lossy().contains("clusterserviceversion"))
+        .unwrap();
+    fs::copy(&csv, dir.path().join("bundle/manifests/second.clusterserviceversion.yaml")).unwrap();
+    for (what, rule) in [("catalog", "default-channel-unknown"), ("bundle", "csv-several")] {
+        let push = ["push", what, what, "x/a:v1", "--to", "oci:out"];
+        let output = run(dir.path(), &push);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{error}");
+        assert!(output.stdout.is_empty() && !dir.path().join("out").exists(), "{what} was written");
+        assert!(error.contains(&format!("error[{rule}]")), "{error}");
+        assert!(error.contains("use --no-validate"), "{error}");
+        stdout(&run(dir.path(), &[&push[..], &["--no-validate"]].concat()));
+        fs::remove_dir_all(dir.path().join("out")).unwrap();
+    }
+}
+
 #[test]
 fn an_index_image_says_where_its_catalogue_is() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("catalog/gizmo")).unwrap();
-    let package = r#"{"schema":"olm.package","name":"gizmo","defaultChannel":"stable"}"#;
-    fs::write(dir.path().join("catalog/gizmo/package.json"), package).unwrap();
+    fs::write(dir.path().join("catalog/gizmo/catalog.json"), CATALOG).unwrap();
     fs::write(dir.path().join("opm"), "#!/bin/sh\n").unwrap();
     stdout(&run(
         dir.path(),
@@ -243,8 +280,8 @@ fn an_index_image_says_where_its_catalogue_is() {
     ));
     for layout in ["data", "index"] {
         let rendered = stdout(&run(dir.path(), &["render", &format!("oci:{layout}")]));
-        let rendered: serde_json::Value = serde_json::from_str(&rendered).unwrap();
-        assert_eq!(rendered["name"], "gizmo", "{layout}");
+        let mut rendered = serde_json::Deserializer::from_str(&rendered).into_iter::<serde_json::Value>();
+        assert_eq!(rendered.next().unwrap().unwrap()["name"], "gizmo", "{layout}");
     }
     let documents: Vec<String> = files(&dir.path().join("index/blobs"))
         .iter()

@@ -1,6 +1,7 @@
 //! `bundle-tool push bundle`: a bundle's folder as its image.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -11,6 +12,8 @@ use super::super::images::created;
 use super::Destination;
 use crate::model::bundle::{Annotations, Bundle, Content, MANIFESTS, METADATA};
 use crate::read;
+use crate::report::{self, Severity};
+use crate::rules::{self, Selection};
 use oci_images::layout::{FileMap, Image, Layer, Recipe, layer};
 
 /// Makes the image of a bundle: FROM scratch, one layer each for manifests/, metadata/ and tests/.
@@ -24,8 +27,27 @@ pub(super) struct PushBundle {
     /// The image's name: registry.example.com/name-bundle:v1.2.3
     #[arg(value_name = "IMAGE")]
     name: String,
+    /// Push the bundle even if it is invalid
+    #[arg(long)]
+    no_validate: bool,
     #[command(flatten)]
     destination: Destination,
+}
+
+/// Validates the bundle with the suite that is always enabled; prints what is wrong with it.
+fn is_valid(bundle: &Bundle) -> Result<bool> {
+    let mut report = rules::validate(bundle, &Selection::default());
+    if report.passed() {
+        return Ok(true);
+    }
+    report.findings.retain(|finding| finding.severity == Severity::Error);
+    let mut out = io::stderr().lock();
+    report::text(&[report], &[], &mut out)?;
+    writeln!(
+        out,
+        "error: the bundle is invalid and was not pushed; use --no-validate to push it nevertheless"
+    )?;
+    Ok(false)
 }
 
 impl PushBundle {
@@ -34,6 +56,9 @@ impl PushBundle {
         let bundle = read::bundle::folder(folder)?;
         let labels =
             labels(&bundle).with_context(|| format!("{} cannot be pushed as a bundle", folder.display()))?;
+        if !self.no_validate && !is_valid(&bundle)? {
+            return Ok(Exit::Findings);
+        }
         let image = build(folder, labels)?;
         self.destination.send_whole(&self.name, image)
     }

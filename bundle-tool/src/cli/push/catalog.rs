@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
+use super::super::catalog::check;
 use super::super::images::{Location, created};
 use super::super::{Exit, runtime};
 use super::Destination;
-use crate::model::catalog::Catalog;
 use crate::read;
 use oci_images::layout::{FileMap, Platform, Recipe, layer};
 
@@ -22,10 +22,10 @@ const CONFIGS_LABEL: &str = "operators.operatorframework.io.index.configs.v1";
 /// for OLM v1.
 #[derive(Debug, Args)]
 pub(super) struct PushCatalog {
-    /// The catalogue's folder
+    /// Catalog directory
     #[arg(value_name = "DIR")]
-    folder: PathBuf,
-    /// The image's name: registry.example.com/name-catalog:latest
+    directory: PathBuf,
+    /// Name of the image: registry.example.com/name-catalog:latest
     #[arg(value_name = "IMAGE")]
     name: String,
     /// The image with opm to stand on: a name, oci:DIR or oci-archive:FILE
@@ -34,6 +34,9 @@ pub(super) struct PushCatalog {
     /// Which of the base's platforms is taken
     #[arg(long, value_name = "OS/ARCH", requires = "base")]
     platform: Option<Platform>,
+    /// Push the catalog even if it is invalid
+    #[arg(long)]
+    no_validate: bool,
     #[command(flatten)]
     destination: Destination,
 }
@@ -41,12 +44,15 @@ pub(super) struct PushCatalog {
 impl PushCatalog {
     pub(super) fn run(self) -> Result<Exit> {
         let created = created()?;
-        let catalog = read::catalog::folder(&self.folder)?;
-        if catalog == Catalog::default() {
-            bail!("{} holds no catalogue: no file in it has a blob", self.folder.display());
+        let sources = read::catalog::sources(&self.directory)?;
+        if sources.is_empty() {
+            bail!("{} is not a catalog: it contains no file", self.directory.display());
+        }
+        if !self.no_validate && !check(&self.directory.display().to_string(), sources)? {
+            return Ok(Exit::Findings);
         }
         let mut files = FileMap::new();
-        files.collect(&self.folder, "/configs")?;
+        files.collect(&self.directory, "/configs")?;
         let mut recipe = Recipe {
             labels: [(CONFIGS_LABEL.to_owned(), "/configs".to_owned())].into(),
             created,
