@@ -101,6 +101,13 @@ fn run(command: Command) -> anyhow::Result<Exit> {
     }
 }
 
+/// Returns the error message for an unknown rule id, with the nearest one.
+fn unknown_rule(id: &str) -> String {
+    let near = crate::report::suggest::did_you_mean(id, crate::rules::all().map(|rule| rule.id));
+    let list = if near.is_empty() { ": run `bundle-tool rules` for a list of all rules" } else { "" };
+    format!("unknown rule `{id}`{near}{list}")
+}
+
 /// What runs the commands that wait for a network.
 fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     use anyhow::Context as _;

@@ -76,7 +76,7 @@ impl Validate {
     pub(super) fn run(self) -> Result<Exit> {
         for id in &self.allow {
             if rules::find(id).is_none() {
-                bail!("unknown rule `{id}`; `bundle-tool rules` lists all rules");
+                bail!(super::unknown_rule(id));
             }
             if UNREAD_INPUT.contains(&id.as_str()) {
                 bail!("rule `{id}` cannot be ignored: input that cannot be read is not validated");

@@ -45,7 +45,12 @@ const INSTALLABLE_KINDS: [&str; 21] = [
     "VerticalPodAutoscaler",
 ];
 
-/// Whether OLM creates objects of this kind from a bundle.
+/// Returns the kinds that OLM creates from a bundle.
+pub fn installable_kinds() -> impl Iterator<Item = &'static str> {
+    INSTALLABLE_KINDS.iter().copied()
+}
+
+/// Returns whether OLM creates objects of this kind from a bundle.
 #[must_use]
 pub fn is_installable(kind: &str) -> bool {
     INSTALLABLE_KINDS.binary_search(&kind).is_ok()

@@ -1,4 +1,4 @@
-//! Kubernetes' quantities: `100m`, `1.5Gi`, `1e3`. Decoding refuses what [`Quantity::parse`] refuses; rules compare them.
+//! Kubernetes' quantities: `100m`, `1.5Gi`, `1e3`. Decoding rejects what [`Quantity::parse`] rejects; rules compare them.
 //!
 //! Source: `k8s.io/apimachinery/pkg/api/resource/quantity.go` and `suffix.go`.
 
@@ -35,7 +35,7 @@ impl Quantity {
     pub const ZERO: Self =
         Self { negative: false, digits: Vec::new(), exponent: 0, format: Format::DecimalSi, canonical: None };
 
-    /// Reads a quantity; nothing where Kubernetes refuses the text.
+    /// Parses a quantity; returns nothing if Kubernetes rejects the string.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -351,6 +351,32 @@ fn double(digits: &mut Vec<u8>, times: i64) {
     }
 }
 
+/// Returns a message about a string that is not a quantity, with the likely unit: `128MB` means `128M` or `128Mi`.
+#[must_use]
+pub fn invalid(text: &str) -> String {
+    let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len()));
+    let number = number.trim_end();
+    let letter = match unit.to_ascii_lowercase().as_str() {
+        "kb" | "ki" | "kib" => Some(("k", "Ki")),
+        "mb" | "mi" | "mib" => Some(("M", "Mi")),
+        "g" | "gb" | "gi" | "gib" => Some(("G", "Gi")),
+        "t" | "tb" | "ti" | "tib" => Some(("T", "Ti")),
+        _ => None,
+    };
+    let is_number = number.contains(|c: char| c.is_ascii_digit()) && Quantity::parse(number).is_some();
+    match letter.filter(|_| is_number) {
+        Some((_, binary)) if unit.contains(['i', 'I']) => {
+            format!("invalid quantity `{text}`: did you mean `{number}{binary}`?")
+        }
+        Some((decimal, binary)) => {
+            format!("invalid quantity `{text}`: did you mean `{number}{decimal}` or `{number}{binary}`?")
+        }
+        None => format!(
+            "invalid quantity `{text}`: expected a number with an optional unit, such as `100m`, `1.5` or `64Mi`"
+        ),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -370,6 +396,16 @@ mod tests {
             ["", "lots", "1 Gi", "1Gb", "1kb", "1ki", "1e", "1.2.3", "0x10", "1Ki5", "--1", "1,5", "1e1.5"]
         {
             assert!(Quantity::parse(text).is_none(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_invalid_unit_gets_a_suggestion() {
+        assert_eq!(invalid("128MB"), "invalid quantity `128MB`: did you mean `128M` or `128Mi`?");
+        assert_eq!(invalid("1.5gib"), "invalid quantity `1.5gib`: did you mean `1.5Gi`?");
+        assert_eq!(invalid("64 Mi"), "invalid quantity `64 Mi`: did you mean `64Mi`?");
+        for text in ["", "lots", "-MB", "1x"] {
+            assert!(!invalid(text).contains("did you mean"), "{text}");
         }
     }
 

@@ -1,5 +1,5 @@
-//! Versions and version ranges as OLM reads them, which is not as Cargo does: OLM takes `v1.2` for 1.2.0 in a CSV's
-//! version, and its ranges know `||`, `!` and `x`.
+//! Versions and version ranges as OLM parses them, which is not as Cargo does: OLM accepts `v1.2` as 1.2.0 for a CSV's
+//! version, and its ranges support `||`, `!` and `x`.
 //!
 //! Source: `semver.go` and `range.go` of github.com/blang/semver/v4, OLM's library.
 
@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 /// A semantic version.
 pub type Version = semver::Version;
 
-/// Why a text is no version or no range.
+/// The reason why a string is not a version or not a range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct VersionError(String);
@@ -17,32 +17,35 @@ fn fail<T>(message: impl Into<String>) -> Result<T, VersionError> {
     Err(VersionError(message.into()))
 }
 
-/// Reads `MAJOR.MINOR.PATCH`, with an optional pre-release and build.
+/// Parses `MAJOR.MINOR.PATCH`, with an optional pre-release and build.
 ///
 /// # Errors
-/// The text is anything else.
+/// The string is anything else.
 pub fn strict(text: &str) -> Result<Version, VersionError> {
     if text.is_empty() {
-        return fail("it is empty");
+        return fail("must not be empty");
     }
     if text.splitn(3, '.').count() < 3 {
-        return fail("it lacks one of major, minor and patch");
+        return fail("must have major, minor and patch numbers");
     }
     Version::parse(text).map_err(|error| VersionError(error.to_string()))
 }
 
-/// Reads a version as OLM reads that of a CSV: spaces around it, a `v` before it, zeros that lead and numbers that lack
-/// do no harm.
+/// Parses a version as OLM parses that of a CSV: surrounding spaces, a leading `v`, leading zeros and missing numbers are
+/// accepted.
 ///
 /// # Errors
-/// The text is no version even so.
+/// The string is not a version.
 pub fn tolerant(text: &str) -> Result<Version, VersionError> {
     let text = text.trim();
     let text = text.strip_prefix('v').unwrap_or(text);
+    if text.is_empty() {
+        return fail("must not be empty");
+    }
     let mut parts: Vec<String> = text.splitn(3, '.').map(without_leading_zeros).collect();
     if parts.len() < 3 {
         if parts.last().is_some_and(|part| part.contains(['+', '-'])) {
-            return fail("a pre-release or build needs all of major, minor and patch before it");
+            return fail("a pre-release or build requires major, minor and patch numbers");
         }
         parts.resize(3, "0".to_owned());
     }
@@ -97,30 +100,33 @@ impl Comparator {
 }
 
 impl Range {
-    /// Reads a range.
+    /// Parses a range.
     ///
     /// # Errors
-    /// The text is none.
+    /// The string is not a range.
     pub fn parse(text: &str) -> Result<Self, VersionError> {
         let parts = split(text);
         let mut alternatives = vec![Vec::new()];
         for (index, part) in parts.iter().enumerate() {
             if part == "||" {
                 if index == 0 {
-                    return fail("it begins with '||'");
+                    return fail("must not start with `||`");
                 }
                 alternatives.push(Vec::new());
             } else if let Some(alternative) = alternatives.last_mut() {
                 expand(part, alternative)?;
             }
         }
-        if parts.is_empty() || parts.last().is_some_and(|part| part == "||") {
-            return fail("a version is missing at its end");
+        if parts.is_empty() {
+            return fail("must contain a version");
+        }
+        if parts.last().is_some_and(|part| part == "||") {
+            return fail("missing version at the end");
         }
         Ok(Self(alternatives))
     }
 
-    /// Whether `version` is in the range. Builds do not count.
+    /// Returns whether `version` is in the range. Build metadata is ignored.
     #[must_use]
     pub fn contains(&self, version: &Version) -> bool {
         self.0
@@ -129,7 +135,7 @@ impl Range {
     }
 }
 
-/// Splits at spaces, but for those behind a comparator. A part of one character is lost, as in the original.
+/// Splits at spaces, except after a comparator. A part of one character is dropped, as in the original.
 fn split(text: &str) -> Vec<String> {
     let bytes = text.as_bytes();
     let mut parts = Vec::new();
@@ -150,18 +156,18 @@ fn split(text: &str) -> Vec<String> {
     parts.into_iter().map(|part| part.replace(' ', "")).collect()
 }
 
-/// One comparison, or two where its version ends in a wildcard.
+/// Appends one comparison, or two if its version ends with a wildcard.
 fn expand(part: &str, into: &mut Vec<(Comparator, Version)>) -> Result<(), VersionError> {
     let Some(digit) = part.find(|c: char| c.is_numeric()) else {
-        return fail(format!("'{part}' has no version"));
+        return fail(format!("missing version in `{part}`"));
     };
     let (operator, version) = part.split_at(digit);
     let Some(comparator) = Comparator::parse(operator.trim()) else {
-        return fail(format!("'{operator}' is no comparison"));
+        return fail(format!("invalid operator `{operator}`: must be `=`, `!=`, `>`, `>=`, `<` or `<=`"));
     };
     let read = |text: &str| match strict(text) {
         Ok(version) => Ok(version),
-        Err(error) => fail(format!("'{text}' is no version: {error}")),
+        Err(error) => fail(format!("invalid version `{text}`: {error}")),
     };
     if !part.contains('x') {
         into.push((comparator, read(version)?));
@@ -173,7 +179,7 @@ fn expand(part: &str, into: &mut Vec<(Comparator, Version)>) -> Result<(), Versi
     let low = read(&if flat.split('.').count() == 2 { format!("{flat}.0") } else { flat })?;
     let high = || {
         if !wild {
-            return fail(format!("'{version}' has its wildcard at no end"));
+            return fail(format!("invalid version `{version}`: the wildcard must be at the end"));
         }
         let mut high = low.clone();
         if places == 3 && !version.ends_with(".x.x") {
@@ -192,7 +198,7 @@ fn expand(part: &str, into: &mut Vec<(Comparator, Version)>) -> Result<(), Versi
             let high = high()?;
             into.extend([(Comparator::GreaterOrEqual, low), (Comparator::Less, high)]);
         }
-        // Both must hold at once, which no version does: so the original has it.
+        // Both must hold at once, which no version does; the original behaves the same.
         Comparator::NotEqual => {
             let high = high()?;
             into.extend([(Comparator::Less, low), (Comparator::GreaterOrEqual, high)]);

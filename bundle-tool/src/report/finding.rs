@@ -1,18 +1,18 @@
-//! One finding: which rule, how bad, what is wrong, where, and what to do.
+//! One finding: the rule, the severity, the message, the place and the help.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// How bad a finding is.
+/// The severity of a rule and its findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// The API server, OLM or a listing's checks refuse it.
+    /// The API server, OLM, operator-sdk or OperatorHub.io rejects the bundle.
     Error,
-    /// Nobody refuses it, but it will bite.
+    /// Not rejected, but likely to cause problems.
     Warning,
-    /// Good to know.
+    /// Information only.
     Info,
 }
 
@@ -26,23 +26,23 @@ impl fmt::Display for Severity {
     }
 }
 
-/// A set of rules that is switched on by name; [`Suite::Bundle`] is always on.
+/// A set of rules that is enabled by name; [`Suite::Bundle`] is always enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Suite {
-    /// What the API server, OLM and operator-sdk's default validation refuse
+    /// Rules of the API server, OLM and operator-sdk's default validation
     Bundle,
-    /// What OperatorHub.io asks of a CSV
+    /// Rules of OperatorHub.io for CSVs
     #[serde(rename = "operatorhubv2")]
     #[value(name = "operatorhubv2")]
     OperatorHubV2,
-    /// The capability levels that OperatorHub.io knows
+    /// Capability levels of OperatorHub.io
     Capabilities,
-    /// The categories that OperatorHub.io has
+    /// Categories of OperatorHub.io
     Categories,
-    /// What the Operator Framework recommends
+    /// Recommendations of the Operator Framework
     GoodPractices,
-    /// APIs that Kubernetes has removed
+    /// Uses of APIs that were removed from Kubernetes
     DeprecatedApis,
 }
 
@@ -66,14 +66,14 @@ pub struct Finding {
     pub rule: &'static str,
     /// The suite that the rule belongs to.
     pub suite: Suite,
-    /// How bad it is.
+    /// The severity, from the rule.
     pub severity: Severity,
-    /// What is wrong.
+    /// The message: one fact, lower case, without a final period.
     pub message: String,
-    /// What to do.
+    /// An instruction that fixes the finding.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub help: &'static str,
-    /// The file, below the bundle's folder.
+    /// The path of the file below the bundle's directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The line, from 1.

@@ -4,13 +4,16 @@
 
 mod finding;
 mod json;
+mod origin;
 pub mod rules;
+pub mod suggest;
 mod text;
 
 use serde::Serialize;
 
 pub use finding::{Finding, Severity, Suite};
 pub use json::json;
+pub use origin::{Impact, Project, Source, Validator};
 pub use text::text;
 
 /// The findings of one bundle.
@@ -18,9 +21,9 @@ pub use text::text;
 pub struct BundleReport {
     /// The directory or image as the user named it.
     pub path: String,
-    /// The CSV's name, where there is one.
+    /// The CSV's name, if there is a CSV.
     pub name: Option<String>,
-    /// The package that `annotations.yaml` names, where it does.
+    /// The package that `annotations.yaml` names, if it names one.
     pub package: Option<String>,
     /// The findings, sorted by file, place and rule.
     pub findings: Vec<Finding>,
@@ -36,7 +39,7 @@ pub struct UnreadBundle {
 }
 
 impl BundleReport {
-    /// Whether no finding is an error.
+    /// Returns whether no finding is an error.
     #[must_use]
     pub fn passed(&self) -> bool {
         self.findings.iter().all(|finding| finding.severity != Severity::Error)

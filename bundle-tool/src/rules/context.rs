@@ -1,4 +1,4 @@
-//! What all rules share about one bundle, decoded once.
+//! The decoded parts of one bundle that all rules share.
 
 use super::crds::Crd;
 use crate::model::csv::ClusterServiceVersion;
@@ -18,25 +18,25 @@ pub struct Context<'b> {
     pub objects: Vec<Object<'b>>,
     /// The CRDs of `apiextensions.k8s.io/v1`.
     pub crds: Vec<Crd<'b>>,
-    /// The CSV, where OLM can decode it. Of several, which csv-several names, it is the first one.
+    /// The CSV, if OLM can decode it; the first one if there are several (csv-several).
     pub csvs: Vec<Csv<'b>>,
-    /// The CSV, where OLM cannot decode it, and why.
+    /// The CSV and the error, if OLM cannot decode it.
     pub undecodable_csvs: Vec<(Object<'b>, DecodeError)>,
-    /// The objects of Kubernetes' own kinds that the API server could decode.
+    /// The objects of built-in kinds that the API server can decode.
     pub known: Vec<Known<'b>>,
-    /// The objects that the API server could not decode, and why: of Kubernetes' own kinds, and of others where it is
-    /// their metadata.
+    /// The objects that the API server cannot decode, and the errors: objects of built-in kinds, and others with
+    /// undecodable metadata.
     pub undecodable: Vec<(Object<'b>, DecodeError)>,
-    /// The metadata of all objects that could be decoded, but for the CSV's and those that are undecodable.
+    /// The metadata of all decodable objects except the CSV.
     pub metadata: Vec<Metadata<'b>>,
 }
 
-/// A `ClusterServiceVersion`, as written and as OLM reads it.
+/// A `ClusterServiceVersion`, as written and as OLM decodes it.
 #[derive(Debug)]
 pub struct Csv<'b> {
-    /// As written, with places.
+    /// As written, with positions.
     pub object: Object<'b>,
-    /// As OLM reads it.
+    /// As OLM decodes it.
     pub typed: ClusterServiceVersion,
     /// The fields that OLM drops.
     pub unknown: Vec<Unknown>,
@@ -45,7 +45,7 @@ pub struct Csv<'b> {
 }
 
 impl<'b> Context<'b> {
-    /// Decodes what rules share.
+    /// Decodes the shared parts of a bundle.
     #[must_use]
     pub fn new(bundle: &'b Bundle) -> Self {
         let objects: Vec<_> = bundle.objects().collect();

@@ -1,4 +1,4 @@
-//! CRDs and their schemas, as their rules see them.
+//! CRDs and their schemas as the rules read them.
 
 use std::sync::OnceLock;
 
@@ -12,24 +12,24 @@ use crate::model::yaml::{Path, Value};
 pub struct Crd<'b> {
     /// The object.
     pub object: Object<'b>,
-    /// `spec`; null where it is missing.
+    /// `spec`; null if it is missing.
     pub spec: Value<'b>,
     /// `spec.versions`.
     pub versions: Vec<Version<'b>>,
     one_schema: OnceLock<bool>,
 }
 
-/// One of a CRD's versions.
+/// A version of a CRD.
 #[derive(Debug, Clone, Copy)]
 pub struct Version<'b> {
-    /// As it is written; null where the item is.
+    /// The version as written; null if the item is null.
     pub value: Value<'b>,
-    /// `schema.openAPIV3Schema`, where it is set.
+    /// `schema.openAPIV3Schema`, if it is set.
     pub schema: Option<Value<'b>>,
 }
 
 impl<'b> Crd<'b> {
-    /// The CRD that an object is; nothing where it is none, or of another API version.
+    /// Returns the object as a CRD, unless it is of another kind or API version.
     #[must_use]
     pub fn new(object: &Object<'b>) -> Option<Self> {
         if !object.is("apiextensions.k8s.io/v1", "CustomResourceDefinition") {
@@ -46,21 +46,21 @@ impl<'b> Crd<'b> {
         Some(Self { object: *object, spec, versions, one_schema: OnceLock::new() })
     }
 
-    /// A string of `spec`, by the keys that lead to it; empty where it is missing.
+    /// Returns a string of `spec` by its path; empty if it is missing.
     #[must_use]
     pub fn text(&self, keys: &[&str]) -> &'b str {
         self.spec.dig(keys).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Whether the schema of the version `index` is judged as one whose status is a subresource: where all versions
-    /// have the same schema, the API server judges it once, for all of them together.
+    /// Returns whether the schema of the version `index` is validated as one with a status subresource: if all versions
+    /// have the same schema, the API server validates it once for all of them.
     #[must_use]
     pub fn has_status(&self, index: usize) -> bool {
         let own = self.versions.get(index).is_some_and(Version::has_status);
         own || self.has_one_schema() && self.versions.iter().any(Version::has_status)
     }
 
-    /// Whether all versions have the same schema, as the API server compares them.
+    /// Returns whether all versions have the same schema, as the API server compares them.
     #[must_use]
     pub fn has_one_schema(&self) -> bool {
         *self.one_schema.get_or_init(|| self.compare_schemas())
@@ -76,13 +76,13 @@ impl<'b> Crd<'b> {
 }
 
 impl<'b> Version<'b> {
-    /// `name`.
+    /// Returns `name`.
     #[must_use]
     pub fn name(&self) -> &'b str {
         self.value.get("name").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Whether a field of the version is `true`.
+    /// Returns whether a field of the version is `true`.
     #[must_use]
     pub fn flag(&self, field: &str) -> bool {
         self.value.get(field).and_then(Value::as_bool).unwrap_or_default()
@@ -93,7 +93,7 @@ impl<'b> Version<'b> {
     }
 }
 
-/// Where a schema stands.
+/// How a schema is contained in its parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// `openAPIV3Schema` itself.
@@ -108,57 +108,56 @@ pub enum Role {
     AnyOf,
     /// The first of `allOf`.
     FirstOfAll,
-    /// One of `oneOf`, another one of `allOf`, `not`, or below a keyword that is forbidden.
+    /// One of `oneOf`, a further one of `allOf`, `not`, or below a forbidden keyword.
     Other,
 }
 
-/// What a schema is to the API server.
+/// How the API server treats a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// Part of the skeleton: reached from the root by `properties`, `items` and `additionalProperties`.
     Skeleton,
     /// Below `allOf`, `anyOf`, `oneOf` or `not`: may only restrict values.
     Nested,
-    /// Below a keyword that is forbidden: read, but not judged.
+    /// Below a forbidden keyword: decoded, but not validated.
     Forbidden,
 }
 
-/// One schema on the walk, with what it inherits from those above it.
+/// One schema on the walk, with the properties that it inherits from its ancestors.
 #[derive(Debug, Clone, Copy)]
 pub struct SchemaNode<'n, 'b> {
     /// The CRD.
     pub crd: &'n Crd<'b>,
-    /// Which of its versions, from zero.
+    /// The index of the version.
     pub version: usize,
-    /// Where it stands in the object.
+    /// The path of the schema in the object.
     pub path: Path<'n>,
     /// The schema itself.
     pub schema: &'n Schema<'b>,
-    /// The schema that holds it.
+    /// The parent schema.
     pub parent: Option<&'n SchemaNode<'n, 'b>>,
-    /// How the parent holds it.
+    /// How the parent contains it.
     pub role: Role,
-    /// What it is to the API server.
+    /// How the API server treats it.
     pub place: Place,
     /// Its name, for a property.
     pub name: &'b str,
-    /// Whether it describes `apiVersion`, `kind` or `metadata` of the resource or of one embedded in it, or what lies
-    /// below these.
+    /// Whether it is, or is below, the schema of `apiVersion`, `kind` or `metadata` of the resource or of one embedded in it.
     pub in_meta: bool,
-    /// Why a default would be forbidden here.
+    /// Where defaults are forbidden, if they are forbidden here.
     pub no_default: Option<&'static str>,
-    /// Whether it lies below `additionalProperties`, where defaults are not judged.
+    /// Whether it is below `additionalProperties`, where defaults are not validated.
     pub below_additional: bool,
 }
 
 impl<'b> SchemaNode<'_, 'b> {
-    /// Whether the schema is that of a whole resource: the root's, or one embedded.
+    /// Returns whether the schema is that of a whole resource: the root, or an embedded one.
     #[must_use]
     pub fn is_resource(&self) -> bool {
         self.role == Role::Root || self.schema.flag(Keyword::XEmbeddedResource)
     }
 
-    /// The schema below this one that stands at `path`.
+    /// Returns the child schema at `path`.
     pub(super) fn child<'c>(
         &'c self,
         schema: &'c Schema<'b>,
@@ -178,7 +177,7 @@ impl<'b> SchemaNode<'_, 'b> {
             child.place = Place::Nested;
         }
         if role == Role::Additional && self.in_meta {
-            child.no_default = Some("inside additionalProperties of an object's metadata");
+            child.no_default = Some("in `additionalProperties` of an object's `metadata`");
         }
         child
     }

@@ -1,5 +1,4 @@
-//! The way from a CRD's schema to [`kubernetes_cel`] and back: what the checker wants to know of the schema, and the
-//! places in the file of what it finds.
+//! Conversion from a CRD's schema to the input of [`kubernetes_cel`], and from its problems to positions in the file.
 
 use std::cell::OnceCell;
 
@@ -9,12 +8,12 @@ use crate::model::crd::{Additional, Items, Keyword, Keywords, Schema};
 use crate::model::yaml::{Path, Value};
 use kubernetes_cel::{Field, Problem, Step};
 
-/// A version's schema, once the walk through it has found nothing wrong.
+/// The schema of a version in which the walk has found no error.
 #[derive(Debug)]
 pub struct ValidSchema<'n, 'b> {
     /// The CRD.
     pub crd: &'n Crd<'b>,
-    /// Where the schema stands in the object.
+    /// The path of the schema in the object.
     pub path: Path<'n>,
     root: Value<'b>,
     keywords: Keywords,
@@ -26,7 +25,7 @@ impl<'n, 'b> ValidSchema<'n, 'b> {
         Self { crd, path, root, keywords, report: OnceCell::new() }
     }
 
-    /// Reports those problems of the schema's rules that `wanted` picks.
+    /// Reports the problems of the schema's rules that `wanted` selects.
     pub fn report_rules(&self, reporter: &mut Reporter<'_>, wanted: impl Fn(&Problem) -> bool) {
         if !self.keywords.meets(Keywords::of(&[Keyword::XValidations])) {
             return;
@@ -56,18 +55,18 @@ impl<'n, 'b> ValidSchema<'n, 'b> {
     }
 }
 
-/// Which rule of the schema, or of those within it, the value breaks: how it is to be said.
+/// Returns a message about the first rule of the schema, or of those within it, that the value breaks.
 pub(super) fn broken_rule(schema: Value<'_>, value: Value<'_>) -> Option<String> {
     let (schema, has_rules) = read(schema, false);
     let broken = has_rules.then(|| kubernetes_cel::broken_rule(&schema, &value.to_json())).flatten()?;
     let place = kubernetes_cel::path_text(&broken.path);
-    let place = if place.is_empty() { String::new() } else { format!(" at '{place}'") };
+    let place = if place.is_empty() { String::new() } else { format!(" at `{place}`") };
     let number = broken.rule + 1;
     Some(match broken.error {
-        None => format!("the default breaks rule {number} of x-kubernetes-validations{place}"),
+        None => format!("the default breaks rule {number} of `x-kubernetes-validations`{place}"),
         Some(error) => {
             format!(
-                "rule {number} of x-kubernetes-validations{place} cannot be held against the default: {error}"
+                "failed to evaluate rule {number} of `x-kubernetes-validations`{place} for the default: {error}"
             )
         }
     })
@@ -86,8 +85,8 @@ fn at(path: &Path<'_>, steps: &[Step], then: &mut dyn FnMut(&Path<'_>)) {
     }
 }
 
-/// The schema as the checker wants it, and whether there is a rule in it. What is neither below a rule nor above one
-/// is left out.
+/// Converts a schema for the checker, and returns whether it contains a rule. Schemas neither below nor above a rule are
+/// skipped.
 fn read(value: Value<'_>, below_rule: bool) -> (kubernetes_cel::Schema<'_>, bool) {
     let schema = Schema::read(value);
     let mut read = kubernetes_cel::Schema {

@@ -1,5 +1,5 @@
-//! The rules: one file each, with its id, documentation and check in one [`Rule`]; a folder for each thing that is
-//! judged, whose `mod.rs` lists its rules. Rules do no I/O: what they need to know is in the model.
+//! The rules: one file each, with its id, documentation and check in one [`Rule`], in one directory for each subject,
+//! whose `mod.rs` lists its rules. Rules do no I/O: they read the model.
 //!
 //! [`validate`] is the one place that walks a bundle and calls them.
 
@@ -34,11 +34,13 @@ pub use crds::{Crd, Place, Role, SchemaNode, Version};
 pub use expressions::ValidSchema;
 pub use rule::{Check, Reporter, Rule};
 
+use self::rule::unknown_field;
+
 use self::kubernetes::Errors;
 use crate::model::Bundle;
 use crate::report::{BundleReport, Finding, Severity, Suite};
 
-/// All rules, by folder; within a folder sorted by id.
+/// All rules by directory, sorted by id within a directory.
 pub static FOLDERS: &[(&str, &[&Rule])] = &[
     ("capabilities", capabilities::RULES),
     ("categories", categories::RULES),
@@ -57,23 +59,23 @@ pub static FOLDERS: &[(&str, &[&Rule])] = &[
     ("workload", workload::RULES),
 ];
 
-/// All rules.
+/// Returns all rules.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
     FOLDERS.iter().flat_map(|(_, rules)| rules.iter().copied())
 }
 
-/// The rule with an id.
+/// Returns the rule with this id.
 #[must_use]
 pub fn find(id: &str) -> Option<&'static Rule> {
     all().find(|rule| rule.id == id)
 }
 
-/// Which rules are asked.
+/// Which rules are run.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// The suites beside [`Suite::Bundle`], which is always asked.
+    /// The enabled suites besides [`Suite::Bundle`], which is always enabled.
     pub suites: Vec<Suite>,
-    /// Ids of rules that are not asked.
+    /// Ids of the rules to ignore.
     pub allowed: Vec<String>,
 }
 
@@ -84,13 +86,13 @@ impl Selection {
     }
 }
 
-/// Judges bundles side by side; the answers are in the bundles' order.
+/// Validates bundles in parallel; the reports are in the order of the bundles.
 #[must_use]
 pub fn validate_all(bundles: &[Bundle], selection: &Selection) -> Vec<BundleReport> {
     bundles.par_iter().map(|bundle| validate(bundle, selection)).collect()
 }
 
-/// Judges one bundle by all selected rules.
+/// Validates one bundle against all selected rules.
 #[must_use]
 pub fn validate(bundle: &Bundle, selection: &Selection) -> BundleReport {
     let context = Context::new(bundle);
@@ -164,13 +166,19 @@ mod tests {
             assert!(ids.is_sorted(), "the rules of {folder} are not sorted: {ids:?}");
             for rule in *rules {
                 let id = rule.id;
-                assert!(seen.insert(id), "{id} is there twice");
+                assert!(seen.insert(id), "duplicate rule {id}");
                 assert!(id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{id}");
-                for (name, text) in
-                    [("what", rule.what), ("why", rule.why), ("help", rule.help), ("source", rule.source)]
-                {
-                    assert!(text.len() > 10, "{id} has no {name}");
+                for (name, text) in [("what", rule.what), ("help", rule.help)] {
+                    assert!(text.len() > 5, "{id} has no {name}");
                 }
+                assert!(!rule.impacts.is_empty(), "{id} has no impact");
+                assert!(!rule.sources.is_empty(), "{id} has no source");
+                let rejected = !rule.text().rejected_by.is_empty();
+                assert_eq!(
+                    rejected,
+                    rule.severity == Severity::Error,
+                    "{id}: who rejects an error, and no warning"
+                );
             }
         }
     }

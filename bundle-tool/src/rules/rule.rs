@@ -1,10 +1,11 @@
-//! What a rule is, and how it reports.
+//! The type of a rule, and the reporter that takes its findings.
 
 use crate::model::crd::{Keyword, Keywords};
-use crate::model::yaml::{Path, Position};
+use crate::model::yaml::{Path, Position, Unknown};
 use crate::model::{File, Object};
 use crate::report::rules::RuleText;
-use crate::report::{Finding, Severity, Suite};
+use crate::report::suggest::did_you_mean;
+use crate::report::{Finding, Impact, Severity, Source, Suite};
 
 use super::context::{Context, Csv};
 use super::crds::{Crd, SchemaNode};
@@ -15,59 +16,67 @@ use super::objects::Known;
 use super::webhook::Webhook;
 use super::workload::{Deployment, PodTemplate};
 
-/// One defect that is looked for: its name, its documentation and its check.
+/// One rule: its id, its documentation and its check.
 ///
-/// The texts are what `bundle-tool explain` and `docs/rules.md` show.
+/// `bundle-tool explain` and `docs/rules.md` print the documentation.
 #[derive(Debug)]
 pub struct Rule {
-    /// The name, after the defect: `owned-crd-missing`. Never changed without an alias.
+    /// The id, named after the defect: `owned-crd-missing`. Never changed without an alias.
     pub id: &'static str,
-    /// The suite that switches it on.
+    /// The suite that enables the rule.
     pub suite: Suite,
-    /// How bad a finding is.
+    /// The severity of its findings.
     pub severity: Severity,
     /// What the rule looks for, in one or two sentences.
     pub what: &'static str,
-    /// Who refuses it, or what goes wrong.
-    pub why: &'static str,
-    /// What to do, in one sentence; every finding carries it.
+    /// What happens to a bundle that breaks the rule, the most important impact first.
+    pub impacts: &'static [Impact],
+    /// An instruction that fixes a finding; every finding carries it.
     pub help: &'static str,
-    /// Where the rule comes from: a file or page of Kubernetes or OLM, by name.
-    pub source: &'static str,
+    /// The upstream code that the rule reproduces.
+    pub sources: &'static [Source],
     /// The check.
     pub check: Check,
 }
 
 impl Rule {
-    /// The rule's documentation.
+    /// Returns the rule's documentation.
     #[must_use]
     pub fn text(&self) -> RuleText {
+        let why: Vec<_> = self.impacts.iter().map(Impact::to_string).collect();
+        let mut rejected_by = Vec::new();
+        for validator in self.impacts.iter().filter_map(|impact| impact.rejected_by()) {
+            if !rejected_by.contains(&validator) {
+                rejected_by.push(validator);
+            }
+        }
         RuleText {
             id: self.id,
             suite: self.suite,
             severity: self.severity,
             what: self.what,
-            why: self.why,
+            why: why.join(" "),
+            rejected_by,
             help: self.help,
-            source: self.source,
+            sources: self.sources,
         }
     }
 }
 
-/// What a rule wants to be called with.
+/// What a rule validates.
 #[derive(Debug, Clone, Copy)]
 pub enum Check {
     /// The whole bundle, once.
     Bundle(fn(&Context<'_>, &mut Reporter<'_>)),
     /// Every object in `manifests/`, the CSV and CRDs among them.
     Object(fn(&Object<'_>, &mut Reporter<'_>)),
-    /// Every `ClusterServiceVersion` that OLM could decode.
+    /// Every `ClusterServiceVersion` that OLM can decode.
     Csv(fn(&Csv<'_>, &mut Reporter<'_>)),
     /// Every `CustomResourceDefinition` of `apiextensions.k8s.io/v1`.
     Crd(fn(&Crd<'_>, &mut Reporter<'_>)),
-    /// Every schema of a CRD that has one of the keywords.
+    /// Every schema of a CRD that has one of these keywords.
     Schema(Keywords, fn(&SchemaNode<'_, '_>, &mut Reporter<'_>)),
-    /// Every version's schema of a CRD, once no other rule has found an error in it.
+    /// The schema of every version of a CRD in which no other rule has found an error.
     ValidSchema(fn(&ValidSchema<'_, '_>, &mut Reporter<'_>)),
     /// Every Deployment of the install strategy.
     Deployment(fn(&Deployment<'_>, &mut Errors<'_, '_>)),
@@ -75,7 +84,7 @@ pub enum Check {
     PodTemplate(fn(&PodTemplate<'_>, &mut Errors<'_, '_>)),
     /// Every webhook of the CSV.
     Webhook(fn(&Webhook<'_>, &mut Errors<'_, '_>)),
-    /// Every object of one of Kubernetes' own kinds that could be decoded.
+    /// Every object of a kind built into Kubernetes that can be decoded.
     Known(fn(&Known<'_>, &mut Errors<'_, '_>)),
     /// The metadata of every object.
     Metadata(fn(&Metadata<'_>, &mut Errors<'_, '_>)),
@@ -86,36 +95,41 @@ pub enum Check {
 pub struct Reporter<'r> {
     rule: &'static Rule,
     findings: &'r mut Vec<Finding>,
-    /// How many more findings are taken: whoever has three hundred does not read the next one, and finding the places of
-    /// a hundred thousand takes long.
+    /// How many more findings are recorded.
     left: usize,
 }
 
-/// How many findings of one rule in one object are worth reporting.
+/// Returns the message for a field that its type does not declare.
+pub(super) fn unknown_field(field: &Unknown) -> String {
+    let near = did_you_mean(&field.name, field.declared.iter().copied());
+    format!("unknown field `{}`{near}", field.name)
+}
+
+/// Maximum number of findings of one rule in one object: locating more takes long, and nobody reads them.
 pub(super) const MAX_FINDINGS: usize = 300;
 
 impl<'r> Reporter<'r> {
-    /// A reporter for `rule` that adds to `findings`.
+    /// Creates a reporter for `rule` that adds to `findings`.
     pub fn new(rule: &'static Rule, findings: &'r mut Vec<Finding>) -> Self {
         Self { rule, findings, left: MAX_FINDINGS }
     }
 
-    /// Something is wrong with the bundle as a whole.
+    /// Reports a finding about the bundle as a whole.
     pub fn bundle(&mut self, message: impl Into<String>) {
         self.push(None, None, None, message.into());
     }
 
-    /// Something is wrong with a file or folder, named by its path below the bundle.
+    /// Reports a finding about a file or directory, by its path below the bundle.
     pub fn path(&mut self, path: &str, message: impl Into<String>) {
         self.push(Some(path.to_owned()), None, None, message.into());
     }
 
-    /// Something is wrong at a place of a file.
+    /// Reports a finding at a position in a file.
     pub fn place(&mut self, file: &File, position: Position, message: impl Into<String>) {
         self.push(Some(file.path.clone()), Some(position), None, message.into());
     }
 
-    /// Something is wrong with a field of an object; the place is that of the field, or of its nearest ancestor.
+    /// Reports a finding about a field of an object, at the position of the field or of its nearest ancestor.
     pub fn field(&mut self, object: &Object<'_>, path: &Path<'_>, message: impl Into<String>) {
         if self.left == 0 {
             return;
@@ -128,14 +142,20 @@ impl<'r> Reporter<'r> {
         );
     }
 
-    /// Something is wrong with a keyword of a schema.
+    /// Reports a finding about a keyword of a schema.
     pub fn keyword(&mut self, node: &SchemaNode<'_, '_>, keyword: Keyword, message: impl Into<String>) {
         self.field(&node.crd.object, &node.path.field(keyword.name()), message);
     }
 
-    /// Something is wrong with a field whose path and place are known already.
+    /// Reports a finding about a field whose path and position are known.
     pub fn at(&mut self, file: &File, path: &str, position: Position, message: impl Into<String>) {
         self.push(Some(file.path.clone()), Some(position), Some(path.to_owned()), message.into());
+    }
+
+    /// Returns whether the limit is reached; further findings are dropped.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.left == 0
     }
 
     fn push(

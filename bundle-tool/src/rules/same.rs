@@ -1,11 +1,11 @@
-//! Whether two schemas are the same to the API server: it judges versions with one schema as one.
+//! Comparison of schemas as the API server does it: it validates equal schemas of several versions once.
 //!
 //! Source: `Semantic.DeepEqual` of `k8s.io/apimachinery`, on the types of `k8s.io/apiextensions-apiserver`.
 
 use crate::model::crd::{Additional, Items, Keyword, Schema, Shape};
 use crate::model::yaml::Value;
 
-/// Compares schemas: what is not set is the same as what is empty, but for those fields that Go points to.
+/// Compares schemas: an unset field equals an empty one, except for fields that are pointers in Go.
 pub(super) fn schemas(a: &Schema<'_>, b: &Schema<'_>) -> bool {
     Keyword::ALL.iter().all(|keyword| match (a.get(*keyword), b.get(*keyword)) {
         (None, None) => true,
@@ -31,7 +31,7 @@ pub(super) fn schemas(a: &Schema<'_>, b: &Schema<'_>) -> bool {
     })
 }
 
-/// Whether a keyword that is set to this is as if it were not.
+/// Returns whether a keyword with this value equals an unset one.
 fn is_nothing(keyword: Keyword, value: Value<'_>) -> bool {
     match keyword {
         Keyword::Ref

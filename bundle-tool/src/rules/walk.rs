@@ -1,5 +1,4 @@
-//! The walk through the schemas of CRDs: each is read once, and asked of only the rules that have to do with one of its
-//! keywords.
+//! The walk through the schemas of CRDs: each is read once, and only the rules for its keywords are run.
 
 use rayon::prelude::*;
 
@@ -10,7 +9,7 @@ use crate::model::crd::{Additional, Keyword, Keywords, Schema};
 use crate::model::yaml::{Kind, Path, Value};
 use crate::report::{Finding, Severity};
 
-/// Judges CRDs side by side by the rules for CRDs and schemas.
+/// Validates CRDs in parallel against the rules for CRDs and schemas.
 pub(super) fn validate(crds: &[Crd<'_>], rules: &[&'static Rule]) -> Vec<Finding> {
     crds.par_iter().flat_map_iter(|crd| validate_crd(crd, rules)).collect()
 }
@@ -28,7 +27,7 @@ fn validate_crd(crd: &Crd<'_>, rules: &[&'static Rule]) -> Vec<Finding> {
         let before = walk.findings.len();
         walk.version(crd, index, rules);
         let is_valid = walk.findings[before..].iter().all(is_no_error);
-        // Where all versions have one schema, the API server judges only the first one's.
+        // If all versions have the same schema, the API server validates only the first one's.
         if !is_valid && first_is_valid == Some(true) && crd.has_one_schema() {
             let found = walk.findings.split_off(before);
             walk.findings
@@ -37,7 +36,7 @@ fn validate_crd(crd: &Crd<'_>, rules: &[&'static Rule]) -> Vec<Finding> {
         first_is_valid.get_or_insert(is_valid);
     }
     let mut findings = walk.findings;
-    // What cannot be read is judged no further, and what follows from it would only mislead.
+    // A CRD that cannot be decoded is not validated further: errors that follow from it would mislead.
     if findings.iter().any(is_unreadable) {
         findings.retain(|finding| is_unreadable(finding) || is_no_error(finding));
     }
@@ -70,7 +69,7 @@ struct Walk {
     seen: Keywords,
 }
 
-/// The keywords that hold schemas.
+/// The keywords whose values contain schemas.
 const HOLDERS: Keywords = Keywords::of(&[
     Keyword::Properties,
     Keyword::Items,
@@ -85,7 +84,7 @@ const HOLDERS: Keywords = Keywords::of(&[
     Keyword::AdditionalItems,
 ]);
 
-/// Those of them that are rare.
+/// The rare ones among them.
 const RARE: Keywords =
     HOLDERS.without(Keywords::of(&[Keyword::Properties, Keyword::Items, Keyword::AdditionalProperties]));
 
@@ -154,7 +153,8 @@ impl Walk {
                 if is_resource && matches!(name, "apiVersion" | "kind" | "metadata") {
                     child.in_meta = true;
                     if node.role == Role::Root {
-                        child.no_default = Some("in apiVersion, kind and metadata of the resource itself");
+                        child.no_default =
+                            Some("in `apiVersion`, `kind` or `metadata` of the resource itself");
                     }
                 }
                 self.schema(&child);
@@ -163,7 +163,7 @@ impl Walk {
         if let Some(items) = schema.get(Keyword::Items) {
             let path = node.path.field("items");
             if items.kind() == Kind::Array {
-                // A list of schemas is refused as such.
+                // A list of schemas is rejected by a rule of its own.
                 for (index, value) in items.items().enumerate() {
                     self.forbidden(node, value, path.index(index));
                 }

@@ -1,4 +1,4 @@
-//! `docs/rules.md` says what the rules say, and the commands that print them do so.
+//! `docs/rules.md` is up to date, and the commands that document rules print them.
 
 use std::fs;
 use std::path::Path;
@@ -20,17 +20,17 @@ fn the_page_of_rules_is_up_to_date() {
     let generated = stdout(&run(&["rules", "--output", "markdown"]).success());
     assert!(
         written == generated,
-        "docs/rules.md is out of date; mend it with `bundle-tool rules --output markdown > docs/rules.md`"
+        "docs/rules.md is out of date; update it with `bundle-tool rules --output markdown > docs/rules.md`"
     );
 }
 
 #[test]
-fn a_rule_is_explained_and_a_wrong_name_is_answered_with_the_right_one() {
+fn a_rule_is_explained_and_an_unknown_one_gets_a_suggestion() {
     let text = stdout(&run(&["explain", "owned-crd-missing"]).success());
     assert!(text.starts_with("owned-crd-missing: error of the suite bundle\n"), "{text}");
     let error = run(&["explain", "owned-crd-mising"]).code(2);
     let message = String::from_utf8(error.get_output().stderr.clone()).unwrap();
-    assert!(message.contains("did you mean 'owned-crd-missing'?"), "{message}");
+    assert!(message.contains("did you mean `owned-crd-missing`?"), "{message}");
 }
 
 #[test]

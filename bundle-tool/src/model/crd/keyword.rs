@@ -182,7 +182,7 @@ pub(super) fn mismatch(shape: Shape, value: Value<'_>) -> Option<&'static str> {
     let (fits, wanted) = match shape {
         Shape::Any | Shape::SchemaOrList => {
             let fits = shape == Shape::Any || value.items().all(object);
-            (fits, "a schema, or a list of schemas")
+            (fits, "a schema or a list of schemas")
         }
         Shape::String => (kind == Kind::String, "a string"),
         Shape::Boolean => (kind == Kind::Boolean, "a boolean"),
@@ -195,7 +195,7 @@ pub(super) fn mismatch(shape: Shape, value: Value<'_>) -> Option<&'static str> {
         Shape::SchemaMap => {
             (kind == Kind::Object && value.entries().all(|(_, value)| object(value)), "a map of schemas")
         }
-        Shape::SchemaOrBoolean => (matches!(kind, Kind::Object | Kind::Boolean), "a schema, or a boolean"),
+        Shape::SchemaOrBoolean => (matches!(kind, Kind::Object | Kind::Boolean), "a schema or a boolean"),
         Shape::Dependencies => {
             (kind == Kind::Object && value.entries().all(|(_, value)| value.items().all(string)), "a map")
         }

@@ -1,5 +1,5 @@
-//! Values into typed objects, as Go's JSON decoder turns JSON into structs: null leaves a field at its zero value,
-//! unknown fields are dropped (and listed), a value of the wrong type is an error with its place.
+//! Decoding of values into typed objects as Go's JSON decoder does it: null leaves a field at its zero value, unknown
+//! fields are dropped (and recorded), a value of the wrong type is an error with its position.
 //!
 //! Source: `sigs.k8s.io/json`, which the API server and OLM decode with (case-sensitive names).
 
@@ -11,17 +11,17 @@ use serde::forward_to_deserialize_any;
 
 use super::path::Path;
 use super::tree::{Kind, Position, Value};
-use crate::model::quantity::Quantity;
+use crate::model::quantity::{self, Quantity};
 
-/// Why a value is no object of the wanted type.
+/// The reason why a value cannot be decoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {message}")]
 pub struct DecodeError {
     /// The field's path; empty until the error has passed through the decoder.
     pub path: String,
-    /// What is wrong with the field's value.
+    /// The error, for a finding's message.
     pub message: String,
-    /// Where the value is.
+    /// The position of the value.
     pub position: Position,
 }
 
@@ -41,6 +41,11 @@ impl de::Error for DecodeError {
             de::Unexpected::Map | de::Unexpected::StructVariant => Kind::Object,
             _ => return Self::custom(format_args!("expected {expected}")),
         };
+        // k8s-openapi names a type here.
+        let expected = match expected.to_string() {
+            name if name == "IntOrString" => "an integer or a string".to_owned(),
+            name => name,
+        };
         Self::custom(format_args!("expected {expected}, found {found}"))
     }
 }
@@ -55,33 +60,35 @@ impl DecodeError {
     }
 }
 
-/// A field that the type does not have: Kubernetes and OLM drop it.
+/// A field that the type does not declare: Kubernetes and OLM drop it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
     /// The field's path, which ends in its name.
     pub path: String,
     /// The field's name.
     pub name: String,
-    /// Where the field's name is.
+    /// The position of the field's name.
     pub position: Position,
+    /// The fields that the type declares.
+    pub declared: &'static [&'static str],
 }
 
-/// A typed object and what was dropped on the way.
+/// A typed object and its unknown fields.
 #[derive(Debug, Clone)]
 pub struct Decoded<T> {
     /// The object.
     pub object: T,
-    /// The fields that the type does not have, in the file's order.
+    /// The fields that the type does not declare, in the order of the file.
     pub unknown: Vec<Unknown>,
 }
 
-/// Decodes `value`, which stands at `path`, into a `T`.
+/// Decodes `value`, whose path is `path`, into a `T`.
 ///
 /// # Errors
-/// The first value that does not fit its field's type.
+/// The first value whose type does not match its field.
 pub fn decode<T: de::DeserializeOwned>(value: Value<'_>, path: &Path<'_>) -> Result<Decoded<T>, DecodeError> {
     let unknown = RefCell::default();
-    let object = T::deserialize(Deserializer { value, key: None, path, unknown: &unknown })
+    let object = T::deserialize(Deserializer { value, key: None, path, unknown: &unknown, declared: &[] })
         .map_err(|error| error.at(path, value.position()))?;
     Ok(Decoded { object, unknown: unknown.into_inner() })
 }
@@ -89,10 +96,12 @@ pub fn decode<T: de::DeserializeOwned>(value: Value<'_>, path: &Path<'_>) -> Res
 #[derive(Clone, Copy)]
 struct Deserializer<'a, 'p> {
     value: Value<'a>,
-    /// The key that the value stands behind, in a map.
+    /// The key of the value, if it is the value of a map.
     key: Option<Value<'a>>,
     path: &'p Path<'p>,
     unknown: &'p RefCell<Vec<Unknown>>,
+    /// The fields of the struct that the value is a field of, if it is one.
+    declared: &'static [&'static str],
 }
 
 impl Deserializer<'_, '_> {
@@ -225,7 +234,7 @@ impl<'de> de::Deserializer<'de> for Deserializer<'_, '_> {
             if Quantity::parse(&digits).is_none() {
                 return Err(DecodeError {
                     path: self.path.to_string(),
-                    message: format!("'{digits}' is no quantity such as 100m, 1.5 or 64Mi"),
+                    message: quantity::invalid(&digits),
                     position: self.value.position(),
                 });
             }
@@ -233,6 +242,13 @@ impl<'de> de::Deserializer<'de> for Deserializer<'_, '_> {
         }
         visitor
             .visit_newtype_struct(self)
+            .map_err(|error: DecodeError| match (name, self.value.kind()) {
+                ("Time" | "MicroTime", Kind::String) => {
+                    let text = self.value.text();
+                    de::Error::custom(format_args!("invalid time `{text}`: must be in RFC 3339 format"))
+                }
+                _ => error,
+            })
             .map_err(|error: DecodeError| error.at(self.path, self.value.position()))
     }
 
@@ -254,7 +270,7 @@ impl<'de> de::Deserializer<'de> for Deserializer<'_, '_> {
                 current: None,
                 path: self.path,
                 unknown: self.unknown,
-                of_struct: false,
+                declared: None,
             }),
             _ => Err(self.wrong("a map")),
         }
@@ -263,7 +279,7 @@ impl<'de> de::Deserializer<'de> for Deserializer<'_, '_> {
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _name: &'static str,
-        _fields: &'static [&'static str],
+        fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
         match self.value.kind() {
@@ -273,7 +289,7 @@ impl<'de> de::Deserializer<'de> for Deserializer<'_, '_> {
                     current: None,
                     path: self.path,
                     unknown: self.unknown,
-                    of_struct: true,
+                    declared: Some(fields),
                 })
                 .map_err(|error: DecodeError| error.at(self.path, self.value.position())),
             _ => Err(self.wrong("a map")),
@@ -300,6 +316,7 @@ impl<'de> de::Deserializer<'de> for Deserializer<'_, '_> {
             path: self.path.to_string(),
             name: key.text().to_owned(),
             position: key.position(),
+            declared: self.declared,
         });
         visitor.visit_unit()
     }
@@ -324,7 +341,7 @@ impl<'de, 'a, I: Iterator<Item = (usize, Value<'a>)>> SeqAccess<'de> for Items<'
     ) -> Result<Option<T::Value>, DecodeError> {
         let Some((index, value)) = self.rest.next() else { return Ok(None) };
         let path = self.path.index(index);
-        seed.deserialize(Deserializer { value, key: None, path: &path, unknown: self.unknown })
+        seed.deserialize(Deserializer { value, key: None, path: &path, unknown: self.unknown, declared: &[] })
             .map(Some)
             .map_err(|error| error.at(&path, value.position()))
     }
@@ -335,7 +352,8 @@ struct Entries<'a, 'p, I: Iterator<Item = (Value<'a>, Value<'a>)>> {
     current: Option<(Value<'a>, Value<'a>)>,
     path: &'p Path<'p>,
     unknown: &'p RefCell<Vec<Unknown>>,
-    of_struct: bool,
+    /// The fields of the struct; none for a map.
+    declared: Option<&'static [&'static str]>,
 }
 
 impl<'de, 'a, I: Iterator<Item = (Value<'a>, Value<'a>)>> MapAccess<'de> for Entries<'a, '_, I> {
@@ -349,10 +367,12 @@ impl<'de, 'a, I: Iterator<Item = (Value<'a>, Value<'a>)>> MapAccess<'de> for Ent
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, DecodeError> {
         let Some((key, value)) = self.current.take() else {
-            return Err(de::Error::custom("a value was asked for before its key"));
+            return Err(de::Error::custom("value requested before its key"));
         };
-        let path = if self.of_struct { self.path.field(key.text()) } else { self.path.key(key.text()) };
-        seed.deserialize(Deserializer { value, key: Some(key), path: &path, unknown: self.unknown })
+        let path =
+            if self.declared.is_some() { self.path.field(key.text()) } else { self.path.key(key.text()) };
+        let declared = self.declared.unwrap_or_default();
+        seed.deserialize(Deserializer { value, key: Some(key), path: &path, unknown: self.unknown, declared })
             .map_err(|error| error.at(&path, value.position()))
     }
 }

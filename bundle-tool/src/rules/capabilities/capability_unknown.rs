@@ -1,15 +1,19 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::suggest::unknown;
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "capability-unknown",
     suite: Suite::Capabilities,
     severity: Severity::Error,
-    what: "The annotation `capabilities` is none of the five levels.",
-    why: "OperatorHub cannot show it, and refuses the operator.",
-    help: "write Basic Install, Seamless Upgrades, Full Lifecycle, Deep Insights or Auto Pilot",
-    source: "operator-framework/api, pkg/validation/internal/standardcapabilities.go",
+    what: "The annotation `capabilities` is not one of the five capability levels.",
+    impacts: &[Impact::SubmissionRejected],
+    help: "set the annotation `capabilities` to `Basic Install`, `Seamless Upgrades`, `Full Lifecycle`, `Deep Insights` or `Auto Pilot`",
+    sources: &[Source::file(
+        Project::OperatorFrameworkApi,
+        "pkg/validation/internal/standardcapabilities.go",
+    )],
     check: Check::Csv(check),
 };
 
@@ -22,6 +26,6 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     if !LEVELS.contains(&level.as_str()) {
         let root = Path::ROOT;
         let path = root.field("metadata.annotations");
-        reporter.field(&csv.object, &path.key("capabilities"), format!("there is no level '{level}'"));
+        reporter.field(&csv.object, &path.key("capabilities"), unknown("capability level", level, &LEVELS));
     }
 }

@@ -1,15 +1,16 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::suggest::did_you_mean;
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "category-unknown",
     suite: Suite::Categories,
     severity: Severity::Error,
-    what: "The annotation `categories` names a category that OperatorHub does not have.",
-    why: "OperatorHub refuses the operator.",
-    help: "write categories of OperatorHub, separated by commas",
-    source: "operator-framework/api, pkg/validation/internal/standardcategories.go",
+    what: "The annotation `categories` names a category that OperatorHub.io does not have.",
+    impacts: &[Impact::SubmissionRejected],
+    help: "set the annotation `categories` to categories of OperatorHub.io, separated by commas, such as `Database, Monitoring`",
+    sources: &[Source::file(Project::OperatorFrameworkApi, "pkg/validation/internal/standardcategories.go")],
     check: Check::Csv(check),
 };
 
@@ -39,6 +40,11 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let path = root.field("metadata.annotations");
     for category in written.split(',').map(str::trim).filter(|category| !CATEGORIES.contains(category)) {
-        reporter.field(&csv.object, &path.key("categories"), format!("there is no category '{category}'"));
+        let message = if category.is_empty() {
+            "empty category".to_owned()
+        } else {
+            format!("unknown category `{category}`{}", did_you_mean(category, CATEGORIES))
+        };
+        reporter.field(&csv.object, &path.key("categories"), message);
     }
 }

@@ -1,8 +1,8 @@
-//! The suite `categories`: those that OperatorHub.io has.
+//! The suite `categories`: the categories of OperatorHub.io.
 
 mod category_unknown;
 
 use super::Rule;
 
-/// The rules of this folder, sorted by id.
+/// The rules of this directory, sorted by id.
 pub(super) static RULES: &[&Rule] = &[&category_unknown::RULE];

@@ -1,23 +1,30 @@
 use crate::model::Object;
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "crd-api-version-unserved",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A CustomResourceDefinition is written in an API version other than `apiextensions.k8s.io/v1`.",
-    why: "Kubernetes has served no other version since 1.22: neither kubectl nor OLM can create the CRD.",
-    help: "write the CRD in apiextensions.k8s.io/v1",
-    source: "Kubernetes deprecation guide, v1.22 (CustomResourceDefinition)",
+    what: "A CustomResourceDefinition has an API version other than `apiextensions.k8s.io/v1`.",
+    impacts: &[
+        Impact::InstallPlanFails,
+        Impact::Specific("Kubernetes 1.22 and later serve no other version."),
+    ],
+    help: "convert the CRD to apiVersion `apiextensions.k8s.io/v1`",
+    sources: &[Source::symbols(
+        Project::KubernetesDocs,
+        "Deprecated API Migration Guide",
+        &["v1.22, CustomResourceDefinition"],
+    )],
     check: Check::Object(check),
 };
 
 fn check(object: &Object<'_>, reporter: &mut Reporter<'_>) {
     let version = object.api_version();
     if object.kind() == "CustomResourceDefinition" && version != "apiextensions.k8s.io/v1" {
-        let message = format!("'{version}' is no API version of CustomResourceDefinitions that is served");
+        let message = format!("unsupported apiVersion `{version}`: must be `apiextensions.k8s.io/v1`");
         reporter.field(object, &Path::ROOT.field("apiVersion"), message);
     }
 }

@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 
 use crate::model::yaml::{Path, Value};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::names;
 use crate::rules::{Check, Crd, Reporter, Rule};
 
@@ -9,10 +9,14 @@ pub(super) static RULE: Rule = Rule {
     id: "crd-conversion-review-versions",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The versions of ConversionReview that a conversion webhook understands are missing, doubled or no names, or none of them is `v1` or `v1beta1`.",
-    why: "The API server refuses the CRD.",
-    help: "set spec.conversion.webhook.conversionReviewVersions: [v1]",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (validateConversionReviewVersions)",
+    what: "`conversionReviewVersions` of a conversion webhook has no supported version, an invalid name or a duplicate. The supported versions are `v1` and `v1beta1`.",
+    impacts: &[Impact::CrdRejected],
+    help: "set spec.conversion.webhook.conversionReviewVersions to `[v1]`",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["validateConversionReviewVersions"],
+    )],
     check: Check::Crd(check),
 };
 
@@ -20,7 +24,7 @@ fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
     if crd.text(&["conversion", "strategy"]) != "Webhook" {
         return;
     }
-    // Without a webhook, another rule says so.
+    // Another rule reports a missing webhook.
     let Some(webhook) = crd.spec.dig(&["conversion", "webhook"]).filter(|webhook| !webhook.is_null()) else {
         return;
     };
@@ -32,17 +36,13 @@ fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
         .map(|version| version.as_str().unwrap_or_default())
         .collect();
     if !versions.iter().any(|version| matches!(*version, "v1" | "v1beta1")) {
-        reporter.field(
-            &crd.object,
-            &path,
-            "none of the versions is v1 or v1beta1, which the API server sends",
-        );
+        reporter.field(&crd.object, &path, "no supported version: must contain `v1` or `v1beta1`");
         return;
     }
     let mut seen = HashSet::new();
     for (index, version) in versions.iter().enumerate() {
         if !seen.insert(version) {
-            reporter.field(&crd.object, &path.index(index), format!("'{version}' is there twice"));
+            reporter.field(&crd.object, &path.index(index), format!("duplicate version `{version}`"));
         } else if let Err(problem) = names::dns_1035_label(version) {
             reporter.field(&crd.object, &path.index(index), problem);
         }

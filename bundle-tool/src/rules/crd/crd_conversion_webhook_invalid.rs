@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::webhook_client;
 use crate::rules::{Check, Crd, Reporter, Rule};
 
@@ -7,10 +7,17 @@ pub(super) static RULE: Rule = Rule {
     id: "crd-conversion-webhook-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A conversion webhook has no client configuration, not exactly one of service and URL, or a service or URL that cannot be called.",
-    why: "The API server refuses the CRD.",
-    help: "set spec.conversion.webhook.clientConfig.service with name and namespace, or a url with https://",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (validateCustomResourceConversion); apiserver, pkg/util/webhook/validation.go",
+    what: "A conversion webhook has no client configuration, does not set exactly one of `service` and `url`, or sets an invalid one.",
+    impacts: &[Impact::CrdRejected],
+    help: "set spec.conversion.webhook.clientConfig.service with name and namespace, or clientConfig.url to an `https://` URL",
+    sources: &[
+        Source::symbols(
+            Project::ApiextensionsApiserver,
+            "pkg/apis/apiextensions/validation/validation.go",
+            &["validateCustomResourceConversion"],
+        ),
+        Source::file(Project::Apiserver, "pkg/util/webhook/validation.go"),
+    ],
     check: Check::Crd(check),
 };
 
@@ -21,13 +28,17 @@ fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
     let path = Path::ROOT.field("spec.conversion.webhook.clientConfig");
     let config = crd.spec.dig(&["conversion", "webhook", "clientConfig"]).filter(|config| !config.is_null());
     let Some(config) = config else {
-        reporter.field(&crd.object, &path, "the strategy is Webhook, but there is no webhook to call");
+        reporter.field(
+            &crd.object,
+            &path,
+            "missing required field `clientConfig`: the strategy is `Webhook`",
+        );
         return;
     };
     let set = |field: &str| config.get(field).filter(|value| !value.is_null());
     match (set("url"), set("service")) {
         (Some(_), Some(_)) | (None, None) => {
-            reporter.field(&crd.object, &path, "exactly one of url and service must be set");
+            reporter.field(&crd.object, &path, "exactly one of `url` and `service` must be set");
         }
         (Some(url), None) => {
             if let Err(problem) = webhook_client::url(url.as_str().unwrap_or_default()) {

@@ -1,15 +1,19 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Crd, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "crd-conversion-webhook-unused",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A conversion names a webhook, but its strategy is not `Webhook`.",
-    why: "The API server refuses the CRD.",
-    help: "remove spec.conversion.webhook, or set the strategy to Webhook",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (validateCustomResourceConversion)",
+    what: "A CRD configures a conversion webhook, but its conversion strategy is not `Webhook`.",
+    impacts: &[Impact::CrdRejected],
+    help: "remove spec.conversion.webhook, or set spec.conversion.strategy to `Webhook`",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["validateCustomResourceConversion"],
+    )],
     check: Check::Crd(check),
 };
 
@@ -22,7 +26,7 @@ fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
         webhook.get(field).is_some_and(|value| !value.is_null() && (empty || !value.is_empty()))
     };
     if set("clientConfig", true) || set("conversionReviewVersions", false) {
-        let message = "a webhook is set, but the strategy is None";
+        let message = "unexpected webhook: the strategy is `None`";
         reporter.field(&crd.object, &Path::ROOT.field("spec.conversion.webhook"), message);
     }
 }

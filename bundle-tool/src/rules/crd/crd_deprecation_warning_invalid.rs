@@ -1,5 +1,5 @@
 use crate::model::yaml::{Path, Value};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Crd, Reporter, Rule};
 use kubernetes_cel::go_regex::GoRegex;
 
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "crd-deprecation-warning-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A version's deprecation warning is set though the version is not deprecated, or it is empty, too long or not printable.",
-    why: "The API server refuses the CRD.",
-    help: "set deprecated: true, and a warning of at most 256 printable bytes",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (validateDeprecationWarning)",
+    what: "A version of a CRD sets `deprecationWarning` without `deprecated: true`, or the warning is empty, longer than 256 bytes or not printable.",
+    impacts: &[Impact::CrdRejected],
+    help: "set `deprecated: true`, and a deprecationWarning of at most 256 printable bytes",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["validateDeprecationWarning"],
+    )],
     check: Check::Crd(check),
 };
 
@@ -19,13 +23,13 @@ fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
     for (index, version) in crd.versions.iter().enumerate() {
         let Some(warning) = version.value.get("deprecationWarning").and_then(Value::as_str) else { continue };
         let problem = if !version.flag("deprecated") {
-            "a warning is set for a version that is not deprecated".to_owned()
+            "unexpected deprecation warning: the version is not deprecated".to_owned()
         } else if warning.is_empty() {
-            "the warning is empty".to_owned()
+            "the deprecation warning must not be empty".to_owned()
         } else if warning.len() > 256 {
-            format!("the warning has {} bytes; it may have 256", warning.len())
+            format!("deprecation warning of {} bytes exceeds the limit of 256 bytes", warning.len())
         } else if !is_printable(warning) {
-            "the warning holds a character that cannot be printed".to_owned()
+            "the deprecation warning contains a character that is not printable".to_owned()
         } else {
             continue;
         };
@@ -33,7 +37,7 @@ fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
     }
 }
 
-/// Letters, marks, numbers, punctuation, symbols, and the plain space.
+/// Returns whether a string has only letters, marks, numbers, punctuation, symbols and plain spaces.
 fn is_printable(text: &str) -> bool {
     GoRegex::parse(r"^[\pL\pM\pN\pP\pS ]*$").is_ok_and(|regex| regex.is_match(text) == Some(true))
 }

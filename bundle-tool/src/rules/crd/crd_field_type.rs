@@ -1,5 +1,5 @@
 use super::shape;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Crd, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -7,9 +7,9 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Error,
     what: "A field of a CRD, outside of its schemas, has a value of the wrong type.",
-    why: "The API server cannot read the CRD.",
-    help: "give the field a value of its type",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/v1/types.go",
+    impacts: &[Impact::CrdRejected],
+    help: "set the field to a value of the expected type",
+    sources: &[Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/v1/types.go")],
     check: Check::Crd(check),
 };
 

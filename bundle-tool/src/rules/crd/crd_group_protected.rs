@@ -1,5 +1,5 @@
 use crate::model::yaml::{Path, Value};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::webhook_client;
 use crate::rules::{Check, Crd, Reporter, Rule};
 
@@ -7,10 +7,17 @@ pub(super) static RULE: Rule = Rule {
     id: "crd-group-protected",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A CRD is in a group of Kubernetes' own, `k8s.io` or `kubernetes.io`, without saying that it was approved.",
-    why: "The API server refuses the CRD.",
-    help: "use a group of your own; an approved API names its approval in the annotation api-approved.kubernetes.io",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (validateAPIApproval), pkg/apihelpers/helpers.go",
+    what: "A CRD is in a group that is reserved for Kubernetes, `k8s.io` or `kubernetes.io`, and has no approval annotation.",
+    impacts: &[Impact::CrdRejected],
+    help: "move the CRD to a group of your own, or set the annotation api-approved.kubernetes.io to the URL of the approval",
+    sources: &[
+        Source::symbols(
+            Project::ApiextensionsApiserver,
+            "pkg/apis/apiextensions/validation/validation.go",
+            &["validateAPIApproval"],
+        ),
+        Source::file(Project::ApiextensionsApiserver, "pkg/apihelpers/helpers.go"),
+    ],
     check: Check::Crd(check),
 };
 
@@ -27,11 +34,13 @@ fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
     let annotation = crd.object.root.dig(&["metadata", "annotations", ANNOTATION]);
     let approval = annotation.and_then(Value::as_str).unwrap_or_default();
     let message = if approval.is_empty() {
-        format!("the group '{group}' is Kubernetes' own: the CRD needs the annotation {ANNOTATION}")
+        format!("missing annotation `{ANNOTATION}`: the group `{group}` is reserved for Kubernetes")
     } else if approval.starts_with("unapproved") || webhook_client::is_absolute_url(approval) {
         return;
     } else {
-        format!("the annotation {ANNOTATION} is '{approval}'; it must be a URL, or begin with 'unapproved'")
+        format!(
+            "invalid value `{approval}` of the annotation `{ANNOTATION}`: must be a URL or start with `unapproved`"
+        )
     };
     let annotations = Path::ROOT.field("metadata.annotations");
     reporter.field(&crd.object, &annotations.key(ANNOTATION), message);

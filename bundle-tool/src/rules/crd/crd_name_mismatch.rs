@@ -1,15 +1,19 @@
 use crate::model::yaml::{Path, Value};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Crd, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "crd-name-mismatch",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The name of a CRD is not its plural name, a dot and its group.",
-    why: "The API server refuses the CRD.",
-    help: "name the CRD `<spec.names.plural>.<spec.group>`",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (ValidateCustomResourceDefinition)",
+    what: "The name of a CRD is not `<plural>.<group>`.",
+    impacts: &[Impact::CrdRejected],
+    help: "set metadata.name to `<spec.names.plural>.<spec.group>`",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["ValidateCustomResourceDefinition"],
+    )],
     check: Check::Crd(check),
 };
 
@@ -23,13 +27,17 @@ fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
         let name = crd.object.root.dig(&["metadata", field]).and_then(Value::as_str).unwrap_or_default();
         if name != wanted && (field == "name" || !name.is_empty()) {
             let metadata = Path::ROOT.field("metadata");
-            let message = format!("{field} is '{name}'; it must be '{wanted}'");
+            let message = if name.is_empty() {
+                format!("missing required field `metadata.name`: must be `{wanted}`")
+            } else {
+                format!("invalid {field} `{name}`: must be `{wanted}`")
+            };
             reporter.field(&crd.object, &metadata.field(field), message);
             return;
         }
     }
     if wanted.len() > 253 {
-        let message = format!("the name has {} characters; it may have 253", wanted.len());
+        let message = format!("name of {} characters exceeds the limit of 253", wanted.len());
         reporter.field(&crd.object, &Path::ROOT.field("metadata.name"), message);
     }
 }

@@ -1,21 +1,29 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Crd, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "crd-namespace-set",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A CRD is given a namespace.",
-    why: "CRDs belong to no namespace: `operator-sdk bundle validate` refuses the bundle.",
-    help: "remove metadata.namespace",
-    source: "apimachinery, pkg/api/validation/objectmeta.go (ValidateObjectMetaAccessor)",
+    what: "A CRD has a namespace.",
+    impacts: &[Impact::SdkRejects],
+    help: "remove metadata.namespace: CRDs are cluster-scoped",
+    sources: &[Source::symbols(
+        Project::Apimachinery,
+        "pkg/api/validation/objectmeta.go",
+        &["ValidateObjectMetaAccessor"],
+    )],
     check: Check::Crd(check),
 };
 
 fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
     if !crd.object.namespace().is_empty() {
         let path = Path::ROOT.field("metadata.namespace");
-        reporter.field(&crd.object, &path, "a CustomResourceDefinition has no namespace");
+        reporter.field(
+            &crd.object,
+            &path,
+            "unexpected namespace: a `CustomResourceDefinition` is cluster-scoped",
+        );
     }
 }

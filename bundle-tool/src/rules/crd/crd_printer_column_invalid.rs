@@ -1,15 +1,20 @@
 use crate::model::yaml::{Path, Value};
-use crate::report::{Severity, Suite};
+use crate::report::suggest::{alternatives, unknown as suggest_value};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Crd, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "crd-printer-column-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A printer column lacks its name, type or path, or its type, format or path is none.",
-    why: "The API server refuses the CRD.",
-    help: "give the column a name, one of the types integer, number, string, boolean and date, and a jsonPath that begins with a dot",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (ValidateCustomResourceColumnDefinition)",
+    what: "A printer column has no name, or its type, format or JSON path is missing or invalid.",
+    impacts: &[Impact::CrdRejected],
+    help: "set name, type (`boolean`, `date`, `integer`, `number` or `string`) and a jsonPath that starts with a dot",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["ValidateCustomResourceColumnDefinition"],
+    )],
     check: Check::Crd(check),
 };
 
@@ -35,23 +40,24 @@ fn problems(column: Value<'_>) -> Vec<(&'static str, String)> {
     let text = |field: &str| column.get(field).and_then(Value::as_str).unwrap_or_default();
     let mut problems = Vec::new();
     if text("name").is_empty() {
-        problems.push(("name", "the column has no name".to_owned()));
+        problems.push(("name", "missing required field `name`".to_owned()));
     }
     match text("type") {
-        "" => problems.push(("type", format!("the column has no type; it is one of {}", TYPES.join(", ")))),
+        "" => problems
+            .push(("type", format!("missing required field `type`: must be {}", alternatives(&TYPES)))),
         known if TYPES.contains(&known) => {}
-        other => problems.push(("type", format!("'{other}' is none of the types {}", TYPES.join(", ")))),
+        other => problems.push(("type", suggest_value("column type", other, &TYPES))),
     }
     match text("format") {
         known if known.is_empty() || FORMATS.contains(&known) => {}
         other => {
-            problems.push(("format", format!("'{other}' is none of the formats {}", FORMATS.join(", "))));
+            problems.push(("format", suggest_value("column format", other, &FORMATS)));
         }
     }
     match text("jsonPath") {
-        "" => problems.push(("jsonPath", "the column has no path".to_owned())),
+        "" => problems.push(("jsonPath", "missing required field `jsonPath`".to_owned())),
         path if path.starts_with('.') => {}
-        path => problems.push(("jsonPath", format!("'{path}' does not begin with a dot"))),
+        path => problems.push(("jsonPath", format!("invalid JSON path `{path}`: must start with a dot"))),
     }
     problems
 }

@@ -1,15 +1,20 @@
 use crate::model::yaml::{Path, Value};
-use crate::report::{Severity, Suite};
+use crate::report::suggest::alternatives;
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Crd, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "crd-scale-path-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A path of the scale subresource is missing, or does not lead into `.spec` or `.status`.",
-    why: "The API server refuses the CRD.",
-    help: "write specReplicasPath like .spec.replicas, statusReplicasPath like .status.replicas, labelSelectorPath like .status.selector",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (ValidateCustomResourceDefinitionSubresources)",
+    what: "A path of the scale subresource is missing, or is not below `.spec` or `.status`.",
+    impacts: &[Impact::CrdRejected],
+    help: "set specReplicasPath to a path like `.spec.replicas`, statusReplicasPath to `.status.replicas`, labelSelectorPath to `.status.selector`",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["ValidateCustomResourceDefinitionSubresources"],
+    )],
     check: Check::Crd(check),
 };
 
@@ -31,11 +36,11 @@ fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
         for (field, starts) in PATHS {
             let path = scale.get(field).and_then(Value::as_str).unwrap_or_default();
             let problem = if path.is_empty() && field != "labelSelectorPath" {
-                format!("{field} is missing")
+                format!("missing required field `{field}`")
             } else if path.is_empty() || starts.iter().any(|start| path.starts_with(start)) {
                 continue;
             } else {
-                format!("'{path}' does not begin with {}", starts.join(" or "))
+                format!("invalid path `{path}`: must start with {}", alternatives(starts))
             };
             reporter.field(&crd.object, &parent.field(field), problem);
         }

@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Crd, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -7,9 +7,13 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Error,
     what: "A version of a CRD has no schema.",
-    why: "The API server refuses the CRD.",
-    help: "describe the version's objects in schema.openAPIV3Schema",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (validateCustomResourceDefinitionSpec)",
+    impacts: &[Impact::CrdRejected],
+    help: "add schema.openAPIV3Schema to the version",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["validateCustomResourceDefinitionSpec"],
+    )],
     check: Check::Crd(check),
 };
 
@@ -18,7 +22,7 @@ fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
     for (index, version) in crd.versions.iter().enumerate() {
         if version.schema.is_none() {
             let item = versions.index(index);
-            let message = format!("the version '{}' has no schema", version.name());
+            let message = format!("missing schema of version `{}`", version.name());
             reporter.field(&crd.object, &item.field("schema.openAPIV3Schema"), message);
         }
     }

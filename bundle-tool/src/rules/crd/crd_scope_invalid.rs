@@ -1,15 +1,19 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Crd, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "crd-scope-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The scope of a CRD is missing, or neither `Namespaced` nor `Cluster`.",
-    why: "The API server refuses the CRD.",
-    help: "set spec.scope to Namespaced or Cluster",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (validateEnumStrings)",
+    what: "The scope of a CRD is missing, or is neither `Namespaced` nor `Cluster`.",
+    impacts: &[Impact::CrdRejected],
+    help: "set spec.scope to `Namespaced` or `Cluster`",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["validateEnumStrings"],
+    )],
     check: Check::Crd(check),
 };
 
@@ -17,8 +21,8 @@ fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
     let scope = crd.text(&["scope"]);
     let message = match scope {
         "Namespaced" | "Cluster" => return,
-        "" => "the scope is missing".to_owned(),
-        _ => format!("'{scope}' is no scope"),
+        "" => "missing required field `spec.scope`: must be `Namespaced` or `Cluster`".to_owned(),
+        _ => format!("unsupported scope `{scope}`: must be `Namespaced` or `Cluster`"),
     };
     reporter.field(&crd.object, &Path::ROOT.field("spec.scope"), message);
 }

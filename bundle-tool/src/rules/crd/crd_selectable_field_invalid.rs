@@ -1,6 +1,6 @@
 use crate::model::crd::{Additional, Keyword, Schema};
 use crate::model::yaml::{Path, Value};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Crd, Reporter, Rule, Version};
 use std::collections::BTreeSet;
 
@@ -8,20 +8,24 @@ pub(super) static RULE: Rule = Rule {
     id: "crd-selectable-field-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A selectable field names no string, boolean or integer of the schema, or is there twice, or there are more than eight.",
-    why: "The API server refuses the CRD.",
-    help: "name fields of the schema like .spec.color, at most eight, without brackets, not in metadata",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (ValidateCustomResourceSelectableFields)",
+    what: "A selectable field is not a string, boolean or integer of the schema, is duplicated, or is one of more than eight.",
+    impacts: &[Impact::CrdRejected],
+    help: "list at most eight different fields of the schema in selectableFields, such as `.spec.color`",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["ValidateCustomResourceSelectableFields"],
+    )],
     check: Check::Crd(check),
 };
 
-const MOST: usize = 8;
+const MAX_FIELDS: usize = 8;
 
 fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
     let versions = Path::ROOT.field("spec.versions");
     if disagree(crd) {
-        let message = "several versions have selectable fields, but either only their schemas or only their fields are \
-                       the same; the API server takes them where both are the same, or both differ";
+        let message =
+            "schemas and selectable fields must either both be the same in all versions, or both differ";
         reporter.field(&crd.object, &versions, message);
         return;
     }
@@ -31,24 +35,28 @@ fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
         let list = item.field("selectableFields");
         let mut seen = BTreeSet::new();
         let count = fields(version).count();
-        if count > 100 * MOST {
-            reporter.field(&crd.object, &list, format!("there are {count} fields; {MOST} are allowed"));
+        if count > 100 * MAX_FIELDS {
+            reporter.field(
+                &crd.object,
+                &list,
+                format!("{count} selectable fields exceed the limit of {MAX_FIELDS}"),
+            );
             continue;
         }
         for (index, field) in fields(version).enumerate() {
             let text = field.get("jsonPath").and_then(Value::as_str).unwrap_or_default();
             let problem = match resolve(schema, text) {
                 Err(problem) => problem,
-                Ok(()) if !seen.insert(text) => format!("'{text}' is there twice"),
+                Ok(()) if !seen.insert(text) => format!("duplicate selectable field `{text}`"),
                 Ok(()) => continue,
             };
             reporter.field(&crd.object, &list.index(index).field("jsonPath"), problem);
         }
-        if seen.len() > MOST {
+        if seen.len() > MAX_FIELDS {
             reporter.field(
                 &crd.object,
                 &list,
-                format!("there are {} fields; {MOST} are allowed", seen.len()),
+                format!("{} selectable fields exceed the limit of {MAX_FIELDS}", seen.len()),
             );
         }
     }
@@ -58,7 +66,8 @@ fn fields<'b>(version: &Version<'b>) -> impl Iterator<Item = Value<'b>> {
     version.value.get("selectableFields").into_iter().flat_map(Value::items)
 }
 
-/// What is the same in all versions is taken out of them before it is judged; fields and schema must stay together.
+/// Returns whether fields and schemas are not hoisted together: the API server moves what is the same in all versions to
+/// the top before validation.
 fn disagree(crd: &Crd<'_>) -> bool {
     let paths = |version: &Version<'_>| -> Vec<String> {
         fields(version)
@@ -72,12 +81,12 @@ fn disagree(crd: &Crd<'_>) -> bool {
 
 fn resolve(root: Value<'_>, path: &str) -> Result<(), String> {
     if path.is_empty() {
-        return Err("the field has no jsonPath".to_owned());
+        return Err("missing required field `jsonPath`".to_owned());
     }
-    let invalid = |why: &str| format!("'{path}' {why}");
-    let Some(names) = path.strip_prefix('.') else { return Err(invalid("does not begin with a dot")) };
+    let invalid = |why: &str| format!("invalid JSON path `{path}`: {why}");
+    let Some(names) = path.strip_prefix('.') else { return Err(invalid("must start with a dot")) };
     if path.contains(['[', ']']) {
-        return Err(invalid("has brackets, which are not allowed here"));
+        return Err(invalid("must not contain brackets"));
     }
     let mut here = Some(Schema::read(root));
     for name in names.split('.') {
@@ -91,13 +100,13 @@ fn resolve(root: Value<'_>, path: &str) -> Result<(), String> {
                 Additional::Unset => None,
             }
         });
-        here = next.ok_or_else(|| invalid("names nothing in the schema"))?;
+        here = next.ok_or_else(|| invalid("not found in the schema"))?;
     }
     if names == "metadata" || names.starts_with("metadata.") {
-        return Err(invalid("is in metadata, which cannot be selected by here"));
+        return Err(invalid("must not be in `metadata`"));
     }
     match here.map_or("", |schema| schema.kind()) {
         "string" | "boolean" | "integer" => Ok(()),
-        _ => Err(invalid("is neither a string nor a boolean nor an integer")),
+        _ => Err(invalid("must be of type string, boolean or integer")),
     }
 }

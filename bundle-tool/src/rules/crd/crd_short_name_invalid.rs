@@ -1,5 +1,5 @@
 use crate::model::yaml::{Path, Value};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::names;
 use crate::rules::{Check, Crd, Reporter, Rule};
 
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "crd-short-name-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A short name of a CRD is no DNS label.",
-    why: "The API server refuses the CRD.",
-    help: "mend spec.names.shortNames",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (ValidateCustomResourceDefinitionNames)",
+    what: "A short name of a CRD is not a DNS label.",
+    impacts: &[Impact::CrdRejected],
+    help: "set each entry of spec.names.shortNames to lowercase letters, digits and `-`",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["ValidateCustomResourceDefinitionNames"],
+    )],
     check: Check::Crd(check),
 };
 

@@ -1,15 +1,19 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Crd, Reporter, Rule, Version};
 
 pub(super) static RULE: Rule = Rule {
     id: "crd-storage-version",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "Not exactly one version of a CRD is marked as the one that is stored.",
-    why: "The API server refuses the CRD.",
-    help: "set storage: true for one version and storage: false for all others",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (validateCustomResourceDefinitionSpec)",
+    what: "A CRD does not mark exactly one version as the storage version.",
+    impacts: &[Impact::CrdRejected],
+    help: "set `storage: true` for one version and `storage: false` for all others",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["validateCustomResourceDefinitionSpec"],
+    )],
     check: Check::Crd(check),
 };
 
@@ -20,9 +24,9 @@ fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
         return;
     }
     let message = if stored.is_empty() {
-        "no version is marked with storage: true".to_owned()
+        "no version sets `storage: true`".to_owned()
     } else {
-        format!("several versions are marked with storage: true: {}", stored.join(", "))
+        format!("several versions set `storage: true`: {}", stored.join(", "))
     };
     reporter.field(&crd.object, &Path::ROOT.field("spec.versions"), message);
 }

@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Crd, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -9,9 +9,13 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Error,
     what: "Two versions of a CRD have the same name.",
-    why: "The API server refuses the CRD.",
-    help: "remove one of the versions, or rename it",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (validateCustomResourceDefinitionSpec)",
+    impacts: &[Impact::CrdRejected],
+    help: "remove or rename one of the versions",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["validateCustomResourceDefinitionSpec"],
+    )],
     check: Check::Crd(check),
 };
 
@@ -20,7 +24,7 @@ fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
     let mut seen = HashSet::new();
     for (index, version) in crd.versions.iter().enumerate() {
         if !seen.insert(version.name()) {
-            let message = format!("there is another version '{}' before", version.name());
+            let message = format!("duplicate version `{}`", version.name());
             reporter.field(&crd.object, &versions.index(index).field("name"), message);
         }
     }

@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::names;
 use crate::rules::{Check, Crd, Reporter, Rule};
 
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "crd-version-name-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The name of a version of a CRD is missing, or is no DNS label.",
-    why: "The API server refuses the CRD.",
-    help: "name the version like v1 or v1alpha1",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (validateCustomResourceDefinitionSpec)",
+    what: "The name of a version of a CRD is missing, or is not a DNS label.",
+    impacts: &[Impact::CrdRejected],
+    help: "set the name of the version to a name like `v1` or `v1alpha1`",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["validateCustomResourceDefinitionSpec"],
+    )],
     check: Check::Crd(check),
 };
 

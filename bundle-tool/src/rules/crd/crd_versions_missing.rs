@@ -1,20 +1,28 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Crd, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "crd-versions-missing",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A CRD has no version.",
-    why: "The API server refuses the CRD.",
-    help: "add a version with served, storage and a schema",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (validateCustomResourceDefinitionSpec)",
+    what: "A CRD has no versions.",
+    impacts: &[Impact::CrdRejected],
+    help: "add a version with `served: true`, `storage: true` and a schema to spec.versions",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["validateCustomResourceDefinitionSpec"],
+    )],
     check: Check::Crd(check),
 };
 
 fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
     if crd.versions.is_empty() {
-        reporter.field(&crd.object, &Path::ROOT.field("spec.versions"), "the CRD has no version");
+        reporter.field(
+            &crd.object,
+            &Path::ROOT.field("spec.versions"),
+            "missing versions: at least one is required",
+        );
     }
 }

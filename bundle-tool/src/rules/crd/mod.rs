@@ -1,4 +1,4 @@
-//! `CustomResourceDefinition`s and their schemas: everything that the API server checks when one is created.
+//! `CustomResourceDefinition`s and their schemas: the validation of the API server when one is created.
 
 mod crd_api_version_unserved;
 mod crd_category_invalid;
@@ -78,7 +78,7 @@ mod shape;
 
 use super::Rule;
 
-/// The rules of this folder, sorted by id.
+/// The rules of this directory, sorted by id.
 pub(super) static RULES: &[&Rule] = &[
     &crd_api_version_unserved::RULE,
     &crd_category_invalid::RULE,

@@ -1,17 +1,20 @@
 use super::default::{metadata, site};
 use crate::model::crd::{Keyword, Keywords};
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Reporter, Rule, SchemaNode, expressions, openapi};
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-default-breaks-rule",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A default breaks a rule of `x-kubernetes-validations` that its own schema has.",
-    why: "The API server refuses the CRD.",
-    help: "mend the default, or the rule: a field that the default does not have is asked for with has(...)",
-    source: "apiextensions-apiserver, pkg/apiserver/schema/defaulting/validation.go",
+    what: "A default breaks a rule of `x-kubernetes-validations` of its own schema.",
+    impacts: &[Impact::CrdRejected],
+    help: "change the default so that it satisfies the rule, or guard optional fields in the rule with `has()`",
+    sources: &[Source::file(
+        Project::ApiextensionsApiserver,
+        "pkg/apiserver/schema/defaulting/validation.go",
+    )],
     check: Check::Schema(Keywords::of(&[Keyword::Default]), check),
 };
 

@@ -1,15 +1,19 @@
 use crate::model::crd::{Keyword, Keywords};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Place, Reporter, Rule, SchemaNode};
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-default-forbidden",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A default stands where none is allowed: in `apiVersion`, `kind` or `metadata` of the resource, or for any value of a map in an object's metadata.",
-    why: "The API server refuses the CRD.",
+    what: "A schema sets a default where none is allowed: in `apiVersion`, `kind` or `metadata` of the resource, or in `additionalProperties` of an object's metadata.",
+    impacts: &[Impact::CrdRejected],
     help: "remove the default",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (ValidateCustomResourceDefinitionOpenAPISchema)",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["ValidateCustomResourceDefinitionOpenAPISchema"],
+    )],
     check: Check::Schema(Keywords::of(&[Keyword::Default]), check),
 };
 

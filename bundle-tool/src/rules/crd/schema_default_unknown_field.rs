@@ -1,7 +1,7 @@
 use super::default::site;
 use crate::model::crd::{Keyword, Keywords};
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::openapi;
 use crate::rules::{Check, Reporter, Rule, SchemaNode};
 
@@ -9,10 +9,13 @@ pub(super) static RULE: Rule = Rule {
     id: "schema-default-unknown-field",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A default holds a field that its schema does not describe.",
-    why: "The API server refuses the CRD.",
-    help: "describe the field, remove it from the default, or set x-kubernetes-preserve-unknown-fields: true",
-    source: "apiextensions-apiserver, pkg/apiserver/schema/defaulting/validation.go, pkg/apiserver/schema/pruning/algorithm.go",
+    what: "A default contains a field that its schema does not declare.",
+    impacts: &[Impact::CrdRejected],
+    help: "declare the field in the schema, remove it from the default, or set `x-kubernetes-preserve-unknown-fields: true`",
+    sources: &[
+        Source::file(Project::ApiextensionsApiserver, "pkg/apiserver/schema/defaulting/validation.go"),
+        Source::file(Project::ApiextensionsApiserver, "pkg/apiserver/schema/pruning/algorithm.go"),
+    ],
     check: Check::Schema(Keywords::of(&[Keyword::Default]), check),
 };
 
@@ -20,7 +23,7 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     let Some(default) = site(node).filter(|_| !node.in_meta) else { return };
     let resource = node.is_resource();
     if let Some(field) = openapi::unknown_field(default, node.schema, resource, &Path::ROOT) {
-        let message = format!("the default has the field '{field}', which its schema does not describe");
+        let message = format!("unknown field `{field}` in the default: not declared by its schema");
         reporter.keyword(node, Keyword::Default, message);
     }
 }

@@ -1,15 +1,19 @@
 use crate::model::crd::{Keyword, Keywords};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Place, Reporter, Rule, SchemaNode};
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-embedded-resource-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A schema with `x-kubernetes-embedded-resource` is no object, describes nothing, or stands within metadata.",
-    why: "The API server refuses the CRD.",
-    help: "set type: object and x-kubernetes-preserve-unknown-fields: true, or describe its fields",
-    source: "apiextensions-apiserver, pkg/apiserver/schema/validation.go (validateStructuralInvariants)",
+    what: "A schema with `x-kubernetes-embedded-resource` is not of type `object`, declares no properties, or is part of metadata.",
+    impacts: &[Impact::CrdRejected],
+    help: "set `type: object`, and declare properties or set `x-kubernetes-preserve-unknown-fields: true`",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apiserver/schema/validation.go",
+        &["validateStructuralInvariants"],
+    )],
     check: Check::Schema(Keywords::of(&[Keyword::XEmbeddedResource]), check),
 };
 
@@ -18,17 +22,17 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     if node.place != Place::Skeleton || !schema.flag(Keyword::XEmbeddedResource) {
         return;
     }
-    // Beside x-kubernetes-int-or-string it is not allowed anyway.
+    // x-kubernetes-int-or-string beside it is rejected by another rule.
     if schema.kind() != "object" && !schema.flag(Keyword::XIntOrString) {
-        reporter.keyword(node, Keyword::Type, "an embedded resource must be of type object");
+        reporter.keyword(node, Keyword::Type, "an embedded resource must be of type `object`");
     }
     if node.in_meta {
-        let message = "a resource cannot be embedded in apiVersion, kind or metadata of another";
+        let message = "a resource cannot be embedded in `apiVersion`, `kind` or `metadata` of another";
         reporter.keyword(node, Keyword::XEmbeddedResource, message);
     }
     if !schema.flag(Keyword::XPreserveUnknownFields) && !schema.fills(Keyword::Properties) {
         let message =
-            "an embedded resource must have properties, or x-kubernetes-preserve-unknown-fields: true";
+            "an embedded resource must have `properties` or `x-kubernetes-preserve-unknown-fields: true`";
         reporter.keyword(node, Keyword::Properties, message);
     }
 }

@@ -1,15 +1,19 @@
 use crate::model::crd::{Keyword, Keywords};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Place, Reporter, Rule, SchemaNode};
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-int-or-string-conflict",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "`x-kubernetes-int-or-string` stands beside `x-kubernetes-preserve-unknown-fields` or `x-kubernetes-embedded-resource`.",
-    why: "The API server refuses the CRD.",
-    help: "keep one of them",
-    source: "apiextensions-apiserver, pkg/apiserver/schema/validation.go (validateExtensions)",
+    what: "A schema combines `x-kubernetes-int-or-string` with `x-kubernetes-preserve-unknown-fields` or `x-kubernetes-embedded-resource`.",
+    impacts: &[Impact::CrdRejected],
+    help: "remove all but one of these keywords",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apiserver/schema/validation.go",
+        &["validateExtensions"],
+    )],
     check: Check::Schema(Keywords::of(&[Keyword::XIntOrString]), check),
 };
 
@@ -19,7 +23,8 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     }
     for keyword in [Keyword::XPreserveUnknownFields, Keyword::XEmbeddedResource] {
         if node.schema.flag(keyword) {
-            let message = format!("`{}` and x-kubernetes-int-or-string exclude each other", keyword.name());
+            let message =
+                format!("`{}` and `x-kubernetes-int-or-string` are mutually exclusive", keyword.name());
             reporter.keyword(node, keyword, message);
         }
     }

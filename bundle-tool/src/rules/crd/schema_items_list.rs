@@ -1,5 +1,5 @@
 use crate::model::crd::{Items, Keyword, Keywords};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Reporter, Rule, SchemaNode};
 
 pub(super) static RULE: Rule = Rule {
@@ -7,14 +7,18 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Error,
     what: "`items` is a list of schemas.",
-    why: "The API server refuses the CRD.",
-    help: "write one schema for all items",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (specStandardValidatorV3)",
+    impacts: &[Impact::CrdRejected],
+    help: "replace the list with one schema for all items",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["specStandardValidatorV3"],
+    )],
     check: Check::Schema(Keywords::of(&[Keyword::Items]), check),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     if matches!(node.schema.items(), Items::Other) && node.schema.fills(Keyword::Items) {
-        reporter.keyword(node, Keyword::Items, "`items` must be one schema, not a list of them");
+        reporter.keyword(node, Keyword::Items, "`items` must be a schema, found a list");
     }
 }

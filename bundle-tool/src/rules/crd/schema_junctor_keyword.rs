@@ -1,15 +1,19 @@
 use crate::model::crd::{Additional, Keyword, Keywords, Schema};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Place, Reporter, Role, Rule, SchemaNode};
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-junctor-keyword",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "Below `allOf`, `anyOf`, `oneOf` or `not` stands a keyword that describes the schema instead of restricting values.",
-    why: "The API server refuses the CRD.",
-    help: "describe type, default and the like outside, and only restrict values there",
-    source: "apiextensions-apiserver, pkg/apiserver/schema/validation.go (validateNestedValueValidation)",
+    what: "A schema below `allOf`, `anyOf`, `oneOf` or `not` has a keyword that is only allowed outside of them.",
+    impacts: &[Impact::CrdRejected],
+    help: "move the keyword to the schema that contains `allOf`, `anyOf`, `oneOf` or `not`",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apiserver/schema/validation.go",
+        &["validateNestedValueValidation"],
+    )],
     check: Check::Schema(
         Keywords::of(&[
             Keyword::Type,
@@ -56,14 +60,15 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
         (Keyword::XValidations, schema.fills(Keyword::XValidations)),
     ] {
         if set {
-            let message = format!("`{}` is not allowed below allOf, anyOf, oneOf and not", keyword.name());
+            let message =
+                format!("`{}` is not allowed below `allOf`, `anyOf`, `oneOf` or `not`", keyword.name());
             reporter.keyword(node, keyword, message);
         }
     }
 }
 
-/// Whether the schema is one of the two that int-or-string may be spelled out with: `anyOf` with the types integer
-/// and string and nothing else, or that as the first of `allOf`.
+/// Returns whether the schema is part of the allowed form of int-or-string: `anyOf` with the types integer and string and
+/// nothing else, or the same as the first of `allOf`.
 fn is_int_or_string(node: &SchemaNode<'_, '_>) -> bool {
     let (Role::AnyOf, Some(parent)) = (node.role, node.parent) else { return false };
     let outside = match parent.role {

@@ -2,17 +2,17 @@ use std::collections::HashMap;
 
 use crate::model::crd::{Items, Keyword, Keywords, Schema};
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Reporter, Role, Rule, SchemaNode};
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-junctor-undeclared",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "`allOf`, `anyOf`, `oneOf` or `not` at the root speaks of a property or of items that the schema does not have.",
-    why: "The API server refuses the CRD.",
-    help: "declare the property outside as well",
-    source: "apiextensions-apiserver, pkg/apiserver/schema/complete.go",
+    what: "A schema below `allOf`, `anyOf`, `oneOf` or `not` restricts a property or items that the structural schema does not declare.",
+    impacts: &[Impact::CrdRejected],
+    help: "declare the property or items in the structural schema as well",
+    sources: &[Source::file(Project::ApiextensionsApiserver, "pkg/apiserver/schema/complete.go")],
     check: Check::Schema(
         Keywords::of(&[Keyword::AllOf, Keyword::AnyOf, Keyword::OneOf, Keyword::Not]),
         check,
@@ -25,7 +25,7 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     }
 }
 
-/// Holds the junctors of `restriction` against `schema`, which it restricts.
+/// Compares `allOf`, `anyOf`, `oneOf` and `not` of `restriction` with `schema`, which they restrict.
 fn junctors(
     node: &SchemaNode<'_, '_>,
     restriction: &Schema<'_>,
@@ -58,7 +58,11 @@ fn nested(
             Items::Schema(declared) => {
                 nested(node, &Schema::read(items), &Schema::read(declared), &here, reporter);
             }
-            _ => reporter.field(&node.crd.object, &here, "the schema has no items here"),
+            _ => reporter.field(
+                &node.crd.object,
+                &here,
+                "`items` are restricted, but not declared by the schema",
+            ),
         }
     }
     if !restriction.fills(Keyword::Properties) {
@@ -70,10 +74,11 @@ fn nested(
         let here = properties.key(key.text());
         match declared.get(key.text()) {
             Some(declared) => nested(node, &Schema::read(value), &Schema::read(*declared), &here, reporter),
-            // Another rule says that metadata is not allowed here.
+            // Another rule rejects metadata here.
             None if key.text() == "metadata" => {}
             None => {
-                let message = format!("the schema has no property '{}' here", key.text());
+                let message =
+                    format!("property `{}` is restricted, but not declared by the schema", key.text());
                 reporter.field(&node.crd.object, &here, message);
             }
         }

@@ -1,15 +1,26 @@
 use crate::model::crd::{Keyword, Keywords};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Reporter, Rule, SchemaNode};
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-keyword-forbidden",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A schema has a keyword that Kubernetes does not support.",
-    why: "The API server refuses the CRD.",
-    help: "write the schema without it",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (specStandardValidatorV3), pkg/apiserver/schema/convert.go (validateUnsupportedFields)",
+    what: "A schema has a keyword that CRDs do not support.",
+    impacts: &[Impact::CrdRejected],
+    help: "remove the keyword",
+    sources: &[
+        Source::symbols(
+            Project::ApiextensionsApiserver,
+            "pkg/apis/apiextensions/validation/validation.go",
+            &["specStandardValidatorV3"],
+        ),
+        Source::symbols(
+            Project::ApiextensionsApiserver,
+            "pkg/apiserver/schema/convert.go",
+            &["validateUnsupportedFields"],
+        ),
+    ],
     check: Check::Schema(
         Keywords::of(&[
             Keyword::Id,
@@ -39,11 +50,11 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     ] {
         if set {
             let instead = match keyword {
-                Keyword::UniqueItems => "; x-kubernetes-list-type: set makes items unique",
-                Keyword::PatternProperties => "; additionalProperties describes the values of a map",
+                Keyword::UniqueItems => ": use `x-kubernetes-list-type: set`",
+                Keyword::PatternProperties => ": use `additionalProperties` for the values of a map",
                 _ => "",
             };
-            reporter.keyword(node, keyword, format!("`{}` is not supported{instead}", keyword.name()));
+            reporter.keyword(node, keyword, format!("unsupported keyword `{}`{instead}", keyword.name()));
         }
     }
 }

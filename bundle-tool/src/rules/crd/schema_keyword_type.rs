@@ -1,6 +1,6 @@
 use crate::model::crd::Keywords;
 use crate::model::yaml::{Kind, Value};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Reporter, Rule, SchemaNode};
 
 pub(super) static RULE: Rule = Rule {
@@ -8,9 +8,12 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Error,
     what: "A keyword of a schema has a value of the wrong type.",
-    why: "The API server cannot read the CRD.",
-    help: "give the keyword a value of its type",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/v1/types_jsonschema.go and marshal.go",
+    impacts: &[Impact::CrdRejected],
+    help: "set the keyword to a value of the expected type",
+    sources: &[
+        Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/v1/types_jsonschema.go"),
+        Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/v1/marshal.go"),
+    ],
     check: Check::Schema(Keywords::MISTYPED, check),
 };
 

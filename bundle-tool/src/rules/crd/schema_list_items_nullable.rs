@@ -1,15 +1,19 @@
 use crate::model::crd::{Items, Keyword, Keywords, Schema};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Place, Reporter, Rule, SchemaNode};
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-list-items-nullable",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The items of a list of the type `map` or `set` may be null.",
-    why: "The API server refuses the CRD.",
-    help: "remove nullable from the items",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (validateMapListKeysMapSet)",
+    what: "The items of a list of type `map` or `set` are nullable.",
+    impacts: &[Impact::CrdRejected],
+    help: "remove `nullable` from the schema of the items",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["validateMapListKeysMapSet"],
+    )],
     check: Check::Schema(Keywords::of(&[Keyword::XListType]), check),
 };
 
@@ -19,7 +23,7 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     let keyed = node.place == Place::Skeleton && matches!(list_type, "map" | "set");
     if keyed && Schema::read(items).flag(Keyword::Nullable) {
         let here = node.path.field("items");
-        let message = format!("items of a list of the type {list_type} cannot be null");
+        let message = format!("items of a list of type `{list_type}` must not be nullable");
         reporter.field(&node.crd.object, &here.field("nullable"), message);
     }
 }

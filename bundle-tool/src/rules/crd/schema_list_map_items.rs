@@ -1,15 +1,19 @@
 use crate::model::crd::{Items, Keyword, Keywords, Schema};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Place, Reporter, Rule, SchemaNode};
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-list-map-items",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The items of a list of the type `map` are no objects.",
-    why: "The API server refuses the CRD.",
-    help: "set type: object for the items",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (ValidateCustomResourceDefinitionOpenAPISchema)",
+    what: "The items of a list of type `map` are not of type `object`.",
+    impacts: &[Impact::CrdRejected],
+    help: "set `type: object` in the schema of the items",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["ValidateCustomResourceDefinitionOpenAPISchema"],
+    )],
     check: Check::Schema(Keywords::of(&[Keyword::XListType]), check),
 };
 
@@ -21,10 +25,10 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     let items = Schema::read(items);
     let typeless =
         [Keyword::XIntOrString, Keyword::XPreserveUnknownFields].iter().any(|keyword| items.flag(*keyword));
-    // A missing type is another rule's.
+    // Another rule reports a missing type.
     if items.kind() != "object" && (!items.kind().is_empty() || typeless) {
         let here = node.path.field("items");
-        let message = "items of a list of the type map must be of type object";
+        let message = "items of a list of type `map` must be of type `object`";
         reporter.field(&node.crd.object, &here.field("type"), message);
     }
 }

@@ -2,17 +2,21 @@ use std::collections::HashSet;
 
 use crate::model::crd::{Items, Keyword, Keywords, Schema};
 use crate::model::yaml::Value;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Place, Reporter, Rule, SchemaNode};
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-list-map-key-duplicate",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A key of a list of the type `map` is named twice.",
-    why: "The API server refuses the CRD.",
-    help: "remove one of them",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (ValidateCustomResourceDefinitionOpenAPISchema)",
+    what: "`x-kubernetes-list-map-keys` contains a key twice.",
+    impacts: &[Impact::CrdRejected],
+    help: "remove the duplicate from x-kubernetes-list-map-keys",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["ValidateCustomResourceDefinitionOpenAPISchema"],
+    )],
     check: Check::Schema(Keywords::of(&[Keyword::XListMapKeys]), check),
 };
 
@@ -25,12 +29,12 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     let mut seen = HashSet::new();
     for (index, key) in node.schema.list(Keyword::XListMapKeys).map(Value::text).enumerate() {
         if !seen.insert(key) {
-            reporter.field(&node.crd.object, &path.index(index), format!("the key '{key}' is named twice"));
+            reporter.field(&node.crd.object, &path.index(index), format!("duplicate key `{key}`"));
         }
     }
 }
 
-/// The items of a list of the type `map`.
+/// Returns the items of a list of type `map`.
 fn items<'b>(node: &SchemaNode<'_, 'b>) -> Option<Schema<'b>> {
     match node.schema.items() {
         Items::Schema(items)

@@ -2,17 +2,21 @@ use std::collections::{HashMap, HashSet};
 
 use crate::model::crd::{Items, Keyword, Keywords, Schema};
 use crate::model::yaml::Value;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Place, Reporter, Rule, SchemaNode};
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-list-map-key-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A key of a list of the type `map` is a list or an object, may be null, or may be missing.",
-    why: "The API server refuses the CRD.",
-    help: "make the key a required property, or give it a default; it must be a string, number, integer or boolean",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (ValidateCustomResourceDefinitionOpenAPISchema) and validateMapListKeysMapSet",
+    what: "A key of a list of type `map` is a list or an object, is nullable, or is neither required nor has a default.",
+    impacts: &[Impact::CrdRejected],
+    help: "make the key a required scalar property of the items, or give it a default",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["ValidateCustomResourceDefinitionOpenAPISchema", "validateMapListKeysMapSet"],
+    )],
     check: Check::Schema(Keywords::of(&[Keyword::XListMapKeys]), check),
 };
 
@@ -29,18 +33,21 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
             reporter.field(&node.crd.object, &path.field(keyword.name()), message);
         };
         if items.kind() == "object" && matches!(property.kind(), "array" | "object") {
-            report(Keyword::Type, format!("the key '{name}' is of type {}", property.kind()));
+            report(
+                Keyword::Type,
+                format!("invalid type of key `{name}`: must be a scalar, found {}", property.kind()),
+            );
         }
         if !required.contains(name) && !property.has(Keyword::Default) {
-            report(Keyword::Default, format!("the key '{name}' is neither required nor has it a default"));
+            report(Keyword::Default, format!("key `{name}` must be required or have a default"));
         }
         if property.flag(Keyword::Nullable) {
-            report(Keyword::Nullable, format!("the key '{name}' may be null"));
+            report(Keyword::Nullable, format!("key `{name}` must not be nullable"));
         }
     }
 }
 
-/// The items of a list of the type `map`.
+/// Returns the items of a list of type `map`.
 fn items<'b>(node: &SchemaNode<'_, 'b>) -> Option<Schema<'b>> {
     match node.schema.items() {
         Items::Schema(items)

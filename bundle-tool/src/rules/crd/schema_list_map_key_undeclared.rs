@@ -1,17 +1,22 @@
 use std::collections::HashSet;
 
 use crate::model::crd::{Items, Keyword, Keywords, Schema};
-use crate::report::{Severity, Suite};
+use crate::report::suggest::did_you_mean;
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Place, Reporter, Rule, SchemaNode};
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-list-map-key-undeclared",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A key of a list of the type `map` is no property of the items.",
-    why: "The API server refuses the CRD.",
-    help: "declare the key as a property of the items, or mend its name",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (ValidateCustomResourceDefinitionOpenAPISchema)",
+    what: "`x-kubernetes-list-map-keys` names a property that the items do not declare.",
+    impacts: &[Impact::CrdRejected],
+    help: "declare the key as a property of the items, or correct its name",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["ValidateCustomResourceDefinitionOpenAPISchema"],
+    )],
     check: Check::Schema(Keywords::of(&[Keyword::XListMapKeys]), check),
 };
 
@@ -24,13 +29,17 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     let keys = node.path.field(Keyword::XListMapKeys.name());
     for (index, key) in node.schema.list(Keyword::XListMapKeys).enumerate() {
         if !declared.contains(key.text()) {
-            let message = format!("the items have no property '{}'", key.text());
+            if reporter.is_full() {
+                return;
+            }
+            let near = did_you_mean(key.text(), declared.iter().copied());
+            let message = format!("the items do not declare the property `{}`{near}", key.text());
             reporter.field(&node.crd.object, &keys.index(index), message);
         }
     }
 }
 
-/// The items of a list of the type `map`.
+/// Returns the items of a list of type `map`.
 fn items<'b>(node: &SchemaNode<'_, 'b>) -> Option<Schema<'b>> {
     match node.schema.items() {
         Items::Schema(items)

@@ -1,15 +1,19 @@
 use crate::model::crd::{Items, Keyword, Keywords, Schema};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Place, Reporter, Rule, SchemaNode};
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-list-set-items",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The items of a list of the type `set` are lists or maps that are not atomic.",
-    why: "The API server refuses the CRD.",
-    help: "set x-kubernetes-map-type: atomic, or x-kubernetes-list-type: atomic, for the items",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (ValidateCustomResourceDefinitionOpenAPISchema)",
+    what: "The items of a list of type `set` are lists or objects that are not atomic.",
+    impacts: &[Impact::CrdRejected],
+    help: "set `x-kubernetes-map-type: atomic` or `x-kubernetes-list-type: atomic` for the items",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["ValidateCustomResourceDefinitionOpenAPISchema"],
+    )],
     check: Check::Schema(Keywords::of(&[Keyword::XListType]), check),
 };
 
@@ -28,6 +32,7 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
         _ => return,
     };
     let here = node.path.field("items");
-    let message = format!("items of a set must be atomic: `{}` is not", keyword.name());
+    let message =
+        format!("items of a list of type `set` must be atomic: set `{}` to `atomic`", keyword.name());
     reporter.field(&node.crd.object, &here.field(keyword.name()), message);
 }

@@ -1,15 +1,19 @@
 use crate::model::crd::{Keyword, Keywords};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Place, Reporter, Rule, SchemaNode};
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-list-type-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "`x-kubernetes-list-type` is none of `atomic`, `set` and `map`, or the schema is no list.",
-    why: "The API server refuses the CRD.",
-    help: "set type: array, and x-kubernetes-list-type to atomic, set or map",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (ValidateCustomResourceDefinitionOpenAPISchema)",
+    what: "`x-kubernetes-list-type` is not `atomic`, `set` or `map`, or its schema is not of type `array`.",
+    impacts: &[Impact::CrdRejected],
+    help: "set `type: array`, and x-kubernetes-list-type to `atomic`, `set` or `map`",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["ValidateCustomResourceDefinitionOpenAPISchema"],
+    )],
     check: Check::Schema(Keywords::of(&[Keyword::XListType]), check),
 };
 
@@ -19,15 +23,19 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     }
     let list_type = node.schema.text(Keyword::XListType);
     if !matches!(list_type, "atomic" | "set" | "map") {
-        reporter.keyword(node, Keyword::XListType, format!("'{list_type}' is none of atomic, set and map"));
+        reporter.keyword(
+            node,
+            Keyword::XListType,
+            format!("unsupported list type `{list_type}`: must be `atomic`, `set` or `map`"),
+        );
     }
     let kind = node.schema.kind();
     if kind != "array" && (!kind.is_empty() || typeless(node)) {
-        reporter.keyword(node, Keyword::Type, "x-kubernetes-list-type needs type: array");
+        reporter.keyword(node, Keyword::Type, "`x-kubernetes-list-type` requires type `array`");
     }
 }
 
-/// Whether another rule lets the schema pass without a type.
+/// Returns whether another keyword allows the schema to have no type.
 fn typeless(node: &SchemaNode<'_, '_>) -> bool {
     let keywords = [Keyword::XIntOrString, Keyword::XPreserveUnknownFields, Keyword::XEmbeddedResource];
     keywords.iter().any(|keyword| node.schema.flag(*keyword))

@@ -1,15 +1,19 @@
 use crate::model::crd::{Keyword, Keywords};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Place, Reporter, Rule, SchemaNode};
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-map-type-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "`x-kubernetes-map-type` is neither `granular` nor `atomic`, or the schema is no object.",
-    why: "The API server refuses the CRD.",
-    help: "set type: object, and x-kubernetes-map-type to granular or atomic",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (ValidateCustomResourceDefinitionOpenAPISchema)",
+    what: "`x-kubernetes-map-type` is neither `granular` nor `atomic`, or its schema is not of type `object`.",
+    impacts: &[Impact::CrdRejected],
+    help: "set `type: object`, and x-kubernetes-map-type to `granular` or `atomic`",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["ValidateCustomResourceDefinitionOpenAPISchema"],
+    )],
     check: Check::Schema(Keywords::of(&[Keyword::XMapType]), check),
 };
 
@@ -19,15 +23,19 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     }
     let map_type = node.schema.text(Keyword::XMapType);
     if !matches!(map_type, "granular" | "atomic") {
-        reporter.keyword(node, Keyword::XMapType, format!("'{map_type}' is neither granular nor atomic"));
+        reporter.keyword(
+            node,
+            Keyword::XMapType,
+            format!("unsupported map type `{map_type}`: must be `granular` or `atomic`"),
+        );
     }
     let kind = node.schema.kind();
     if kind != "object" && (!kind.is_empty() || typeless(node)) {
-        reporter.keyword(node, Keyword::Type, "x-kubernetes-map-type needs type: object");
+        reporter.keyword(node, Keyword::Type, "`x-kubernetes-map-type` requires type `object`");
     }
 }
 
-/// Whether another rule lets the schema pass without a type.
+/// Returns whether another keyword allows the schema to have no type.
 fn typeless(node: &SchemaNode<'_, '_>) -> bool {
     [Keyword::XIntOrString, Keyword::XPreserveUnknownFields].iter().any(|keyword| node.schema.flag(*keyword))
 }

@@ -1,15 +1,19 @@
 use crate::model::crd::{Keyword, Keywords, Schema};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Reporter, Role, Rule, SchemaNode};
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-metadata-restricted",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The schema of a resource describes more of `metadata` than `name` and `generateName`.",
-    why: "The API server refuses the CRD.",
-    help: "write metadata: {type: object}; Kubernetes knows itself what is in it",
-    source: "apiextensions-apiserver, pkg/apiserver/schema/validation.go (validateStructuralMetadataInvariants)",
+    what: "The schema of a resource restricts fields of `metadata` other than `name` and `generateName`.",
+    impacts: &[Impact::CrdRejected],
+    help: "set the schema of metadata to `{type: object}`, with at most name and generateName as properties",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apiserver/schema/validation.go",
+        &["validateStructuralMetadataInvariants"],
+    )],
     check: Check::Schema(Keywords::of(&[Keyword::Properties]), check),
 };
 
@@ -27,6 +31,9 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     let Some(first) = restricted.iter().next() else { return };
     let properties = node.path.field("properties");
     let path = properties.key("metadata");
-    let message = format!("metadata has `{}`; only name and generateName may be restricted", first.name());
+    let message = format!(
+        "unexpected `{}`: only `name` and `generateName` of `metadata` can be restricted",
+        first.name()
+    );
     reporter.field(&node.crd.object, &path.field(first.name()), message);
 }

@@ -1,5 +1,5 @@
 use crate::model::crd::{Keyword, Keywords};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Reporter, Rule, SchemaNode};
 use kubernetes_cel::go_regex::GoRegex;
 
@@ -7,15 +7,19 @@ pub(super) static RULE: Rule = Rule {
     id: "schema-pattern-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The pattern of a schema is no regular expression that Go can read.",
-    why: "The API server refuses the CRD.",
-    help: "write the pattern in RE2's syntax: no look-around, no back references, no possessive repetitions",
-    source: "apiextensions-apiserver, pkg/apiserver/schema/validation.go (validateValueValidation)",
+    what: "The pattern of a schema is not a valid regular expression of Go.",
+    impacts: &[Impact::CrdRejected],
+    help: "rewrite the pattern in RE2 syntax, without lookaround, backreferences or possessive quantifiers",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apiserver/schema/validation.go",
+        &["validateValueValidation"],
+    )],
     check: Check::Schema(Keywords::of(&[Keyword::Pattern]), check),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     if let Err(error) = GoRegex::parse(node.schema.text(Keyword::Pattern)) {
-        reporter.keyword(node, Keyword::Pattern, format!("the pattern is not valid: {error}"));
+        reporter.keyword(node, Keyword::Pattern, format!("invalid pattern: {error}"));
     }
 }

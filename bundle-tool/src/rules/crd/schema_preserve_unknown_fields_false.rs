@@ -1,22 +1,26 @@
 use crate::model::crd::{Keyword, Keywords};
 use crate::model::yaml::Value;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Reporter, Rule, SchemaNode};
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-preserve-unknown-fields-false",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "`x-kubernetes-preserve-unknown-fields` is false.",
-    why: "The API server refuses the CRD.",
-    help: "remove it: fields that are not described are dropped without it",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (ValidateCustomResourceDefinitionOpenAPISchema)",
+    what: "A schema sets `x-kubernetes-preserve-unknown-fields` to false.",
+    impacts: &[Impact::CrdRejected],
+    help: "remove the keyword: undeclared fields are dropped by default",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["ValidateCustomResourceDefinitionOpenAPISchema"],
+    )],
     check: Check::Schema(Keywords::of(&[Keyword::XPreserveUnknownFields]), check),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     let keyword = Keyword::XPreserveUnknownFields;
     if node.schema.get(keyword).and_then(Value::as_bool) == Some(false) {
-        reporter.keyword(node, keyword, format!("`{}` must be true, or left out", keyword.name()));
+        reporter.keyword(node, keyword, format!("`{}` must be true or unset", keyword.name()));
     }
 }

@@ -1,5 +1,5 @@
 use crate::model::crd::{Additional, Keyword, Keywords};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Place, Reporter, Role, Rule, SchemaNode};
 
 pub(super) static RULE: Rule = Rule {
@@ -7,22 +7,26 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Error,
     what: "A schema has both `properties` and `additionalProperties`.",
-    why: "The API server refuses the CRD.",
+    impacts: &[Impact::CrdRejected],
     help: "keep `properties` for an object with known fields, or `additionalProperties` for a map",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (ValidateCustomResourceDefinitionOpenAPISchema)",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["ValidateCustomResourceDefinitionOpenAPISchema"],
+    )],
     check: Check::Schema(Keywords::of(&[Keyword::AdditionalProperties]), check),
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     let exclusive = match node.schema.additional() {
-        // Within allOf and the like a schema is not allowed anyway.
+        // Below allOf or similar, another rule rejects a schema.
         Additional::Schema(_) => node.place == Place::Skeleton,
         Additional::Boolean(any) => !any,
         Additional::Unset => false,
     };
     let elsewhere = node.role == Role::Root || node.schema.flag(Keyword::XEmbeddedResource);
     if exclusive && !elsewhere && node.schema.fills(Keyword::Properties) {
-        let message = "`additionalProperties` and `properties` exclude each other";
+        let message = "`additionalProperties` and `properties` are mutually exclusive";
         reporter.keyword(node, Keyword::AdditionalProperties, message);
     }
 }

@@ -1,15 +1,19 @@
 use crate::model::crd::{Keyword, Keywords, Schema};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Place, Reporter, Rule, SchemaNode};
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-resource-field-type",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "`apiVersion` or `kind` of a resource is described as something else than a string, or `metadata` as something else than an object.",
-    why: "The API server refuses the CRD.",
-    help: "set type: string for apiVersion and kind, and type: object for metadata",
-    source: "apiextensions-apiserver, pkg/apiserver/schema/validation.go (validateStructuralInvariants)",
+    what: "The schema of a resource declares `apiVersion` or `kind` with a type other than `string`, or `metadata` with a type other than `object`.",
+    impacts: &[Impact::CrdRejected],
+    help: "set `type: string` for apiVersion and kind, and `type: object` for metadata",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apiserver/schema/validation.go",
+        &["validateStructuralInvariants"],
+    )],
     check: Check::Schema(Keywords::of(&[Keyword::Properties]), check),
 };
 
@@ -21,13 +25,13 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     for (name, wanted) in [("apiVersion", "string"), ("kind", "string"), ("metadata", "object")] {
         let Some(schema) = node.schema.property(name).map(Schema::read) else { continue };
         let kind = schema.kind();
-        // A missing type is another rule's, unless that lets it pass.
+        // Another rule reports a missing type, unless a keyword allows it.
         let passes = [Keyword::XIntOrString, Keyword::XPreserveUnknownFields]
             .iter()
             .any(|keyword| schema.flag(*keyword));
         if kind != wanted && (passes || !kind.is_empty()) {
             let property = properties.key(name);
-            let message = format!("{name} of a resource must be of type {wanted}");
+            let message = format!("`{name}` of a resource must be of type `{wanted}`");
             reporter.field(&node.crd.object, &property.field("type"), message);
         }
     }

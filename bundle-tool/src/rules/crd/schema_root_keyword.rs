@@ -1,15 +1,19 @@
 use crate::model::crd::{Keyword, Keywords};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Reporter, Role, Rule, SchemaNode};
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-root-keyword",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The root of a schema has a keyword that is not allowed there beside the status subresource.",
-    why: "The API server refuses the CRD.",
-    help: "move the keyword to the fields that it is about, or use x-kubernetes-validations",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (allowedAtRootSchema)",
+    what: "The root of a schema has a keyword that is not allowed there together with the status subresource.",
+    impacts: &[Impact::CrdRejected],
+    help: "move the keyword to the properties that it applies to, or use x-kubernetes-validations",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["allowedAtRootSchema"],
+    )],
     check: Check::Schema(
         Keywords::of(&[
             Keyword::Enum,
@@ -40,7 +44,7 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     for keyword in schema.present().iter() {
         let set = match keyword {
             Keyword::XEmbeddedResource | Keyword::XIntOrString => schema.flag(keyword),
-            // With something in them, they are not allowed anywhere.
+            // If they are not empty, another rule rejects them everywhere.
             Keyword::Definitions | Keyword::PatternProperties => !schema.fills(keyword),
             _ => Keywords::of(&[keyword]).meets(FORBIDDEN),
         };

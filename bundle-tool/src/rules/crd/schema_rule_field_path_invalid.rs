@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Reporter, Rule, ValidSchema};
 use kubernetes_cel::Field;
 
@@ -6,10 +6,13 @@ pub(super) static RULE: Rule = Rule {
     id: "schema-rule-field-path-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The fieldPath of a rule leads to nothing in the schema.",
-    why: "The API server refuses the CRD.",
-    help: "write a path from the schema that the rule stands at, like .spec.size or .labels['a.b']",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go and cel_validation.go",
+    what: "The `fieldPath` of a validation rule does not lead to a field of the schema.",
+    impacts: &[Impact::CrdRejected],
+    help: "set fieldPath to a path relative to the schema of the rule, such as `.spec.size` or `.labels['a.b']`",
+    sources: &[
+        Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/validation/validation.go"),
+        Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/validation/cel_validation.go"),
+    ],
     check: Check::ValidSchema(check),
 };
 

@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Reporter, Rule, ValidSchema};
 use kubernetes_cel::Field;
 
@@ -6,10 +6,13 @@ pub(super) static RULE: Rule = Rule {
     id: "schema-rule-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A rule of x-kubernetes-validations is no CEL expression that gives a boolean, or uses what the schema does not have.",
-    why: "The API server refuses the CRD.",
-    help: "mend the expression; `self` is the value that the rule stands at",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go and cel_validation.go",
+    what: "A rule of `x-kubernetes-validations` is not a CEL expression of type boolean, or uses something that the schema does not declare.",
+    impacts: &[Impact::CrdRejected],
+    help: "correct the expression: `self` is the value that the schema of the rule describes",
+    sources: &[
+        Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/validation/validation.go"),
+        Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/validation/cel_validation.go"),
+    ],
     check: Check::ValidSchema(check),
 };
 

@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Reporter, Rule, ValidSchema};
 use kubernetes_cel::Field;
 
@@ -6,10 +6,13 @@ pub(super) static RULE: Rule = Rule {
     id: "schema-rule-message-expression-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The messageExpression of a rule is no CEL expression that gives a string.",
-    why: "The API server refuses the CRD.",
-    help: "mend the expression; `self` is the value that the rule stands at",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go and cel_validation.go",
+    what: "The `messageExpression` of a validation rule is not a CEL expression of type string.",
+    impacts: &[Impact::CrdRejected],
+    help: "correct the expression: `self` is the value that the schema of the rule describes",
+    sources: &[
+        Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/validation/validation.go"),
+        Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/validation/cel_validation.go"),
+    ],
     check: Check::ValidSchema(check),
 };
 

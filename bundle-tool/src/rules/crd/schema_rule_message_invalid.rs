@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Reporter, Rule, ValidSchema};
 use kubernetes_cel::Field;
 
@@ -6,10 +6,13 @@ pub(super) static RULE: Rule = Rule {
     id: "schema-rule-message-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The message of a rule is empty, has line breaks, or is missing for a rule of several lines.",
-    why: "The API server refuses the CRD.",
-    help: "write a message of one line",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go and cel_validation.go",
+    what: "The message of a validation rule is empty, contains line breaks, or is missing for a rule of several lines.",
+    impacts: &[Impact::CrdRejected],
+    help: "set message to a single line",
+    sources: &[
+        Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/validation/validation.go"),
+        Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/validation/cel_validation.go"),
+    ],
     check: Check::ValidSchema(check),
 };
 

@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Reporter, Rule, ValidSchema};
 use kubernetes_cel::Field;
 
@@ -6,10 +6,13 @@ pub(super) static RULE: Rule = Rule {
     id: "schema-rule-optional-old-self-unused",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A rule sets optionalOldSelf, but does not use oldSelf.",
-    why: "The API server refuses the CRD.",
-    help: "remove optionalOldSelf, or use oldSelf in the rule",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go and cel_validation.go",
+    what: "A validation rule sets `optionalOldSelf`, but does not use `oldSelf`.",
+    impacts: &[Impact::CrdRejected],
+    help: "remove optionalOldSelf, or use `oldSelf` in the rule",
+    sources: &[
+        Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/validation/validation.go"),
+        Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/validation/cel_validation.go"),
+    ],
     check: Check::ValidSchema(check),
 };
 

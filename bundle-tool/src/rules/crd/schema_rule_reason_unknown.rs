@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Reporter, Rule, ValidSchema};
 use kubernetes_cel::Field;
 
@@ -6,10 +6,13 @@ pub(super) static RULE: Rule = Rule {
     id: "schema-rule-reason-unknown",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The reason of a rule is none that the API server can answer with.",
-    why: "The API server refuses the CRD.",
-    help: "use one of FieldValueDuplicate, FieldValueForbidden, FieldValueInvalid and FieldValueRequired",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go and cel_validation.go",
+    what: "The `reason` of a validation rule is not supported.",
+    impacts: &[Impact::CrdRejected],
+    help: "set reason to `FieldValueDuplicate`, `FieldValueForbidden`, `FieldValueInvalid` or `FieldValueRequired`",
+    sources: &[
+        Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/validation/validation.go"),
+        Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/validation/cel_validation.go"),
+    ],
     check: Check::ValidSchema(check),
 };
 

@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Reporter, Rule, ValidSchema};
 use kubernetes_cel::Field;
 
@@ -6,10 +6,13 @@ pub(super) static RULE: Rule = Rule {
     id: "schema-rules-too-expensive",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "All rules of a schema together may cost more than the API server allows.",
-    why: "The API server refuses the CRD.",
-    help: "limit lists, maps and strings with maxItems, maxProperties and maxLength, or simplify the rules",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go and cel_validation.go",
+    what: "The estimated cost of all validation rules of a schema exceeds the limit of the API server.",
+    impacts: &[Impact::CrdRejected],
+    help: "set maxItems, maxProperties and maxLength on the lists, maps and strings that the rules use, or simplify the rules",
+    sources: &[
+        Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/validation/validation.go"),
+        Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/validation/cel_validation.go"),
+    ],
     check: Check::ValidSchema(check),
 };
 

@@ -1,5 +1,5 @@
 use crate::model::crd::{Keyword, Keywords};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Place, Reporter, Role, Rule, SchemaNode};
 
 pub(super) static RULE: Rule = Rule {
@@ -7,9 +7,13 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Error,
     what: "A schema has no type.",
-    why: "The API server refuses the CRD.",
-    help: "give every field, item and value a type; x-kubernetes-int-or-string and x-kubernetes-preserve-unknown-fields can stand without one",
-    source: "apiextensions-apiserver, pkg/apiserver/schema/validation.go (validateStructuralInvariants)",
+    impacts: &[Impact::CrdRejected],
+    help: "set `type`, or `x-kubernetes-int-or-string: true` or `x-kubernetes-preserve-unknown-fields: true`",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apiserver/schema/validation.go",
+        &["validateStructuralInvariants"],
+    )],
     check: Check::Schema(Keywords::EVERY, check),
 };
 
@@ -26,5 +30,5 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
         Role::Additional => "the schema of the values",
         _ => "the field",
     };
-    reporter.keyword(node, Keyword::Type, format!("{what} has no type"));
+    reporter.keyword(node, Keyword::Type, format!("missing `type` of {what}"));
 }

@@ -1,15 +1,20 @@
 use crate::model::crd::{Keyword, Keywords};
-use crate::report::{Severity, Suite};
+use crate::report::suggest::unknown;
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Place, Reporter, Rule, SchemaNode};
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-type-unsupported",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The type of a schema is none that Kubernetes knows.",
-    why: "The API server refuses the CRD.",
-    help: "use one of array, boolean, integer, number, object and string; nullable: true allows null",
-    source: "apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go (specStandardValidatorV3)",
+    what: "The type of a schema is not one that CRDs support.",
+    impacts: &[Impact::CrdRejected],
+    help: "set type to `array`, `boolean`, `integer`, `number`, `object` or `string`; `nullable: true` allows null",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["specStandardValidatorV3"],
+    )],
     check: Check::Schema(Keywords::of(&[Keyword::Type]), check),
 };
 
@@ -18,6 +23,6 @@ const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "st
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     let kind = node.schema.kind();
     if node.place == Place::Skeleton && !kind.is_empty() && !TYPES.contains(&kind) {
-        reporter.keyword(node, Keyword::Type, format!("'{kind}' is no type"));
+        reporter.keyword(node, Keyword::Type, unknown("type", kind, &TYPES));
     }
 }

@@ -1,4 +1,4 @@
-//! The types of a CRD's fields, but for its schemas, which are judged in place: to decode it as the API server does.
+//! The types of a CRD's fields except for its schemas, which are validated in place, to decode it as the API server does.
 //!
 //! Source: `pkg/apis/apiextensions/v1/types.go` of `k8s.io/apiextensions-apiserver`.
 
@@ -208,7 +208,7 @@ struct Condition {
     _message: String,
 }
 
-/// A map that others look into.
+/// A map whose contents are not decoded here.
 #[derive(Debug, Default)]
 struct Unread;
 
@@ -230,16 +230,16 @@ impl<'de> Deserialize<'de> for Unread {
     }
 }
 
-/// Bytes, as Go's JSON decoder takes them: padded base64, line breaks skipped.
+/// Decodes bytes as Go's JSON decoder does: padded base64, line breaks skipped.
 fn base64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
     let mut text = String::deserialize(deserializer)?;
     text.retain(|c| !matches!(c, '\r' | '\n'));
-    STANDARD.decode(text).map(drop).map_err(|_| D::Error::custom("expected bytes in base64"))
+    STANDARD.decode(text).map(drop).map_err(|_| D::Error::custom("invalid base64"))
 }
 
-/// A time, as Go's decoder takes it: RFC 3339, or null.
+/// Decodes a time as Go does: RFC 3339, or null.
 fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
     let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(()) };
-    let sound = text.as_bytes().get(10) == Some(&b'T') && text.parse::<jiff::Timestamp>().is_ok();
-    if sound { Ok(()) } else { Err(D::Error::custom("expected a time in RFC 3339's form")) }
+    let valid = text.as_bytes().get(10) == Some(&b'T') && text.parse::<jiff::Timestamp>().is_ok();
+    if valid { Ok(()) } else { Err(D::Error::custom("invalid time: must be in RFC 3339 format")) }
 }

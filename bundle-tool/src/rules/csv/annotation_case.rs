@@ -1,15 +1,19 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "annotation-case",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "An annotation of the CSV that OLM reads is written in the wrong case.",
-    why: "operator-sdk refuses the bundle, since OLM does not find the annotation.",
-    help: "write the annotation's name as OLM does",
-    source: "operator-framework/api, pkg/validation/internal/annotations.go (ValidateAnnotationNames)",
+    what: "An annotation of the CSV that OLM reads has the wrong case.",
+    impacts: &[Impact::SdkRejects, Impact::Specific("OLM does not find the annotation.")],
+    help: "rename the annotation",
+    sources: &[Source::symbols(
+        Project::OperatorFrameworkApi,
+        "pkg/validation/internal/annotations.go",
+        &["ValidateAnnotationNames"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -26,7 +30,11 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     for key in csv.typed.metadata.annotations.iter().flat_map(|annotations| annotations.keys()) {
         let meant = NAMES.iter().find(|name| name.eq_ignore_ascii_case(key));
         if let Some(name) = meant.filter(|name| *name != key) {
-            reporter.field(&csv.object, &path.key(key), format!("'{key}' should be '{name}'"));
+            reporter.field(
+                &csv.object,
+                &path.key(key),
+                format!("unknown annotation `{key}`: did you mean `{name}`?"),
+            );
         }
     }
 }

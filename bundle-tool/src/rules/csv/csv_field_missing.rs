@@ -1,15 +1,21 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "csv-field-missing",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The CSV lacks a field that it needs: `apiVersion`, `spec.displayName`, `spec.install`, its `strategy`, or the list of deployments.",
-    why: "operator-sdk refuses the bundle; without a list of deployments the API server refuses the CSV too.",
+    what: "The CSV has no `apiVersion`, `spec`, `spec.displayName`, `spec.install`, install strategy or list of deployments.",
+    impacts: &[
+        Impact::SdkRejects,
+        Impact::Specific("Without a list of deployments, the API server rejects the CSV too."),
+    ],
     help: "add the field",
-    source: "operator-framework/api, pkg/validation/internal/typecheck.go; the schema of clusterserviceversions.operators.coreos.com",
+    sources: &[
+        Source::file(Project::OperatorFrameworkApi, "pkg/validation/internal/typecheck.go"),
+        Source::file(Project::OperatorFrameworkApi, "crds/operators.coreos.com_clusterserviceversions.yaml"),
+    ],
     check: Check::Csv(check),
 };
 
@@ -21,26 +27,26 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         csv.object.root.dig(&keys).is_some_and(|value| !value.is_null())
     };
     if is_without_version(csv.object.api_version()) {
-        report("apiVersion", "the CSV has no API version");
+        report("apiVersion", "missing required field `apiVersion`");
     }
     if !written("spec") {
-        return report("spec", "the CSV has no spec");
+        return report("spec", "missing required field `spec`");
     }
     if csv.typed.spec.display_name.is_empty() {
-        report("spec.displayName", "the operator has no display name");
+        report("spec.displayName", "missing required field `spec.displayName`");
     }
     if !written("spec.install") {
-        return report("spec.install", "the CSV does not say how the operator is installed");
+        return report("spec.install", "missing required field `spec.install`");
     }
     if csv.typed.spec.install.strategy.is_empty() {
-        report("spec.install.strategy", "the install strategy has no name");
+        report("spec.install.strategy", "missing required field `spec.install.strategy`");
     }
     if !written("spec.install.spec.deployments") {
-        report("spec.install.spec.deployments", "the install strategy has no list of deployments");
+        report("spec.install.spec.deployments", "missing required field `spec.install.spec.deployments`");
     }
 }
 
-/// Whether Go finds no version in an `apiVersion`; api-version-invalid speaks of those with more than one slash.
+/// Returns whether Go finds no version in an `apiVersion`; api-version-invalid reports those with more than one slash.
 ///
 /// Source: `pkg/runtime/schema/group_version.go` of k8s.io/apimachinery (`ParseGroupVersion`).
 pub(super) fn is_without_version(api_version: &str) -> bool {

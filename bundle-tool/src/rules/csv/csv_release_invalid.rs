@@ -1,15 +1,18 @@
 use crate::model::yaml::{Kind, Path};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "csv-release-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "`spec.release` is no release: identifiers of letters, digits and '-' with dots between them, at most 20 characters.",
-    why: "OLM cannot decode the CSV, or the API server refuses it.",
-    help: "write a number such as '1', as text",
-    source: "operator-framework/api, pkg/lib/release/release.go; the schema of clusterserviceversions.operators.coreos.com",
+    what: "`spec.release` is not a string of at most 20 characters made of identifiers separated by dots.",
+    impacts: &[Impact::CsvRejected, Impact::Specific("OLM cannot decode some of these values.")],
+    help: "set spec.release to a quoted number, such as `'1'`",
+    sources: &[
+        Source::file(Project::OperatorFrameworkApi, "pkg/lib/release/release.go"),
+        Source::file(Project::OperatorFrameworkApi, "crds/operators.coreos.com_clusterserviceversions.yaml"),
+    ],
     check: Check::Csv(check),
 };
 
@@ -21,9 +24,11 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let problem = if value.kind() != Kind::String {
         format!("expected a string, found {}", value.kind())
     } else if release.len() > 20 {
-        format!("'{release}' is longer than 20 characters")
+        format!("invalid release `{release}`: must be at most 20 characters")
     } else if !release.split('.').all(identifier) {
-        format!("'{release}' is no release")
+        format!(
+            "invalid release `{release}`: must be identifiers of letters, digits and `-`, separated by dots"
+        )
     } else {
         return;
     };

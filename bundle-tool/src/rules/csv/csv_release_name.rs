@@ -1,16 +1,20 @@
 use crate::model::yaml::Path;
 use crate::model::{Annotations, version};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "csv-release-name",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "The CSV has a release, and its name is not `PACKAGE-vVERSION-RELEASE`.",
-    why: "Newer versions of operator-framework/api refuse such a bundle.",
-    help: "name the CSV after its package, version and release",
-    source: "operator-framework/api v0.45, pkg/validation/internal/bundle.go (validateBundleName)",
+    what: "The CSV has a release, but its name is not `<package>-v<version>-<release>`.",
+    impacts: &[Impact::Specific("operator-framework/api v0.45 and later reject the bundle.")],
+    help: "set metadata.name to `<package>-v<version>-<release>`",
+    sources: &[Source::symbols(
+        Project::OperatorFrameworkApi,
+        "pkg/validation/internal/bundle.go",
+        &["validateBundleName"],
+    )],
     check: Check::Bundle(check),
 };
 
@@ -23,7 +27,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         let Ok(version) = version::tolerant(&csv.typed.spec.version) else { continue };
         let expected = format!("{}-v{version}-{release}", package.unwrap_or_default());
         if csv.object.name() != expected {
-            let message = format!("the name should be '{expected}'");
+            let message = format!("unexpected name `{}`: should be `{expected}`", csv.object.name());
             reporter.field(&csv.object, &Path::ROOT.field("metadata.name"), message);
         }
     }

@@ -1,15 +1,22 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "csv-replaces-itself",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The CSV replaces itself.",
-    why: "OLM waits for the CSV that is replaced, which is this one: it stays Pending for ever.",
-    help: "name the CSV before this one, or leave the field out",
-    source: "operator-lifecycle-manager, pkg/controller/operators/olm/operator.go (transitionCSVState)",
+    what: "The CSV's `spec.replaces` is its own name.",
+    impacts: &[
+        Impact::CsvPending,
+        Impact::Specific("OLM waits for the replaced CSV, which is the CSV itself."),
+    ],
+    help: "set spec.replaces to the name of the previous CSV, or remove it",
+    sources: &[Source::symbols(
+        Project::OperatorLifecycleManager,
+        "pkg/controller/operators/olm/operator.go",
+        &["transitionCSVState"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -17,6 +24,6 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let spec = &csv.typed.spec;
     let root = Path::ROOT;
     if !spec.replaces.is_empty() && spec.replaces == csv.object.name() {
-        reporter.field(&csv.object, &root.field("spec.replaces"), "the CSV replaces itself");
+        reporter.field(&csv.object, &root.field("spec.replaces"), "the CSV must not replace itself");
     }
 }

@@ -1,15 +1,15 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "csv-skips-itself",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "The CSV skips itself, or what it replaces.",
-    why: "A catalogue that is built from it has an entry that no upgrade can reach.",
-    help: "take the name out of spec.skips",
-    source: "operator-registry, alpha/model (channel heads)",
+    what: "The CSV lists its own name in `spec.skips`.",
+    impacts: &[Impact::Specific("A catalog that contains the bundle has an entry that no upgrade reaches.")],
+    help: "remove the name from spec.skips",
+    sources: &[Source::symbols(Project::OperatorRegistry, "alpha/model/model.go", &["Channel.Head"])],
     check: Check::Csv(check),
 };
 

@@ -1,14 +1,22 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "csv-undecodable",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A value in the CSV does not fit its field: text where a number belongs, a number where text belongs, an unreadable quantity.",
-    why: "OLM reads the CSV into typed structures and stops at such a value: the bundle cannot be unpacked or the CSV not be created.",
-    help: "write a value of the type that is asked for; quote text that looks like a number or a boolean",
-    source: "operator-framework/api, pkg/operators/v1alpha1/clusterserviceversion_types.go",
+    what: "A field of the CSV has a value of the wrong type, or an invalid quantity.",
+    impacts: &[
+        Impact::UnpackFails,
+        Impact::Specific(
+            "OLM decodes the CSV strictly when it unpacks the bundle and when it creates the CSV.",
+        ),
+    ],
+    help: "set the field to a value of the expected type; quote strings that look like numbers or booleans",
+    sources: &[Source::file(
+        Project::OperatorFrameworkApi,
+        "pkg/operators/v1alpha1/clusterserviceversion_types.go",
+    )],
     check: Check::Bundle(check),
 };
 

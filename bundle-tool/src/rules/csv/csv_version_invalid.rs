@@ -1,16 +1,16 @@
 use crate::model::version;
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "csv-version-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "`spec.version` is no semantic version.",
-    why: "OLM cannot decode the CSV.",
-    help: "write MAJOR.MINOR.PATCH",
-    source: "operator-framework/api, pkg/lib/version/version.go",
+    what: "`spec.version` is not a semantic version.",
+    impacts: &[Impact::UnpackFails, Impact::Specific("OLM cannot decode the CSV.")],
+    help: "set spec.version to `<major>.<minor>.<patch>`",
+    sources: &[Source::file(Project::OperatorFrameworkApi, "pkg/lib/version/version.go")],
     check: Check::Csv(check),
 };
 
@@ -18,7 +18,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     if let Some(value) = csv.object.root.dig(&["spec", "version"])
         && let Err(error) = version::tolerant(&csv.typed.spec.version)
     {
-        let message = format!("'{}' is no version: {error}", value.text());
+        let message = format!("invalid version `{}`: {error}", value.text());
         reporter.field(&csv.object, &Path::ROOT.field("spec.version"), message);
     }
 }

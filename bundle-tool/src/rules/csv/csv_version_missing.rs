@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -7,14 +7,16 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Warning,
     what: "The CSV has no `spec.version`.",
-    why: "OLM takes it for 0.0.0: dependencies and ranges of versions do not find it.",
-    help: "add spec.version",
-    source: "operator-framework/api, pkg/lib/version/version.go",
+    impacts: &[Impact::Specific(
+        "OLM treats the version as 0.0.0, and dependencies on a version range do not match it.",
+    )],
+    help: "set spec.version to the version of the operator",
+    sources: &[Source::file(Project::OperatorFrameworkApi, "pkg/lib/version/version.go")],
     check: Check::Csv(check),
 };
 
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     if csv.object.root.dig(&["spec", "version"]).is_none() {
-        reporter.field(&csv.object, &Path::ROOT.field("spec.version"), "the operator has no version");
+        reporter.field(&csv.object, &Path::ROOT.field("spec.version"), "spec.version is not set");
     }
 }

@@ -1,5 +1,5 @@
 use crate::model::yaml::{Kind, Path, Value};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 use base64::Engine as _;
 
@@ -7,10 +7,13 @@ pub(super) static RULE: Rule = Rule {
     id: "descriptor-value-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The `value` of a descriptor is no text in base64.",
-    why: "The API server refuses the CSV.",
-    help: "delete the value: no console reads it",
-    source: "the schema of clusterserviceversions.operators.coreos.com",
+    what: "The `value` of a descriptor is not a base64 string.",
+    impacts: &[Impact::CsvRejected],
+    help: "remove the value: consoles do not use it",
+    sources: &[Source::file(
+        Project::OperatorFrameworkApi,
+        "crds/operators.coreos.com_clusterserviceversions.yaml",
+    )],
     check: Check::Csv(check),
 };
 
@@ -28,7 +31,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
                     for (index, descriptor) in api.get(kind).into_iter().flat_map(Value::items).enumerate() {
                         if descriptor.get("value").is_some_and(|value| !is_taken(value)) {
                             let path = kind_path.index(index);
-                            let message = "the value is no text in base64";
+                            let message = "invalid value: must be a non-empty base64 string";
                             reporter.field(&csv.object, &path.field("value"), message);
                         }
                     }
@@ -38,7 +41,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     }
 }
 
-/// Null is dropped, and a list is taken for bytes by the API server's validator.
+/// Returns whether the API server accepts a value: it drops null, and treats a list as bytes.
 fn is_taken(value: Value<'_>) -> bool {
     let base64 = base64::engine::general_purpose::STANDARD;
     value.is_null()

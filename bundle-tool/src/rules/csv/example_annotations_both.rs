@@ -1,16 +1,20 @@
 use super::examples;
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "example-annotations-both",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "The CSV has both annotations, `alm-examples` and `olm.examples`.",
-    why: "Only alm-examples is read.",
-    help: "delete olm.examples",
-    source: "operator-framework/api, pkg/validation/internal/csv.go (validateExamplesAnnotations)",
+    what: "The CSV has both annotations `alm-examples` and `olm.examples`.",
+    impacts: &[Impact::Specific("Only `alm-examples` is used.")],
+    help: "remove the annotation olm.examples",
+    sources: &[Source::symbols(
+        Project::OperatorFrameworkApi,
+        "pkg/validation/internal/csv.go",
+        &["validateExamplesAnnotations"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -20,6 +24,10 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     if has(examples::KEY) && has(examples::OTHER_KEY) {
         let root = Path::ROOT;
         let path = root.field("metadata.annotations");
-        reporter.field(&csv.object, &path.key(examples::OTHER_KEY), "nobody reads these examples");
+        reporter.field(
+            &csv.object,
+            &path.key(examples::OTHER_KEY),
+            "unused annotation `olm.examples`: the annotation `alm-examples` is also set",
+        );
     }
 }

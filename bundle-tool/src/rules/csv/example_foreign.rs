@@ -1,6 +1,6 @@
 use super::examples;
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -8,9 +8,13 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Error,
     what: "An example is of an API that the operator does not own.",
-    why: "operator-sdk refuses the bundle.",
-    help: "mend the example's apiVersion and kind, or take it out",
-    source: "operator-framework/api, pkg/validation/internal/csv.go (matchGVKProvidedAPIs)",
+    impacts: &[Impact::SdkRejects],
+    help: "correct apiVersion and kind of the example, or remove it",
+    sources: &[Source::symbols(
+        Project::OperatorFrameworkApi,
+        "pkg/validation/internal/csv.go",
+        &["matchGVKProvidedAPIs"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -20,7 +24,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let path = root.field("metadata.annotations");
     for example in found.difference(&provided) {
-        let message = format!("the example is of {example}, which the operator does not own");
+        let message = format!("unexpected example of `{example}`: the operator does not own this API");
         reporter.field(&csv.object, &path.key(examples::key(csv)), message);
     }
 }

@@ -1,16 +1,20 @@
 use super::examples;
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "example-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The CSV's examples are no JSON list of objects.",
-    why: "operator-sdk refuses the bundle, and consoles show no example.",
-    help: "write a JSON list of objects with apiVersion and kind",
-    source: "operator-framework/api, pkg/validation/internal/csv.go (validateExamplesAnnotations)",
+    what: "The CSV's examples are not a JSON list of objects.",
+    impacts: &[Impact::SdkRejects, Impact::Specific("Consoles show no examples.")],
+    help: "set the annotation to a JSON list of objects with apiVersion and kind",
+    sources: &[Source::symbols(
+        Project::OperatorFrameworkApi,
+        "pkg/validation/internal/csv.go",
+        &["validateExamplesAnnotations"],
+    )],
     check: Check::Csv(check),
 };
 

@@ -1,4 +1,4 @@
-//! The examples of custom resources in a CSV's annotations, and the APIs that they should be of.
+//! The examples of custom resources in a CSV's annotations, and the APIs that they must be of.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::rules::Csv;
 
 /// The annotation with the examples.
 pub(super) const KEY: &str = "alm-examples";
-/// Another name of it, which counts where the first one is missing.
+/// The alternative name, used if the first annotation is missing.
 pub(super) const OTHER_KEY: &str = "olm.examples";
 
 /// A group, version and kind.
@@ -30,23 +30,23 @@ impl fmt::Display for Gvk {
     }
 }
 
-/// The annotation that counts.
+/// Returns the name of the annotation that is used.
 pub(super) fn key(csv: &Csv<'_>) -> &'static str {
     let annotations = csv.typed.metadata.annotations.as_ref();
     let has = |key: &str| annotations.is_some_and(|annotations| annotations.contains_key(key));
     if !has(KEY) && has(OTHER_KEY) { OTHER_KEY } else { KEY }
 }
 
-/// The examples as they are written.
+/// Returns the examples as written.
 pub(super) fn text<'c>(csv: &'c Csv<'_>) -> Option<&'c str> {
     Some(csv.typed.metadata.annotations.as_ref()?.get(key(csv))?.as_str())
 }
 
-/// What is wrong with the examples.
+/// An error in the examples.
 #[derive(Debug)]
 pub(super) struct Problem {
     pub(super) message: String,
-    /// Where in the annotation's text, in bytes.
+    /// The offset in the annotation in bytes.
     pub(super) offset: Option<usize>,
 }
 
@@ -57,20 +57,17 @@ impl From<&str> for Problem {
 }
 
 impl Problem {
-    /// What a parser of JSON reports, whose lines and columns are those of the annotation's text.
+    /// Converts an error of the JSON parser, whose lines and columns are relative to the annotation.
     fn syntax(text: &str, error: &serde_json::Error) -> Self {
         let (line, column) = (error.line(), error.column());
         let message = error.to_string();
         let message = message.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&message);
         let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
-        Self {
-            message: format!("the examples are not JSON: {message}"),
-            offset: Some(before + column.saturating_sub(1)),
-        }
+        Self { message: format!("invalid JSON: {message}"), offset: Some(before + column.saturating_sub(1)) }
     }
 }
 
-/// Which APIs the examples are of, or what is wrong with them.
+/// Returns the APIs that the examples are of, or the error in them.
 pub(super) fn read(csv: &Csv<'_>) -> Option<Result<BTreeSet<Gvk>, Problem>> {
     let text = text(csv)?;
     if text.is_empty() {
@@ -81,23 +78,24 @@ pub(super) fn read(csv: &Csv<'_>) -> Option<Result<BTreeSet<Gvk>, Problem>> {
         Err(error) => return Some(Err(Problem::syntax(text, &error))),
     };
     if let Some(offset) = json_only(text.as_bytes()) {
-        let problem = "the examples are read as YAML, which refuses an escaped half of a character or slash, and control characters";
+        let problem =
+            "invalid YAML: the JSON has an escaped surrogate pair, an escaped slash or a control character";
         return Some(Err(Problem { message: problem.to_owned(), offset: Some(offset) }));
     }
     Some(match json {
         Json::Null => Ok(BTreeSet::new()),
         Json::Array(examples) => examples.iter().map(gvk).collect(),
-        _ => Err("the examples are no list".into()),
+        _ => Err("expected a list of examples".into()),
     })
 }
 
 fn gvk(example: &Json) -> Result<Gvk, Problem> {
     let Json::Object(example) = example else {
-        return Err("an example is no object".into());
+        return Err("expected an object as example".into());
     };
     let text = |key: &str| example.get(key).and_then(Json::as_str).unwrap_or_default();
     if text("kind").is_empty() {
-        return Err("an example has no kind".into());
+        return Err("missing `kind` of an example".into());
     }
     let (group, version) = match text("apiVersion").split_once('/') {
         Some((_, version)) if version.contains('/') => ("", ""),
@@ -107,7 +105,7 @@ fn gvk(example: &Json) -> Result<Gvk, Problem> {
     Ok(Gvk { group: group.to_owned(), version: version.to_owned(), kind: text("kind").to_owned() })
 }
 
-/// The APIs that the operator owns.
+/// Returns the APIs that the operator owns.
 pub(super) fn provided(csv: &Csv<'_>) -> BTreeSet<Gvk> {
     let crds = csv.typed.spec.customresourcedefinitions.owned.iter().filter_map(|owned| {
         let (_, group) = owned.name.split_once('.')?;

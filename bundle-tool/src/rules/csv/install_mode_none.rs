@@ -1,16 +1,23 @@
 use super::install_mode_unknown::KNOWN;
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "install-mode-none",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The CSV supports none of the four install modes, or lists none.",
-    why: "operator-sdk refuses the bundle, and OLM could install the operator in no operator group.",
-    help: "support at least one of OwnNamespace, SingleNamespace, MultiNamespace and AllNamespaces",
-    source: "operator-framework/api, pkg/validation/internal/csv.go (validateInstallModes)",
+    what: "The CSV lists no install modes, or supports none of them.",
+    impacts: &[
+        Impact::SdkRejects,
+        Impact::Specific("OLM cannot install the operator in any operator group."),
+    ],
+    help: "set `supported: true` for at least one of `OwnNamespace`, `SingleNamespace`, `MultiNamespace` and `AllNamespaces`",
+    sources: &[Source::symbols(
+        Project::OperatorFrameworkApi,
+        "pkg/validation/internal/csv.go",
+        &["validateInstallModes"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -19,8 +26,8 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let list = root.field("spec.installModes");
     let modes = &csv.typed.spec.install_modes;
     if modes.is_empty() {
-        reporter.field(&csv.object, &list, "the CSV lists no install modes");
+        reporter.field(&csv.object, &list, "missing install modes: at least one is required");
     } else if !modes.iter().any(|mode| mode.supported && KNOWN.contains(&mode.r#type.as_str())) {
-        reporter.field(&csv.object, &list, "none of the four install modes is supported");
+        reporter.field(&csv.object, &list, "no supported install mode: at least one is required");
     }
 }

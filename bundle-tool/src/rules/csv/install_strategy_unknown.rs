@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -7,16 +7,20 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Error,
     what: "The install strategy is not `deployment`.",
-    why: "OLM knows no other: InvalidStrategy.",
-    help: "write strategy: deployment",
-    source: "operator-lifecycle-manager, pkg/controller/install/resolver.go (UnmarshalStrategy)",
+    impacts: &[Impact::CsvFails("InvalidStrategy")],
+    help: "set spec.install.strategy to `deployment`",
+    sources: &[Source::symbols(
+        Project::OperatorLifecycleManager,
+        "pkg/controller/install/resolver.go",
+        &["UnmarshalStrategy"],
+    )],
     check: Check::Csv(check),
 };
 
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let strategy = csv.typed.spec.install.strategy.as_str();
     if !strategy.is_empty() && strategy != "deployment" {
-        let message = format!("OLM knows no install strategy '{strategy}'");
+        let message = format!("unsupported install strategy `{strategy}`: must be `deployment`");
         reporter.field(&csv.object, &Path::ROOT.field("spec.install.strategy"), message);
     }
 }

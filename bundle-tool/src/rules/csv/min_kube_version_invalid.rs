@@ -1,16 +1,27 @@
 use crate::model::version;
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "min-kube-version-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "`spec.minKubeVersion` is no semantic version.",
-    why: "operator-sdk refuses the bundle, and OLM never finds the requirement met.",
-    help: "write all three numbers and no `v`: 1.27.0",
-    source: "operator-framework/api, pkg/validation/internal/csv.go (validateMinKubeVersion); operator-lifecycle-manager, pkg/controller/operators/olm/requirements.go (minKubeVersionStatus)",
+    what: "`spec.minKubeVersion` is not a semantic version.",
+    impacts: &[Impact::SdkRejects, Impact::CsvPending],
+    help: "set spec.minKubeVersion to a version with three numbers and without `v`, such as `1.27.0`",
+    sources: &[
+        Source::symbols(
+            Project::OperatorFrameworkApi,
+            "pkg/validation/internal/csv.go",
+            &["validateMinKubeVersion"],
+        ),
+        Source::symbols(
+            Project::OperatorLifecycleManager,
+            "pkg/controller/operators/olm/requirements.go",
+            &["minKubeVersionStatus"],
+        ),
+    ],
     check: Check::Csv(check),
 };
 
@@ -19,7 +30,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     if !version.is_empty()
         && let Err(error) = version::strict(version)
     {
-        let message = format!("'{version}' is no version: {error}");
+        let message = format!("invalid version `{version}`: {error}");
         reporter.field(&csv.object, &Path::ROOT.field("spec.minKubeVersion"), message);
     }
 }

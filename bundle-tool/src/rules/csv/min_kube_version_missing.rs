@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -7,15 +7,21 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Warning,
     what: "The CSV has no `spec.minKubeVersion`.",
-    why: "OLM installs the operator on every version of Kubernetes, on those too that lack what it needs.",
-    help: "name the least version that the operator works with",
-    source: "operator-framework/api, pkg/validation/internal/csv.go (validateMinKubeVersion)",
+    impacts: &[Impact::Specific(
+        "OLM installs the operator on every version of Kubernetes, including those that lack APIs it requires.",
+    )],
+    help: "set spec.minKubeVersion to the minimum Kubernetes version that the operator supports",
+    sources: &[Source::symbols(
+        Project::OperatorFrameworkApi,
+        "pkg/validation/internal/csv.go",
+        &["validateMinKubeVersion"],
+    )],
     check: Check::Csv(check),
 };
 
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     if csv.typed.spec.min_kube_version.is_empty() {
-        let message = "the least Kubernetes version is not named";
+        let message = "spec.minKubeVersion is not set";
         reporter.field(&csv.object, &Path::ROOT.field("spec.minKubeVersion"), message);
     }
 }

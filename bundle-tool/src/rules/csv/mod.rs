@@ -1,4 +1,4 @@
-//! The `ClusterServiceVersion` by itself: as the typed object that OLM reads, as its CRD's schema and operator-sdk judge it.
+//! The `ClusterServiceVersion`: decoding by OLM, and validation by its CRD's schema and by operator-sdk.
 
 mod annotation_case;
 mod csv_api_version_wrong;
@@ -37,7 +37,7 @@ mod webhook_type_unknown;
 
 use super::Rule;
 
-/// The rules of this folder, sorted by id.
+/// The rules of this directory, sorted by id.
 pub(super) static RULES: &[&Rule] = &[
     &annotation_case::RULE,
     &csv_api_version_wrong::RULE,

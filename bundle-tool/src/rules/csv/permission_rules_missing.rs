@@ -1,5 +1,5 @@
 use crate::model::yaml::{Path, Value};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -7,9 +7,12 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Error,
     what: "A permission of the install strategy has no list of rules.",
-    why: "The API server refuses the CSV: the field must be there, and null is no list.",
-    help: "write the rules, or delete the entry",
-    source: "the schema of clusterserviceversions.operators.coreos.com",
+    impacts: &[Impact::CsvRejected],
+    help: "add `rules`, or remove the entry",
+    sources: &[Source::file(
+        Project::OperatorFrameworkApi,
+        "crds/operators.coreos.com_clusterserviceversions.yaml",
+    )],
     check: Check::Csv(check),
 };
 
@@ -22,7 +25,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         for (index, permission) in items.enumerate() {
             if permission.get("rules").is_none_or(Value::is_null) {
                 let entry = list.index(index);
-                reporter.field(&csv.object, &entry.field("rules"), "the permission has no list of rules");
+                reporter.field(&csv.object, &entry.field("rules"), "missing required field `rules`");
             }
         }
     }

@@ -1,5 +1,5 @@
 use crate::model::yaml::{Path, Value};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 use std::collections::HashSet;
 
@@ -7,10 +7,19 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-list-duplicate",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A list in a Deployment's pod template has two entries with the same key: an environment variable's name, a port and its protocol, an image pull secret, a host alias.",
-    why: "Kubernetes takes such a Deployment, but not the CSV around it: there the list is a map by these keys, and the API server refuses the CSV.",
-    help: "delete one of the two",
-    source: "the schema of clusterserviceversions.operators.coreos.com (x-kubernetes-list-map-keys)",
+    what: "A list in a Deployment's pod template has two entries with the same key: environment variables, ports, image pull secrets or host aliases.",
+    impacts: &[
+        Impact::CsvRejected,
+        Impact::Specific(
+            "Kubernetes accepts such a Deployment, but the CRD of the CSV declares these lists as maps with unique keys.",
+        ),
+    ],
+    help: "remove one of the entries",
+    sources: &[Source::symbols(
+        Project::OperatorFrameworkApi,
+        "crds/operators.coreos.com_clusterserviceversions.yaml",
+        &["x-kubernetes-list-map-keys"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -23,7 +32,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         let deployment_path = deployments.index(index);
         let pod_path = deployment_path.field("spec.template.spec");
         let mut report = |path: &Path<'_>, key: &str| {
-            reporter.field(&csv.object, path, format!("{key} is in this list already"));
+            reporter.field(&csv.object, path, format!("duplicate entry `{key}`"));
         };
         duplicates(pod, "imagePullSecrets", &pod_path, &|item| text(item, "name", ""), &mut report);
         duplicates(pod, "hostAliases", &pod_path, &|item| text(item, "ip", ""), &mut report);
@@ -59,7 +68,7 @@ fn duplicates(
     }
 }
 
-/// A field's text; the default where it is missing or empty, which OLM does not tell apart.
+/// Returns a field as a string; the default if it is missing or empty, which are the same for OLM.
 fn text(item: Value<'_>, field: &str, default: &str) -> String {
     let text = item.get(field).filter(|value| !value.is_null()).map(Value::text).unwrap_or_default();
     if text.is_empty() { default.to_owned() } else { text.to_owned() }

@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -7,9 +7,15 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Warning,
     what: "The CSV has the annotation `olm.properties`.",
-    why: "It is an older form of metadata/properties.yaml, which operator-sdk warns of.",
-    help: "move the properties into metadata/properties.yaml",
-    source: "operator-framework/api, pkg/validation/internal/annotations.go (ValidateAnnotationNames)",
+    impacts: &[Impact::Specific(
+        "The annotation is an older form of metadata/properties.yaml, and operator-sdk warns about it.",
+    )],
+    help: "move the properties to metadata/properties.yaml",
+    sources: &[Source::symbols(
+        Project::OperatorFrameworkApi,
+        "pkg/validation/internal/annotations.go",
+        &["ValidateAnnotationNames"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -18,6 +24,10 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     if csv.typed.metadata.annotations.iter().any(|annotations| annotations.contains_key(KEY)) {
         let root = Path::ROOT;
         let annotations = root.field("metadata.annotations");
-        reporter.field(&csv.object, &annotations.key(KEY), "properties belong into metadata/properties.yaml");
+        reporter.field(
+            &csv.object,
+            &annotations.key(KEY),
+            "deprecated annotation `olm.properties`: use metadata/properties.yaml",
+        );
     }
 }

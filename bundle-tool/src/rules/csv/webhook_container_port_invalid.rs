@@ -1,15 +1,18 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "webhook-container-port-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A webhook's `containerPort` is no port.",
-    why: "The API server refuses the CSV.",
-    help: "write a number from 1 to 65535, or leave the field out for 443",
-    source: "the schema of clusterserviceversions.operators.coreos.com",
+    what: "The `containerPort` of a webhook is not a valid port.",
+    impacts: &[Impact::CsvRejected],
+    help: "set containerPort to a number from 1 to 65535, or remove it to use 443",
+    sources: &[Source::file(
+        Project::OperatorFrameworkApi,
+        "crds/operators.coreos.com_clusterserviceversions.yaml",
+    )],
     check: Check::Csv(check),
 };
 
@@ -17,10 +20,10 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let list = root.field("spec.webhookdefinitions");
     for (index, webhook) in csv.typed.spec.webhookdefinitions.iter().enumerate() {
-        // Zero is as good as none.
+        // Zero is the same as unset.
         if !(0..=65535).contains(&webhook.container_port) {
             let entry = list.index(index);
-            let message = format!("{} is no port", webhook.container_port);
+            let message = format!("invalid port {}: must be between 1 and 65535", webhook.container_port);
             reporter.field(&csv.object, &entry.field("containerPort"), message);
         }
     }

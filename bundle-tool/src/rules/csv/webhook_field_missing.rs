@@ -1,15 +1,18 @@
 use crate::model::yaml::{Path, Value};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "webhook-field-missing",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A webhook has no `sideEffects` or no list of `admissionReviewVersions`.",
-    why: "The API server refuses the CSV.",
-    help: "write sideEffects: None and admissionReviewVersions: [v1]",
-    source: "the schema of clusterserviceversions.operators.coreos.com",
+    what: "A webhook has no `sideEffects` or no `admissionReviewVersions`.",
+    impacts: &[Impact::CsvRejected],
+    help: "set sideEffects to `None` and admissionReviewVersions to `[v1]`",
+    sources: &[Source::file(
+        Project::OperatorFrameworkApi,
+        "crds/operators.coreos.com_clusterserviceversions.yaml",
+    )],
     check: Check::Csv(check),
 };
 
@@ -21,7 +24,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         for field in ["sideEffects", "admissionReviewVersions"] {
             if webhook.get(field).is_none_or(Value::is_null) {
                 let entry = list.index(index);
-                reporter.field(&csv.object, &entry.field(field), format!("the webhook has no {field}"));
+                reporter.field(&csv.object, &entry.field(field), format!("missing required field `{field}`"));
             }
         }
     }

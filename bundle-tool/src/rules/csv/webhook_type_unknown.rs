@@ -1,15 +1,19 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::suggest::unknown;
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "webhook-type-unknown",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A webhook's `type` is none of ValidatingAdmissionWebhook, MutatingAdmissionWebhook and ConversionWebhook.",
-    why: "The API server refuses the CSV.",
-    help: "write one of the three types",
-    source: "the schema of clusterserviceversions.operators.coreos.com",
+    what: "The `type` of a webhook is not supported.",
+    impacts: &[Impact::CsvRejected],
+    help: "set type to `ValidatingAdmissionWebhook`, `MutatingAdmissionWebhook` or `ConversionWebhook`",
+    sources: &[Source::file(
+        Project::OperatorFrameworkApi,
+        "crds/operators.coreos.com_clusterserviceversions.yaml",
+    )],
     check: Check::Csv(check),
 };
 
@@ -20,7 +24,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         let known = ["ValidatingAdmissionWebhook", "MutatingAdmissionWebhook", "ConversionWebhook"];
         if !known.contains(&webhook.r#type.as_str()) {
             let entry = list.index(index);
-            let message = format!("there is no webhook type '{}'", webhook.r#type);
+            let message = unknown("webhook type", &webhook.r#type, &known);
             reporter.field(&csv.object, &entry.field("type"), message);
         }
     }

@@ -1,30 +1,31 @@
-//! OLM's constraints: what a property of type `olm.constraint` may say, alone and nested.
+//! OLM's constraints: the values of properties of type `olm.constraint`, which can be nested.
 //!
 //! Source: `pkg/constraints` of operator-framework/api, and OLM's resolver.
 
 use crate::model::version::Range;
 use crate::model::yaml::{Kind, Value};
+use crate::report::suggest::did_you_mean;
 use kubernetes_cel::check_constraint;
 
-/// The largest constraint that OLM reads, in bytes of JSON.
+/// Maximum size of a constraint in bytes of JSON.
 const MAX_SIZE: usize = 2 << 16;
 
-/// How deep constraints are followed.
+/// Maximum depth of nested constraints.
 const MAX_DEPTH: usize = 64;
 
-/// Where a constraint is wrong, below it, and how.
+/// The path of an error below the constraint, and its message.
 type Wrong = (String, String);
 
-/// Checks a constraint as OLM's resolver does.
+/// Validates a constraint as OLM's resolver does.
 pub(super) fn check(value: Value<'_>) -> Result<(), Wrong> {
     if value.to_json().to_string().len() > MAX_SIZE {
-        return Err((String::new(), format!("the constraint takes more than {MAX_SIZE} bytes")));
+        return Err((String::new(), format!("the constraint exceeds the limit of {MAX_SIZE} bytes")));
     }
     decode(value, "", 0)?;
     resolve(value, "")
 }
 
-/// The fields of a constraint, and what is in each of them.
+/// The fields of a constraint, and their fields.
 const FIELDS: [(&str, &[&str]); 7] = [
     ("failureMessage", &[]),
     ("cel", &["rule"]),
@@ -35,32 +36,44 @@ const FIELDS: [(&str, &[&str]); 7] = [
     ("not", &["constraints"]),
 ];
 
-/// Reads the constraint, as strictly as OLM does: with no field that it does not know.
+/// Decodes the constraint as strictly as OLM does: unknown fields are errors.
 fn decode(value: Value<'_>, path: &str, depth: usize) -> Result<(), Wrong> {
     let wrong = |path: &str, message: String| Err((path.to_owned(), message));
     if depth > MAX_DEPTH {
-        return wrong(path, "constraints are nested too deep".to_owned());
+        return wrong(path, format!("constraints are nested deeper than {MAX_DEPTH} levels"));
     }
     if value.kind() != Kind::Object {
-        return wrong(path, format!("a constraint is {}, where a map belongs", value.kind()));
+        return wrong(path, format!("invalid constraint: expected a map, found {}", value.kind()));
     }
     for (key, value) in value.entries() {
         let key = key.text();
         let path = format!("{path}.{key}");
         let Some((_, fields)) = FIELDS.iter().find(|(name, _)| *name == key) else {
-            return wrong(&path, format!("a constraint has no field '{key}'"));
+            return wrong(
+                &path,
+                format!("unknown field `{key}`{}", did_you_mean(key, FIELDS.iter().map(|(name, _)| *name))),
+            );
         };
         match value.kind() {
             Kind::Null => continue,
             Kind::String if fields.is_empty() => continue,
             Kind::Object if !fields.is_empty() => {}
-            kind => return wrong(&path, format!("'{key}' cannot be {kind}")),
+            kind => {
+                let expected = if fields.is_empty() { "a string" } else { "a map" };
+                return wrong(&path, format!("invalid `{key}`: expected {expected}, found {kind}"));
+            }
         }
         for (name, value) in value.entries() {
             let name = name.text();
             let path = format!("{path}.{name}");
             if !fields.contains(&name) {
-                return wrong(&path, format!("'{key}' has no field '{name}'"));
+                return wrong(
+                    &path,
+                    format!(
+                        "unknown field `{name}` of `{key}`{}",
+                        did_you_mean(name, fields.iter().copied())
+                    ),
+                );
             }
             match (name, value.kind()) {
                 (_, Kind::Null) => {}
@@ -69,10 +82,12 @@ fn decode(value: Value<'_>, path: &str, depth: usize) -> Result<(), Wrong> {
                         decode(nested, &format!("{path}[{index}]"), depth + 1)?;
                     }
                 }
-                ("constraints", kind) => return wrong(&path, format!("'constraints' cannot be {kind}")),
+                ("constraints", kind) => {
+                    return wrong(&path, format!("invalid `constraints`: expected a list, found {kind}"));
+                }
                 (_, Kind::String) => {}
                 (_, kind) => {
-                    return wrong(&path, format!("'{name}' is {kind}, where text belongs; quote it"));
+                    return wrong(&path, format!("invalid `{name}`: expected a string, found {kind}"));
                 }
             }
         }
@@ -80,7 +95,7 @@ fn decode(value: Value<'_>, path: &str, depth: usize) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Makes a condition of the constraint; the first of its fields in this order counts.
+/// Validates the first field of the constraint that is set, in OLM's order.
 fn resolve(value: Value<'_>, path: &str) -> Result<(), Wrong> {
     let get = |key: &str| value.get(key).filter(|value| !value.is_null());
     let text =
@@ -91,7 +106,7 @@ fn resolve(value: Value<'_>, path: &str) -> Result<(), Wrong> {
     if let Some(package) = get("package") {
         let range = text(package, "versionRange");
         return Range::parse(&range).map(drop).map_err(|error| {
-            (format!("{path}.package.versionRange"), format!("'{range}' is no range of versions: {error}"))
+            (format!("{path}.package.versionRange"), format!("invalid version range `{range}`: {error}"))
         });
     }
     for key in ["all", "any", "not"] {
@@ -105,7 +120,10 @@ fn resolve(value: Value<'_>, path: &str) -> Result<(), Wrong> {
     }
     if let Some(cel) = get("cel") {
         return check_constraint(&text(cel, "rule"))
-            .map_err(|error| (format!("{path}.cel.rule"), format!("the rule is no condition: {error}")));
+            .map_err(|error| (format!("{path}.cel.rule"), format!("invalid CEL rule: {error}")));
     }
-    Err((path.to_owned(), "the constraint is empty".to_owned()))
+    Err((
+        path.to_owned(),
+        "empty constraint: must set `gvk`, `package`, `cel`, `all`, `any` or `not`".to_owned(),
+    ))
 }

@@ -1,15 +1,17 @@
 use crate::model::yaml::{Kind, Value};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "dependencies-unread",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "A file in `metadata/` has `dependencies` or `properties` that are no list of maps, or a list that another file has already.",
-    why: "operator-sdk and opm ignore them without a word: the operator is installed without what it needs.",
-    help: "write a list of entries with `type` and `value`, in one file",
-    source: "operator-registry, pkg/registry/parse.go (addMetadata)",
+    what: "A file in `metadata/` has `dependencies` or `properties` that are not a list of maps, or that another file also has.",
+    impacts: &[Impact::Specific(
+        "operator-sdk and opm ignore the list without an error, and OLM installs the operator without its dependencies.",
+    )],
+    help: "write one list of entries with `type` and `value`, in one file",
+    sources: &[Source::symbols(Project::OperatorRegistry, "pkg/registry/parse.go", &["addMetadata"])],
     check: Check::Bundle(check),
 };
 
@@ -29,11 +31,11 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
                 Kind::Null => continue,
                 Kind::Array if list.is_empty() => continue,
                 Kind::Array if used != Some(file.path.as_str()) => {
-                    format!("nobody reads these {key}: {} has some", used.unwrap_or_default())
+                    format!("unused {key}: {} also has {key}", used.unwrap_or_default())
                 }
                 Kind::Array if list.items().all(decodes) => continue,
-                Kind::Array => format!("the {key} are no list of maps"),
-                kind => format!("the {key} are {kind}, where a list belongs"),
+                Kind::Array => format!("invalid {key}: expected a list of maps"),
+                kind => format!("invalid {key}: expected a list, found {kind}"),
             };
             reporter.at(file, key, list.position(), message);
         }

@@ -1,16 +1,16 @@
 use super::entries;
 use crate::model::yaml::Kind;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "dependency-incomplete",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A dependency lacks what its type needs: group, version and kind; package and version; a label; a CEL rule.",
-    why: "operator-sdk refuses the bundle.",
+    what: "A dependency does not set the fields that its type requires.",
+    impacts: &[Impact::SdkRejects],
     help: "add the field",
-    source: "operator-registry, pkg/registry/types.go (Validate)",
+    sources: &[Source::symbols(Project::OperatorRegistry, "pkg/registry/types.go", &["Validate"])],
     check: Check::Bundle(check),
 };
 
@@ -26,20 +26,24 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
                     .and_then(|cel| entries::get(cel, "rule")?.as_str())
                     .unwrap_or_default();
                 if rule.is_empty() {
-                    let message = "a constraint among the dependencies needs cel.rule; others belong into properties.yaml";
+                    let message = "missing required field `cel.rule`: other constraints are only supported in properties.yaml";
                     entry.at("value", |path, position| reporter.at(entry.file, path, position, message));
                 }
                 continue;
             }
             _ => continue,
         };
-        // What is no text is dependency-value-wrong's.
+        // dependency-value-wrong reports a value that is not a string.
         let absent = |key: &&&str| {
             entries::get(value, key).is_none_or(|value| value.is_null() || value.as_str() == Some(""))
         };
         let missing: Vec<_> = needed.iter().filter(absent).copied().collect();
         if !missing.is_empty() && matches!(value.kind(), Kind::Object | Kind::Null) {
-            let message = format!("the dependency has no {}", missing.join(", no "));
+            let message = format!(
+                "missing required field{} `{}`",
+                if missing.len() == 1 { "" } else { "s" },
+                missing.join("`, `")
+            );
             entry.at("value", |path, position| reporter.at(entry.file, path, position, message));
         }
     }

@@ -1,16 +1,20 @@
 use super::entries;
 use crate::model::version::Range;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "dependency-range-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The version of a dependency on a package is no range of versions.",
-    why: "operator-sdk refuses the bundle, and OLM could not resolve the dependency.",
-    help: "write a range such as `>=1.0.0 <2.0.0`; every version needs all three numbers",
-    source: "operator-registry, pkg/registry/types.go (PackageDependency.Validate)",
+    what: "The version of a package dependency is not a valid version range.",
+    impacts: &[Impact::SdkRejects, Impact::Specific("OLM cannot resolve the dependency.")],
+    help: "set version to a range such as `>=1.0.0 <2.0.0`, with all three numbers in every version",
+    sources: &[Source::symbols(
+        Project::OperatorRegistry,
+        "pkg/registry/types.go",
+        &["PackageDependency.Validate"],
+    )],
     check: Check::Bundle(check),
 };
 
@@ -21,7 +25,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         if !range.is_empty()
             && let Err(error) = Range::parse(range)
         {
-            let message = format!("'{range}' is no range of versions: {error}");
+            let message = format!("invalid version range `{range}`: {error}");
             entry.at("value.version", |path, position| reporter.at(entry.file, path, position, message));
         }
     }

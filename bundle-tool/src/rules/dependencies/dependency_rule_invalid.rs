@@ -1,5 +1,5 @@
 use super::entries;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 use kubernetes_cel::check_constraint;
 
@@ -7,10 +7,10 @@ pub(super) static RULE: Rule = Rule {
     id: "dependency-rule-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The CEL rule of a constraint among the dependencies cannot be compiled, or does not give true or false.",
-    why: "operator-sdk refuses the bundle, and OLM could not resolve the dependency.",
-    help: "mend the expression: `properties` is a list of maps, and `semver_compare` compares versions",
-    source: "operator-framework/api, pkg/constraints/cel.go",
+    what: "The CEL rule of a constraint in the dependencies does not compile, or does not return a boolean.",
+    impacts: &[Impact::SdkRejects, Impact::Specific("OLM cannot resolve the dependency.")],
+    help: "correct the expression: `properties` is a list of maps, and `semver_compare` compares versions",
+    sources: &[Source::file(Project::OperatorFrameworkApi, "pkg/constraints/cel.go")],
     check: Check::Bundle(check),
 };
 
@@ -25,7 +25,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         if !rule.is_empty()
             && let Err(error) = check_constraint(rule)
         {
-            let message = format!("the rule is no condition: {error}");
+            let message = format!("invalid CEL rule: {error}");
             entry.at("value.cel.rule", |path, position| reporter.at(entry.file, path, position, message));
         }
     }

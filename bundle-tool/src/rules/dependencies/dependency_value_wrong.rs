@@ -1,16 +1,16 @@
 use super::entries;
 use crate::model::yaml::Kind;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "dependency-value-wrong",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A dependency's value is missing, or a field in it is not of the type that its type of dependency has there.",
-    why: "operator-sdk refuses the bundle: the dependency cannot be decoded.",
-    help: "write a map of texts, such as {packageName: etcd, version: '>=1.0.0'}",
-    source: "operator-registry, pkg/registry/types.go (GetTypeValue)",
+    what: "A dependency has no value, or a field of its value has the wrong type.",
+    impacts: &[Impact::SdkRejects, Impact::Specific("The dependency cannot be decoded.")],
+    help: "set value to a map of strings, such as `{packageName: etcd, version: '>=1.0.0'}`",
+    sources: &[Source::symbols(Project::OperatorRegistry, "pkg/registry/types.go", &["GetTypeValue"])],
     check: Check::Bundle(check),
 };
 
@@ -24,10 +24,10 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
             _ => continue,
         };
         let message = match entry.value {
-            None => "the dependency has no value".to_owned(),
+            None => "missing required field `value`".to_owned(),
             Some(value) if value.is_null() => continue,
             Some(value) if value.kind() != Kind::Object => {
-                format!("the value is {}, where a map belongs", value.kind())
+                format!("invalid value: expected a map, found {}", value.kind())
             }
             Some(value) => {
                 let wrong = |key: &&&str| {
@@ -35,7 +35,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
                         .is_some_and(|value| !matches!(value.kind(), Kind::String | Kind::Null))
                 };
                 let Some(key) = texts.iter().find(wrong) else { continue };
-                format!("'{key}' is no text; quote it")
+                format!("invalid `{key}`: expected a string")
             }
         };
         entry.at("value", |path, position| reporter.at(entry.file, path, position, message));

@@ -1,26 +1,26 @@
-//! The entries of `dependencies.yaml` and `properties.yaml`, which differ in the name of their list alone.
+//! The entries of `dependencies.yaml` and `properties.yaml`, which differ only in the name of their list.
 
 use crate::model::yaml::{Kind, Path, Value};
 use crate::model::{Bundle, File};
 
-/// One dependency or property: a type and a value whose form the type decides.
+/// One dependency or property: a type, and a value whose fields depend on the type.
 pub(super) struct Entry<'b> {
-    /// The file that it stands in.
+    /// The file that contains it.
     pub(super) file: &'b File,
     /// The whole document.
     root: Value<'b>,
-    /// The list that it stands in.
+    /// The list that contains it.
     list: &'static str,
-    /// Its place in the list.
+    /// Its index in the list.
     index: usize,
-    /// `type`, as readers take it: numbers and booleans become text.
+    /// `type` as opm decodes it: numbers and booleans become strings.
     pub(super) kind: &'b str,
     /// `value`
     pub(super) value: Option<Value<'b>>,
 }
 
 impl Entry<'_> {
-    /// Calls `report` with the path and place of the field `field` of this entry.
+    /// Calls `report` with the path and position of the field `field` of this entry.
     pub(super) fn at(&self, field: &str, report: impl FnOnce(&str, crate::model::yaml::Position)) {
         let root = Path::ROOT;
         let list = root.field(self.list);
@@ -29,30 +29,30 @@ impl Entry<'_> {
         report(&path.to_string(), self.root.locate(&path));
     }
 
-    /// A text in the value; nothing where it is missing or no text.
+    /// Returns a string of the value; empty if it is missing or not a string.
     pub(super) fn text(&self, key: &str) -> &str {
         self.value.and_then(|value| get(value, key)?.as_str()).unwrap_or_default()
     }
 }
 
-/// A field of a dependency, whose readers do not care for upper and lower case.
+/// Returns a field of a dependency, whose name is case-insensitive.
 pub(super) fn get<'a>(value: Value<'a>, key: &str) -> Option<Value<'a>> {
     value.entries().rev().find(|(name, _)| name.text().eq_ignore_ascii_case(key)).map(|(_, value)| value)
 }
 
-/// The bundle's dependencies.
+/// Returns the bundle's dependencies.
 pub(super) fn dependencies(bundle: &Bundle) -> Vec<Entry<'_>> {
     read(bundle, "dependencies")
 }
 
-/// The bundle's properties.
+/// Returns the bundle's properties.
 pub(super) fn properties(bundle: &Bundle) -> Vec<Entry<'_>> {
     read(bundle, "properties")
 }
 
 fn read<'b>(bundle: &'b Bundle, list: &'static str) -> Vec<Entry<'b>> {
     let Some((file, items)) = bundle.metadata_list(list) else { return Vec::new() };
-    // With one entry that cannot be decoded, the file as a whole does not count; dependencies-unread says so.
+    // One entry that cannot be decoded makes opm ignore the whole file, which dependencies-unread reports.
     let decodes = |item: Value<'_>| match item.kind() {
         Kind::Null => true,
         Kind::Object => {

@@ -1,4 +1,4 @@
-//! What a bundle depends on and what it provides: `dependencies.yaml` and `properties.yaml`.
+//! Dependencies and properties of a bundle: `dependencies.yaml` and `properties.yaml`.
 
 mod constraint;
 mod dependencies_unread;
@@ -14,7 +14,7 @@ mod property_required_invalid;
 
 use super::Rule;
 
-/// The rules of this folder, sorted by id.
+/// The rules of this directory, sorted by id.
 pub(super) static RULES: &[&Rule] = &[
     &dependencies_unread::RULE,
     &dependency_incomplete::RULE,

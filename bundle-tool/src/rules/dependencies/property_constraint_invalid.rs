@@ -1,15 +1,22 @@
 use super::{constraint, entries};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "property-constraint-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A property of type olm.constraint is no constraint: a field that OLM does not know, an empty one, a range or a CEL rule that cannot be read.",
-    why: "OLM's resolver stops at it: nothing in the namespace can be installed or upgraded any more.",
-    help: "write one of gvk, package, cel, all, any and not, and in these three a list `constraints`",
-    source: "operator-lifecycle-manager, pkg/controller/registry/resolver/resolver.go (convertConstraints); operator-framework/api, pkg/constraints/constraint.go (Parse)",
+    what: "A property of type `olm.constraint` has an unknown field, no constraint, or an invalid version range or CEL rule.",
+    impacts: &[Impact::ResolutionFails],
+    help: "set one of gvk, package, cel, all, any and not; the last three require a list `constraints`",
+    sources: &[
+        Source::symbols(
+            Project::OperatorLifecycleManager,
+            "pkg/controller/registry/resolver/resolver.go",
+            &["convertConstraints"],
+        ),
+        Source::symbols(Project::OperatorFrameworkApi, "pkg/constraints/constraint.go", &["Parse"]),
+    ],
     check: Check::Bundle(check),
 };
 

@@ -1,7 +1,7 @@
-//! The APIs that Kubernetes has removed, and where a bundle uses them.
+//! The APIs that were removed from Kubernetes, and their uses in a bundle.
 //!
-//! A rule of RBAC names no version: that an operator may read `cronjobs` says nothing about `v1beta1`, so that, unlike
-//! in operator-sdk, permissions are not looked at.
+//! Permissions are not checked, unlike in operator-sdk: an RBAC rule names no version, so a permission for `cronjobs`
+//! does not imply `v1beta1`.
 //!
 //! Source: Kubernetes' deprecation guide, and `pkg/validation/internal/removed_apis.go` of operator-framework/api.
 
@@ -10,7 +10,7 @@ use crate::model::yaml::{Path, Position};
 use crate::model::{File, Object};
 use crate::rules::{Context, Reporter};
 
-/// A removed API: its version, its kinds (all, where none is named), and the minor version without it.
+/// A removed API: its version, its kinds, and the minor version that removed it.
 const REMOVED: &[(&str, &[&str], u64)] = &[
     (
         "admissionregistration.k8s.io/v1beta1",
@@ -43,7 +43,7 @@ const REMOVED: &[(&str, &[&str], u64)] = &[
 
 /// One use of a removed API.
 pub(in crate::rules) struct Used<'b> {
-    /// Whether every cluster that the operator is for lacks the API.
+    /// Whether every cluster that the operator supports lacks the API.
     pub(in crate::rules) certain: bool,
     file: &'b File,
     path: String,
@@ -52,27 +52,27 @@ pub(in crate::rules) struct Used<'b> {
 }
 
 impl Used<'_> {
-    /// Reports the use at its place.
+    /// Reports the use.
     pub(in crate::rules) fn report(&self, reporter: &mut Reporter<'_>) {
         reporter.at(self.file, &self.path, self.position, self.message.clone());
     }
 }
 
-/// All uses in the bundle: objects, and the kinds that the CSV says the operator creates.
+/// Returns all uses in the bundle: objects, and the resources that the CSV lists for its CRDs.
 pub(in crate::rules) fn used<'b>(context: &Context<'b>) -> Vec<Used<'b>> {
     let csv = context.csvs.first();
-    let least = csv.and_then(|csv| version::tolerant(&csv.typed.spec.min_kube_version).ok());
+    let minimum = csv.and_then(|csv| version::tolerant(&csv.typed.spec.min_kube_version).ok());
     let mut found = Vec::new();
     let mut add = |object: Object<'b>, path: &Path<'_>, api_version: &str, kind: &str| {
         let removed =
             REMOVED.iter().find(|(version, kinds, _)| *version == api_version && kinds.contains(&kind));
         if let Some((_, _, minor)) = removed {
             found.push(Used {
-                certain: least.as_ref().is_some_and(|least| *least >= Version::new(1, *minor, 0)),
+                certain: minimum.as_ref().is_some_and(|minimum| *minimum >= Version::new(1, *minor, 0)),
                 file: object.file,
                 path: path.to_string(),
                 position: object.locate(path),
-                message: format!("Kubernetes 1.{minor} and later have no {api_version} {kind}"),
+                message: format!("`{kind}` of `{api_version}` was removed in Kubernetes 1.{minor}"),
             });
         }
     };

@@ -1,15 +1,15 @@
 use super::removed;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "removed-api-possible",
     suite: Suite::DeprecatedApis,
     severity: Severity::Warning,
-    what: "The bundle uses an API that newer versions of Kubernetes do not have, and its minKubeVersion does not say that it needs one of them.",
-    why: "On those versions the objects cannot be created.",
-    help: "write the object in the API version that took its place",
-    source: "operator-framework/api, pkg/validation/internal/removed_apis.go",
+    what: "The bundle uses an API that was removed from Kubernetes, and `spec.minKubeVersion` allows versions with and without it.",
+    impacts: &[Impact::Specific("The objects cannot be created on versions of Kubernetes without the API.")],
+    help: "convert the object to an API version that Kubernetes serves",
+    sources: &[Source::file(Project::OperatorFrameworkApi, "pkg/validation/internal/removed_apis.go")],
     check: Check::Bundle(check),
 };
 

@@ -1,5 +1,5 @@
 use crate::model::Annotations;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -7,9 +7,13 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Error,
     what: "The channels or the default channel in `metadata/annotations.yaml` are empty.",
-    why: "operator-sdk refuses the bundle, and a catalogue could not say in which channel it is.",
-    help: "write the names of the channels, separated by commas; leave the default channel out where there is none",
-    source: "operator-registry, pkg/lib/bundle/validate.go (validateAnnotations)",
+    impacts: &[Impact::SdkRejects, Impact::Specific("A catalog cannot assign the bundle to a channel.")],
+    help: "set the annotation to the names of the channels, separated by commas; remove an empty default channel",
+    sources: &[Source::symbols(
+        Project::OperatorRegistry,
+        "pkg/lib/bundle/validate.go",
+        &["validateAnnotations"],
+    )],
     check: Check::Bundle(check),
 };
 
@@ -18,7 +22,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         if let Some(annotations) = context.bundle.annotations()
             && annotations.get(key) == Some("")
         {
-            super::report_annotation(&annotations, key, reporter, format!("the annotation `{key}` is empty"));
+            super::report_annotation(&annotations, key, reporter, format!("empty annotation `{key}`"));
         }
     }
 }

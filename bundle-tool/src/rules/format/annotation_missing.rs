@@ -1,19 +1,23 @@
 use crate::model::Annotations;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "annotation-missing",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "`metadata/annotations.yaml` lacks one of the annotations that every bundle needs.",
-    why: "operator-sdk refuses the bundle: without its media type, folders, package and channels it cannot be put into a catalogue.",
+    what: "`metadata/annotations.yaml` does not have one of the required annotations: media type, manifests and metadata directories, package and channels.",
+    impacts: &[Impact::SdkRejects, Impact::Specific("The bundle cannot be added to a catalog.")],
     help: "add the annotation",
-    source: "operator-registry, pkg/lib/bundle/validate.go (validateAnnotations)",
+    sources: &[Source::symbols(
+        Project::OperatorRegistry,
+        "pkg/lib/bundle/validate.go",
+        &["validateAnnotations"],
+    )],
     check: Check::Bundle(check),
 };
 
-const NEEDED: [&str; 5] = [
+const REQUIRED: [&str; 5] = [
     Annotations::MEDIA_TYPE,
     Annotations::MANIFESTS,
     Annotations::METADATA,
@@ -23,14 +27,9 @@ const NEEDED: [&str; 5] = [
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let Some(annotations) = context.bundle.annotations() else { return };
-    for key in NEEDED {
+    for key in REQUIRED {
         if annotations.values.get(key).is_none() {
-            super::report_annotation(
-                &annotations,
-                key,
-                reporter,
-                format!("the annotation `{key}` is missing"),
-            );
+            super::report_annotation(&annotations, key, reporter, format!("missing annotation `{key}`"));
         }
     }
 }

@@ -1,5 +1,5 @@
 use crate::model::yaml::Kind;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -7,9 +7,16 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Error,
     what: "An annotation in `metadata/annotations.yaml` is a list or a map.",
-    why: "Annotations are a map from text to text: with anything else in it no tool can read the file.",
-    help: "write the annotation as text",
-    source: "operator-registry, pkg/lib/bundle/generate.go (AnnotationMetadata)",
+    impacts: &[
+        Impact::SdkRejects,
+        Impact::Specific("Annotations are a map of strings: the file cannot be decoded."),
+    ],
+    help: "set the annotation to a string",
+    sources: &[Source::symbols(
+        Project::OperatorRegistry,
+        "pkg/lib/bundle/generate.go",
+        &["AnnotationMetadata"],
+    )],
     check: Check::Bundle(check),
 };
 
@@ -17,7 +24,8 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let Some(annotations) = context.bundle.annotations() else { return };
     for (key, value) in annotations.values.entries() {
         if matches!(value.kind(), Kind::Array | Kind::Object) {
-            let message = format!("the annotation `{}` is {}, where text belongs", key.text(), value.kind());
+            let message =
+                format!("invalid annotation `{}`: expected a string, found {}", key.text(), value.kind());
             super::report_annotation(&annotations, key.text(), reporter, message);
         }
     }

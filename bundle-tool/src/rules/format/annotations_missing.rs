@@ -1,6 +1,6 @@
 use crate::model::bundle::ANNOTATIONS_FILE;
 use crate::model::{Content, File, First};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -8,9 +8,18 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Error,
     what: "No file in `metadata/` has a map `annotations` at its root.",
-    why: "The bundle image's labels, and with them the package and its channels, come from that file.",
-    help: "write metadata/annotations.yaml with `annotations:` at its root, or generate the bundle",
-    source: "operator-registry, pkg/lib/bundle/validate.go (ValidateBundleFormat)",
+    impacts: &[
+        Impact::SdkRejects,
+        Impact::Specific(
+            "The labels of the bundle image, including package and channels, come from that file.",
+        ),
+    ],
+    help: "add metadata/annotations.yaml with a map `annotations`, or generate the bundle with `bundle-tool generate bundle`",
+    sources: &[Source::symbols(
+        Project::OperatorRegistry,
+        "pkg/lib/bundle/validate.go",
+        &["ValidateBundleFormat"],
+    )],
     check: Check::Bundle(check),
 };
 
@@ -19,7 +28,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     if bundle.annotations().is_some() {
         return;
     }
-    // Where the file could not be read, yaml-syntax has named it.
+    // yaml-syntax reports a file that cannot be read.
     let unread = |file: &File| {
         matches!(file.content, Content::Unreadable(_) | Content::Documents { first: First::Unreadable, .. })
     };
@@ -30,10 +39,10 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
                 file,
                 "annotations",
                 value.position(),
-                format!("the annotations are {}, where a map belongs", value.kind()),
+                format!("invalid annotations: expected a map, found {}", value.kind()),
             ),
-            None => reporter.path(ANNOTATIONS_FILE, "the file has no map `annotations` at its root"),
+            None => reporter.path(ANNOTATIONS_FILE, "missing map `annotations` at the root of the file"),
         },
-        None => reporter.path(ANNOTATIONS_FILE, "the bundle has no annotations"),
+        None => reporter.path(ANNOTATIONS_FILE, "missing file `metadata/annotations.yaml`"),
     }
 }

@@ -1,19 +1,23 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "api-version-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "An object in `manifests/` has an `apiVersion` that is not VERSION or GROUP/VERSION, or none where only OpenShift, Prometheus or an autoscaler know its kind.",
-    why: "Nobody can tell what the object is: operator-sdk refuses the bundle, or the install plan fails.",
-    help: "write the API version of the object's kind",
-    source: "k8s.io/apimachinery, pkg/runtime/schema/group_version.go (ParseGroupVersion)",
+    what: "The `apiVersion` of an object is not `<version>` or `<group>/<version>`, or is missing for a kind that is not built into Kubernetes.",
+    impacts: &[Impact::SdkRejects, Impact::InstallPlanFails],
+    help: "set apiVersion to the API version of the kind",
+    sources: &[Source::symbols(
+        Project::Apimachinery,
+        "pkg/runtime/schema/group_version.go",
+        &["ParseGroupVersion"],
+    )],
     check: Check::Bundle(check),
 };
 
-/// The kinds of other groups than Kubernetes' own; for those, object-version-unserved knows the version.
+/// The kinds that are not built into Kubernetes; object-version-unserved validates the versions of the others.
 const OTHERS: [&str; 8] = [
     "ConsoleCLIDownload",
     "ConsoleLink",
@@ -29,9 +33,9 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     for object in &context.objects {
         let version = object.api_version();
         let message = if version.matches('/').count() > 1 {
-            format!("'{version}' is no API version")
+            format!("invalid apiVersion `{version}`: expected `group/version` or `version`")
         } else if (version.is_empty() || version.ends_with('/')) && OTHERS.contains(&object.kind()) {
-            "the object has no API version".to_owned()
+            "missing required field `apiVersion`".to_owned()
         } else {
             continue;
         };

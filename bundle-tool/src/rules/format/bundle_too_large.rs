@@ -1,20 +1,30 @@
 use super::MAX_BUNDLE_SIZE;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "bundle-too-large",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The files in `manifests/` and `metadata/`, compressed and encoded in base64, take more than 1 MiB.",
-    why: "OLM unpacks a bundle into one ConfigMap, which holds no more: the install plan fails.",
-    help: "shorten the descriptions in the CRDs' schemas, or take out objects that the operator can create itself",
-    source: "operator-registry, pkg/configmap/configmap_writer.go; operator-framework/api, pkg/validation/internal/bundle.go (validateBundleSize)",
+    what: "The files in `manifests/` and `metadata/`, compressed and base64-encoded, exceed 1 MiB.",
+    impacts: &[
+        Impact::UnpackFails,
+        Impact::Specific("OLM unpacks a bundle into a ConfigMap, which is limited to 1 MiB."),
+    ],
+    help: "shorten the descriptions in the CRDs' schemas, or remove objects that the operator can create itself",
+    sources: &[
+        Source::file(Project::OperatorRegistry, "pkg/configmap/configmap_writer.go"),
+        Source::symbols(
+            Project::OperatorFrameworkApi,
+            "pkg/validation/internal/bundle.go",
+            &["validateBundleSize"],
+        ),
+    ],
     check: Check::Bundle(check),
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let Some(size) = context.bundle.compressed_size.filter(|&size| size > MAX_BUNDLE_SIZE) else { return };
     reporter
-        .bundle(format!("the bundle takes {size} bytes when compressed, and {MAX_BUNDLE_SIZE} is the limit"));
+        .bundle(format!("compressed bundle of {size} bytes exceeds the limit of {MAX_BUNDLE_SIZE} bytes"));
 }

@@ -1,15 +1,17 @@
 use crate::model::Annotations;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "channel-blank",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "The list of channels in `metadata/annotations.yaml` has spaces around a name, or an empty name.",
-    why: "The tools that read it split at commas and keep what they find: a channel named ' beta', or one without a name.",
-    help: "write the names with one comma between them and no spaces",
-    source: "operator-registry, pkg/registry/types.go (GetChannels)",
+    what: "The list of channels in `metadata/annotations.yaml` has an empty name, or spaces around a name.",
+    impacts: &[Impact::Specific(
+        "Tools split the list at commas only, and create a channel with a space in its name or without a name.",
+    )],
+    help: "separate the names with commas, without spaces",
+    sources: &[Source::symbols(Project::OperatorRegistry, "pkg/registry/types.go", &["GetChannels"])],
     check: Check::Bundle(check),
 };
 
@@ -20,7 +22,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         return;
     };
     if channels.split(',').any(|channel| channel.is_empty() || channel.trim() != channel) {
-        let message = format!("the channels '{channels}' hold a blank");
+        let message = format!("invalid channels `{channels}`: names must not be empty or contain whitespace");
         super::report_annotation(&annotations, Annotations::CHANNELS, reporter, message);
     }
 }

@@ -1,15 +1,18 @@
 use crate::model::Annotations;
-use crate::report::{Severity, Suite};
+use crate::report::suggest::did_you_mean;
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "default-channel-unlisted",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "The default channel in `metadata/annotations.yaml` is none of the bundle's channels.",
-    why: "Who adds the bundle to a new catalogue gets a package whose default channel does not exist.",
-    help: "name one of the channels as the default, or list the channel",
-    source: "operator-registry, docs/design/operator-bundle.md",
+    what: "The default channel in `metadata/annotations.yaml` is not one of the bundle's channels.",
+    impacts: &[Impact::Specific(
+        "A new catalog with the bundle has a package whose default channel does not exist.",
+    )],
+    help: "set the default channel to one of the channels, or add it to the channels",
+    sources: &[Source::file(Project::OperatorRegistry, "docs/design/operator-bundle.md")],
     check: Check::Bundle(check),
 };
 
@@ -20,7 +23,8 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     };
     let mut channels = annotations.channels().peekable();
     if channels.peek().is_some() && channels.all(|channel| channel != default) {
-        let message = format!("the default channel '{default}' is none of the channels");
+        let near = did_you_mean(default, annotations.channels());
+        let message = format!("unknown default channel `{default}`{near}");
         super::report_annotation(&annotations, Annotations::DEFAULT_CHANNEL, reporter, message);
     }
 }

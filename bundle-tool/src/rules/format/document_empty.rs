@@ -1,15 +1,22 @@
 use crate::model::{Content, First};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "document-empty",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A file in `manifests/` holds no object before its first separator: it is empty, has comments alone, or begins with a comment and a separator.",
-    why: "Readers take what comes before the first `---` for the whole file: an object of no kind, which OLM does not install.",
-    help: "delete the file, or put the object first: a comment belongs behind the first `---`",
-    source: "k8s.io/apimachinery, pkg/util/yaml/decoder.go (YAMLReader); operator-registry, pkg/lib/bundle/supported_resources.go",
+    what: "A file in `manifests/` contains no object before its first document separator.",
+    impacts: &[
+        Impact::SdkRejects,
+        Impact::InstallPlanFails,
+        Impact::Specific("Tools read only the document before the first separator."),
+    ],
+    help: "delete the file, or move comments below the first `---`",
+    sources: &[
+        Source::symbols(Project::Apimachinery, "pkg/util/yaml/decoder.go", &["YAMLReader"]),
+        Source::file(Project::OperatorRegistry, "pkg/lib/bundle/supported_resources.go"),
+    ],
     check: Check::Bundle(check),
 };
 
@@ -17,9 +24,9 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     for file in context.bundle.manifests() {
         if let Content::Documents { first: First::Empty, documents, .. } = &file.content {
             let what = if documents.is_empty() {
-                "the file holds no object"
+                "the file contains no object"
             } else {
-                "nothing stands before the first separator, and nobody reads what comes behind it"
+                "empty document before the first separator: the following documents are not read"
             };
             reporter.path(&file.path, what);
         }

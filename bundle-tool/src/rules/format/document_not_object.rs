@@ -1,15 +1,19 @@
 use crate::model::yaml::{Kind, Tree};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "document-not-object",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A file in `manifests/` holds text, a number or a list instead of an object.",
-    why: "OLM's loaders read every file in that folder as a Kubernetes object and fail.",
-    help: "move the file out of manifests/, or write one object a file",
-    source: "operator-framework/api, pkg/manifests/bundleloader.go (loadBundle)",
+    what: "A file in `manifests/` contains a string, a number or a list instead of an object.",
+    impacts: &[Impact::SdkRejects, Impact::UnpackFails],
+    help: "move the file out of manifests/, or replace its content with an object",
+    sources: &[Source::symbols(
+        Project::OperatorFrameworkApi,
+        "pkg/manifests/bundleloader.go",
+        &["loadBundle"],
+    )],
     check: Check::Bundle(check),
 };
 
@@ -17,11 +21,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     for file in context.bundle.manifests() {
         let Some(root) = file.document().map(Tree::root) else { continue };
         if !matches!(root.kind(), Kind::Object | Kind::Null) {
-            reporter.place(
-                file,
-                root.position(),
-                format!("the file holds {} where an object belongs", root.kind()),
-            );
+            reporter.place(file, root.position(), format!("expected an object, found {}", root.kind()));
         }
     }
 }

@@ -1,15 +1,20 @@
 use crate::model::{Content, First};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "document-unread",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "A file in `manifests/` or `metadata/` holds more than one document.",
-    why: "operator-sdk, opm and OLM read the first document of a file and leave the others out without a word.",
-    help: "write each object into a file of its own",
-    source: "operator-registry, pkg/registry/decode.go (decodeFile); operator-framework/api, pkg/manifests/bundleloader.go",
+    what: "A file in `manifests/` or `metadata/` contains more than one document.",
+    impacts: &[Impact::Specific(
+        "operator-sdk, opm and OLM read only the first document of a file, and ignore the others without an error.",
+    )],
+    help: "move each document to a file of its own",
+    sources: &[
+        Source::symbols(Project::OperatorRegistry, "pkg/registry/decode.go", &["decodeFile"]),
+        Source::file(Project::OperatorFrameworkApi, "pkg/manifests/bundleloader.go"),
+    ],
     check: Check::Bundle(check),
 };
 
@@ -20,10 +25,10 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
             continue;
         };
         if let Some(second) = documents.get(1) {
-            let message = "nobody reads this document: only the first one of a file counts";
+            let message = "unused document: only the first document of a file is read";
             reporter.place(file, second.root().position(), message);
         } else if let Some(error) = error {
-            let message = format!("nobody reads this document, and it is not YAML: {}", error.message);
+            let message = format!("unused document with invalid YAML: {}", error.message);
             reporter.place(file, error.position, message);
         }
     }

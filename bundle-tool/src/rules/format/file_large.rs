@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -6,14 +6,19 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Warning,
     what: "A file of the bundle is larger than 1 MiB.",
-    why: "Large CRDs slow every API server and every catalogue down, and an object over 1.5 MiB cannot be stored at all.",
+    impacts: &[Impact::Specific(
+        "Large CRDs slow down API servers and catalogs, and an object larger than 1.5 MiB cannot be stored.",
+    )],
     help: "shorten the descriptions in the schema",
-    source: "etcd, the server's default for the size of a request",
+    sources: &[Source::symbols(Project::Etcd, "server/embed/config.go", &["DefaultMaxRequestBytes"])],
     check: Check::Bundle(check),
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     for file in context.bundle.manifests().filter(|file| file.size > 1 << 20 && !super::too_large(file)) {
-        reporter.path(&file.path, format!("the file takes {} bytes", file.size));
+        reporter.path(
+            &file.path,
+            format!("file of {} bytes exceeds the recommended maximum of 1048576 bytes", file.size),
+        );
     }
 }

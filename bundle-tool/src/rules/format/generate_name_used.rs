@@ -1,15 +1,19 @@
 use crate::model::yaml::{Path, Value};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "generate-name-used",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "An object in `manifests/` has a `generateName` and no name.",
-    why: "operator-sdk refuses the bundle: OLM finds its objects again by their names.",
-    help: "give the object a name",
-    source: "k8s.io/apimachinery, pkg/api/validation/objectmeta.go (ValidateObjectMetaAccessor), as operator-sdk calls it",
+    what: "An object in `manifests/` has a `generateName` but no name.",
+    impacts: &[Impact::SdkRejects, Impact::Specific("OLM identifies objects by their names.")],
+    help: "set metadata.name, and remove metadata.generateName",
+    sources: &[Source::symbols(
+        Project::Apimachinery,
+        "pkg/api/validation/objectmeta.go",
+        &["ValidateObjectMetaAccessor"],
+    )],
     check: Check::Bundle(check),
 };
 
@@ -20,7 +24,11 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         let named = object.root.dig(&["metadata", "name"]).is_some_and(|name| !name.text().is_empty());
         if !generated.is_empty() && !named {
             let path = Path::ROOT.field("metadata.generateName");
-            reporter.field(object, &path, "the object has no name of its own");
+            reporter.field(
+                object,
+                &path,
+                "missing required field `metadata.name`: `generateName` is not supported",
+            );
         }
     }
 }

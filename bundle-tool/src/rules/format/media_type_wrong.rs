@@ -1,15 +1,19 @@
 use crate::model::Annotations;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "media-type-wrong",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The annotations name another media type than `registry+v1`, the type of bundles that hold a CSV.",
-    why: "operator-sdk refuses the bundle, and OLM unpacks no other type.",
-    help: "write registry+v1",
-    source: "operator-registry, pkg/lib/bundle/validate.go (validateAnnotations)",
+    what: "The annotations name a media type other than `registry+v1`.",
+    impacts: &[Impact::SdkRejects, Impact::Specific("OLM does not unpack other media types.")],
+    help: "set the annotation to `registry+v1`",
+    sources: &[Source::symbols(
+        Project::OperatorRegistry,
+        "pkg/lib/bundle/validate.go",
+        &["validateAnnotations"],
+    )],
     check: Check::Bundle(check),
 };
 
@@ -21,7 +25,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
             &annotations,
             Annotations::MEDIA_TYPE,
             reporter,
-            format!("the media type is '{other}' instead of 'registry+v1'"),
+            format!("unsupported media type `{other}`: must be `registry+v1`"),
         ),
     }
 }

@@ -1,23 +1,25 @@
 use crate::model::Annotations;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "metadata-elsewhere",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "The annotations name another folder than `metadata/` for the metadata.",
-    why: "Every tool looks into `metadata/` all the same; who believes the image's label looks in vain.",
-    help: "name metadata/ in the annotation",
-    source: "operator-registry, docs/design/operator-bundle.md",
+    what: "The annotations name a directory other than `metadata/` for the metadata.",
+    impacts: &[Impact::Specific(
+        "Tools read `metadata/` regardless; tools that trust the label of the image do not find the metadata.",
+    )],
+    help: "set the annotation to `metadata/`",
+    sources: &[Source::file(Project::OperatorRegistry, "docs/design/operator-bundle.md")],
     check: Check::Bundle(check),
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let Some(annotations) = context.bundle.annotations() else { return };
-    let Some(folder) = annotations.get(Annotations::METADATA) else { return };
-    if folder.trim_end_matches('/') != "metadata" {
-        let message = format!("the metadata is said to be in '{folder}'");
+    let Some(directory) = annotations.get(Annotations::METADATA) else { return };
+    if directory.trim_end_matches('/') != "metadata" {
+        let message = format!("unexpected metadata directory `{directory}`: should be `metadata/`");
         super::report_annotation(&annotations, Annotations::METADATA, reporter, message);
     }
 }

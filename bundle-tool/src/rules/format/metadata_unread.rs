@@ -1,16 +1,18 @@
 use crate::model::bundle::ANNOTATIONS_FILE;
 use crate::model::{Content, First};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "metadata-unread",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "A file in `metadata/` beside annotations.yaml is no YAML, or has comments alone.",
-    why: "operator-sdk and opm pass over it without a word: the dependencies or properties in it do not count.",
-    help: "mend the syntax at this place; a YAML-aware editor shows it",
-    source: "operator-registry, pkg/registry/parse.go (addMetadata)",
+    what: "A file in `metadata/` other than annotations.yaml is not valid YAML, or contains only comments.",
+    impacts: &[Impact::Specific(
+        "operator-sdk and opm ignore the file without an error, including any dependencies and properties in it.",
+    )],
+    help: "correct the syntax at this position",
+    sources: &[Source::symbols(Project::OperatorRegistry, "pkg/registry/parse.go", &["addMetadata"])],
     check: Check::Bundle(check),
 };
 
@@ -19,13 +21,14 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     {
         match &file.content {
             Content::Documents { error: Some(error), first: First::Unreadable, .. } => {
-                reporter.place(file, error.position, format!("not YAML: {}", error.message));
+                reporter.place(file, error.position, format!("invalid YAML: {}", error.message));
             }
             Content::Documents { first: First::Empty, .. } if file.size > 0 => {
-                reporter
-                    .path(&file.path, "the file holds nothing but comments, at which operator-sdk crashes");
+                reporter.path(&file.path, "the file contains only comments");
             }
-            Content::Unreadable(reason) => reporter.path(&file.path, format!("cannot be read: {reason}")),
+            Content::Unreadable(reason) => {
+                reporter.path(&file.path, format!("failed to read the file: {reason}"))
+            }
             Content::Documents { .. } | Content::Other => {}
         }
     }

@@ -1,4 +1,4 @@
-//! The bundle's format: its folders, files, annotations and documents.
+//! The format of a bundle: directories, files, annotations and documents.
 
 mod annotation_empty;
 mod annotation_missing;
@@ -36,13 +36,13 @@ use super::Rule;
 use crate::model::yaml::Path;
 use crate::model::{Annotations, File};
 
-/// How large a bundle may be in the ConfigMap that OLM unpacks it into, in bytes.
+/// Maximum size in bytes of the ConfigMap that OLM unpacks a bundle into.
 const MAX_BUNDLE_SIZE: u64 = 1 << 20;
 
-/// How large one object may be that etcd stores, in bytes of JSON.
+/// Maximum size of an object in etcd, in bytes of JSON.
 const MAX_OBJECT_SIZE: u64 = 3 << 19;
 
-/// Reports a defect of one annotation, at its place or, where it is missing, at that of its map.
+/// Reports a finding about one annotation, at its position or, if it is missing, at that of its map.
 fn report_annotation(
     annotations: &Annotations<'_>,
     key: &str,
@@ -55,16 +55,16 @@ fn report_annotation(
     reporter.at(annotations.file, &path.to_string(), annotations.root.locate(&path), message);
 }
 
-/// Whether a file's object is larger than etcd takes.
+/// Returns whether the object of a file exceeds the limit of etcd.
 fn too_large(file: &File) -> bool {
-    // JSON is about as long as YAML or shorter, and counting it takes time.
+    // JSON is rarely longer than YAML, and serializing it takes time.
     file.size > MAX_OBJECT_SIZE
         && file
             .document()
             .is_some_and(|tree| tree.root().to_json().to_string().len() as u64 > MAX_OBJECT_SIZE)
 }
 
-/// The rules of this folder, sorted by id.
+/// The rules of this directory, sorted by id.
 pub(super) static RULES: &[&Rule] = &[
     &annotation_empty::RULE,
     &annotation_missing::RULE,

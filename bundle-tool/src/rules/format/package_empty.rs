@@ -1,15 +1,15 @@
 use crate::model::Annotations;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "package-empty",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "The package's name in `metadata/annotations.yaml` is empty.",
-    why: "No catalogue can hold a package without a name.",
-    help: "write the package's name",
-    source: "operator-registry, alpha/declcfg (olm.package)",
+    what: "The package name in `metadata/annotations.yaml` is empty.",
+    impacts: &[Impact::Specific("The bundle cannot be added to a catalog.")],
+    help: "set the annotation to the name of the package",
+    sources: &[Source::symbols(Project::OperatorRegistry, "alpha/declcfg/declcfg.go", &["Package"])],
     check: Check::Bundle(check),
 };
 
@@ -20,7 +20,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
             &annotations,
             Annotations::PACKAGE,
             reporter,
-            "the package has no name".to_owned(),
+            "empty package name".to_owned(),
         );
     }
 }

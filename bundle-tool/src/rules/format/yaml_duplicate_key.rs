@@ -1,5 +1,5 @@
 use crate::model::yaml::{Kind, Value};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 use std::collections::HashSet;
 
@@ -8,22 +8,23 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Warning,
     what: "A map has the same key twice.",
-    why: "Kubernetes' and OLM's readers keep the last one and say nothing; kubectl and other YAML tools refuse the file.",
-    help: "delete the one that is not meant",
-    source: "sigs.k8s.io/yaml (Unmarshal keeps the last key, UnmarshalStrict refuses)",
+    impacts: &[Impact::Specific(
+        "Kubernetes and OLM use the last value without an error; kubectl and other YAML tools reject the file.",
+    )],
+    help: "remove one of the keys",
+    sources: &[Source::symbols(Project::SigsYaml, "yaml.go", &["Unmarshal", "UnmarshalStrict"])],
     check: Check::Bundle(check),
 };
 
-/// Up to how many keys pairs are compared one by one.
-const FEW: usize = 16;
+/// Maximum number of keys that are compared pairwise.
+const MAX_PAIRWISE: usize = 16;
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let files = context.bundle.files.iter().filter(|file| file.is_manifest() || file.is_metadata());
     for file in files {
         if let Some(tree) = file.document() {
             walk(tree.root(), &mut |key| {
-                let message =
-                    format!("the key '{}' is in this map already, and this value replaces it", key.text());
+                let message = format!("duplicate key `{}`", key.text());
                 reporter.place(file, key.position(), message);
             });
         }
@@ -34,7 +35,7 @@ fn walk<'a>(value: Value<'a>, found: &mut impl FnMut(Value<'a>)) {
     match value.kind() {
         Kind::Array => value.items().for_each(|item| walk(item, found)),
         Kind::Object => {
-            if value.len() <= FEW {
+            if value.len() <= MAX_PAIRWISE {
                 for (index, (key, _)) in value.entries().enumerate() {
                     if value.entries().take(index).any(|(other, _)| other.text() == key.text()) {
                         found(key);

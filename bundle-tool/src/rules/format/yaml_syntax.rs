@@ -1,16 +1,19 @@
 use crate::model::bundle::ANNOTATIONS_FILE;
 use crate::model::{Content, First};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "yaml-syntax",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A file in `manifests/`, or metadata/annotations.yaml, is no YAML that Kubernetes and OLM can read.",
-    why: "OLM cannot unpack the bundle: other tools then say that the CSV or the annotations are missing.",
-    help: "mend the syntax at this place; a YAML-aware editor shows it",
-    source: "go.yaml.in/yaml/v2, through which Kubernetes and OLM read YAML",
+    what: "A file in `manifests/`, or metadata/annotations.yaml, is not valid YAML for Kubernetes and OLM.",
+    impacts: &[
+        Impact::UnpackFails,
+        Impact::Specific("Other tools report a missing CSV or missing annotations instead."),
+    ],
+    help: "correct the syntax at this position",
+    sources: &[Source::file(Project::GoYaml, "decode.go")],
     check: Check::Bundle(check),
 };
 
@@ -18,9 +21,11 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     for file in context.bundle.manifests().chain(context.bundle.file(ANNOTATIONS_FILE)) {
         match &file.content {
             Content::Documents { error: Some(error), first: First::Unreadable, .. } => {
-                reporter.place(file, error.position, format!("not YAML: {}", error.message));
+                reporter.place(file, error.position, format!("invalid YAML: {}", error.message));
             }
-            Content::Unreadable(reason) => reporter.path(&file.path, format!("cannot be read: {reason}")),
+            Content::Unreadable(reason) => {
+                reporter.path(&file.path, format!("failed to read the file: {reason}"))
+            }
             Content::Documents { .. } | Content::Other => {}
         }
     }

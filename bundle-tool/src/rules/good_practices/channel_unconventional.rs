@@ -1,16 +1,22 @@
 use crate::model::Annotations;
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "channel-unconventional",
     suite: Suite::GoodPractices,
     severity: Severity::Warning,
-    what: "A channel's name begins with none of candidate, fast and stable.",
-    why: "People cannot tell from the name how tried the versions in it are.",
-    help: "name the channel by the convention: stable, stable-v1, fast, candidate-v2",
-    source: "operator-framework/api, pkg/validation/internal/good_practices.go (validateHubChannels)",
+    what: "The name of a channel does not start with `candidate`, `fast` or `stable`.",
+    impacts: &[Impact::Specific(
+        "Users cannot tell the maturity of the versions in a channel from its name.",
+    )],
+    help: "name the channel by the convention, such as `stable`, `stable-v1`, `fast` or `candidate-v2`",
+    sources: &[Source::symbols(
+        Project::OperatorFrameworkApi,
+        "pkg/validation/internal/good_practices.go",
+        &["validateHubChannels"],
+    )],
     check: Check::Bundle(check),
 };
 
@@ -22,7 +28,9 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let map = root.field("annotations");
     let path = map.key(Annotations::CHANNELS);
     for channel in annotations.channels().filter(|channel| !conventional(channel)) {
-        let message = format!("the channel '{channel}' is not named by the convention");
+        let message = format!(
+            "unconventional channel name `{channel}`: should start with `candidate`, `fast` or `stable`"
+        );
         reporter.at(annotations.file, &path.to_string(), annotations.root.locate(&path), message);
     }
 }

@@ -1,15 +1,21 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "container-requests-missing",
     suite: Suite::GoodPractices,
     severity: Severity::Warning,
-    what: "A container of the operator requests no CPU and no memory.",
-    why: "A quota or a policy of the cluster may refuse its pod, and the scheduler cannot place it well.",
-    help: "write resources.requests with cpu and memory",
-    source: "operator-framework/api, pkg/validation/internal/good_practices.go (validateResourceRequests)",
+    what: "A container of the operator has no resource requests.",
+    impacts: &[Impact::Specific(
+        "A quota or policy of the cluster may reject the pod, and the scheduler does not know what it needs.",
+    )],
+    help: "set resources.requests with cpu and memory",
+    sources: &[Source::symbols(
+        Project::OperatorFrameworkApi,
+        "pkg/validation/internal/good_practices.go",
+        &["validateResourceRequests"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -22,7 +28,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         let pod = deployment.spec.template.spec.as_ref();
         for (index, container) in pod.into_iter().flat_map(|pod| &pod.containers).enumerate() {
             if container.resources.as_ref().and_then(|resources| resources.requests.as_ref()).is_none() {
-                let message = format!("the container '{}' requests no resources", container.name);
+                let message = format!("missing resource requests of container `{}`", container.name);
                 let path = containers.index(index);
                 reporter.field(&csv.object, &path.field("resources"), message);
             }

@@ -1,15 +1,19 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "crd-description-missing",
     suite: Suite::GoodPractices,
     severity: Severity::Warning,
-    what: "The CSV says nothing about a custom resource that it owns or requires.",
-    why: "People who look at the operator in a console do not learn what the resource is for.",
-    help: "write its description",
-    source: "operator-framework/api, pkg/validation/internal/good_practices.go (validateCrdDescriptions)",
+    what: "The CSV does not describe a custom resource that it owns or requires.",
+    impacts: &[Impact::Specific("Consoles show no description of the resource.")],
+    help: "set description to what the custom resource is for",
+    sources: &[Source::symbols(
+        Project::OperatorFrameworkApi,
+        "pkg/validation/internal/good_practices.go",
+        &["validateCrdDescriptions"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -21,7 +25,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         let list = definitions.field(role);
         for (index, crd) in crds.iter().enumerate().filter(|(_, crd)| crd.description.is_empty()) {
             let entry = list.index(index);
-            let message = format!("'{}' has no description", crd.name);
+            let message = format!("missing description of `{}`", crd.name);
             reporter.field(&csv.object, &entry.field("description"), message);
         }
     }

@@ -1,16 +1,20 @@
 use crate::model::version;
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "csv-name-unconventional",
     suite: Suite::GoodPractices,
     severity: Severity::Warning,
-    what: "The CSV's name is not NAME.vMAJOR.MINOR.PATCH.",
-    why: "Tools and people take the version from the name.",
-    help: "name the CSV after the operator and its version: memcached-operator.v0.0.1",
-    source: "operator-framework/api, pkg/validation/internal/good_practices.go (checkBundleName)",
+    what: "The CSV's name is not `<name>.v<major>.<minor>.<patch>`.",
+    impacts: &[Impact::Specific("Tools and users read the version from the name.")],
+    help: "name the CSV after the operator and its version, such as `memcached-operator.v0.0.1`",
+    sources: &[Source::symbols(
+        Project::OperatorFrameworkApi,
+        "pkg/validation/internal/good_practices.go",
+        &["checkBundleName"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -19,7 +23,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let mut parts = name.split(".v");
     let version = parts.next().and_then(|_| parts.next()).filter(|_| parts.next().is_none());
     if version.is_none_or(|version| version::strict(version).is_err()) && !name.is_empty() {
-        let message = format!("'{name}' is not NAME.vMAJOR.MINOR.PATCH");
+        let message = format!("unconventional name `{name}`: should be `<name>.v<major>.<minor>.<patch>`");
         reporter.field(&csv.object, &Path::ROOT.field("metadata.name"), message);
     }
 }

@@ -1,15 +1,19 @@
 use crate::model::yaml::{Path, Value};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "deployment-none",
     suite: Suite::GoodPractices,
     severity: Severity::Error,
-    what: "The CSV has no list of Deployments whose resources could be looked at.",
-    why: "operator-sdk's validator of good practices reports an error; without the list the API server refuses the CSV, too.",
+    what: "The CSV has no list of Deployments.",
+    impacts: &[Impact::SdkRejects, Impact::CsvRejected],
     help: "add spec.install.spec.deployments",
-    source: "operator-framework/api, pkg/validation/internal/good_practices.go (validateResourceRequests)",
+    sources: &[Source::symbols(
+        Project::OperatorFrameworkApi,
+        "pkg/validation/internal/good_practices.go",
+        &["validateResourceRequests"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -17,6 +21,6 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let keys = ["spec", "install", "spec", "deployments"];
     if csv.object.root.dig(&keys).is_none_or(Value::is_null) {
         let path = Path::ROOT.field("spec.install.spec.deployments");
-        reporter.field(&csv.object, &path, "the install strategy has no Deployments");
+        reporter.field(&csv.object, &path, "missing required field `spec.install.spec.deployments`");
     }
 }

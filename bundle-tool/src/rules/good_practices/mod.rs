@@ -1,4 +1,4 @@
-//! The suite `good-practices`: what the Operator Framework recommends.
+//! The suite `good-practices`: recommendations of the Operator Framework.
 
 mod channel_unconventional;
 mod container_requests_missing;
@@ -9,7 +9,7 @@ mod permission_to_create_crds;
 
 use super::Rule;
 
-/// The rules of this folder, sorted by id.
+/// The rules of this directory, sorted by id.
 pub(super) static RULES: &[&Rule] = &[
     &channel_unconventional::RULE,
     &container_requests_missing::RULE,

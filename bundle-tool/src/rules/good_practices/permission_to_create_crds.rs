@@ -1,15 +1,21 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "permission-to-create-crds",
     suite: Suite::GoodPractices,
     severity: Severity::Warning,
-    what: "The operator may create CRDs.",
-    why: "OLM does not know of CRDs that an operator creates: it cannot check, upgrade or remove them.",
-    help: "put the CRDs into the bundle, and depend on other operators by dependencies.yaml",
-    source: "operator-framework/api, pkg/validation/internal/good_practices.go (validateRBACForCRDsWith)",
+    what: "The operator has permission to create CRDs.",
+    impacts: &[Impact::Specific(
+        "OLM does not track CRDs that an operator creates: it cannot validate, upgrade or remove them.",
+    )],
+    help: "add the CRDs to the bundle, and declare dependencies on other operators in metadata/dependencies.yaml",
+    sources: &[Source::symbols(
+        Project::OperatorFrameworkApi,
+        "pkg/validation/internal/good_practices.go",
+        &["validateRBACForCRDsWith"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -32,7 +38,11 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
                     && any(rule.resources.as_ref(), &["customresourcedefinitions", "*", "[*]"])
                     && any(Some(&rule.verbs), &["create", "*", "[*]", "patch"])
                 {
-                    reporter.field(&csv.object, &rules.index(index), "the operator may create CRDs");
+                    reporter.field(
+                        &csv.object,
+                        &rules.index(index),
+                        "the operator has permission to create CRDs",
+                    );
                 }
             }
         }

@@ -1,11 +1,12 @@
-//! IP addresses and networks as older fields of Kubernetes take them: zeros may lead the parts of an IPv4 address.
+//! IP addresses and networks as older fields of Kubernetes accept them: the parts of an IPv4 address may have leading
+//! zeros.
 //!
 //! Source: `k8s.io/apimachinery/pkg/util/validation/ip.go` (`IsValidIPForLegacyField`, `IsValidCIDRForLegacyField`,
 //! not strict in Kubernetes 1.34) over `k8s.io/utils/net` (`ParseIPSloppy`, `ParseCIDRSloppy`).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Reads an address.
+/// Parses an address.
 #[must_use]
 pub(in crate::rules) fn parse_ip(text: &str) -> Option<IpAddr> {
     match text.find([':', '.']) {
@@ -40,22 +41,18 @@ fn parse_v6(text: &str) -> Option<Ipv6Addr> {
     text.parse().ok()
 }
 
-/// An IPv4 or IPv6 address.
+/// Validates an IPv4 or IPv6 address.
 pub(in crate::rules) fn ip(text: &str) -> Result<(), String> {
-    if parse_ip(text).is_some() {
-        Ok(())
-    } else {
-        Err(format!("{} is no IP address", super::names::shown(text)))
-    }
+    if parse_ip(text).is_some() { Ok(()) } else { Err(super::names::invalid("IP address", text, "")) }
 }
 
-/// Whether an address is IPv6; one that is an IPv4 address in IPv6's form is not.
+/// Returns whether an address is IPv6; an IPv4-mapped IPv6 address is not.
 #[must_use]
 pub(in crate::rules) fn is_v6(address: IpAddr) -> bool {
     matches!(address.to_canonical(), IpAddr::V6(_))
 }
 
-/// Whether an address can be reached from elsewhere: it is not unspecified, loopback or link-local.
+/// Returns whether an address is not unspecified, loopback or link-local.
 #[must_use]
 pub(in crate::rules) fn is_reachable(address: IpAddr) -> bool {
     match address.to_canonical() {
@@ -67,7 +64,7 @@ pub(in crate::rules) fn is_reachable(address: IpAddr) -> bool {
                 || [a, b, c] == [224, 0, 0])
         }
         IpAddr::V6(address) => {
-            // Multicast of the scope of a link: ff02::/16.
+            // Link-local multicast: ff02::/16.
             let multicast = address.segments()[0] == 0xff02;
             !(address.is_unspecified()
                 || address.is_loopback()
@@ -77,7 +74,7 @@ pub(in crate::rules) fn is_reachable(address: IpAddr) -> bool {
     }
 }
 
-/// A network: an address and the number of bits that its members share.
+/// A network: an address and the length of its prefix in bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::rules) struct Network {
     address: IpAddr,
@@ -85,7 +82,7 @@ pub(in crate::rules) struct Network {
 }
 
 impl Network {
-    /// Reads a network in CIDR form: `10.0.0.0/8`.
+    /// Parses a network in CIDR notation: `10.0.0.0/8`.
     #[must_use]
     pub(in crate::rules) fn parse(text: &str) -> Option<Self> {
         let (address, bits) = text.split_once('/')?;
@@ -99,7 +96,7 @@ impl Network {
         (bits <= longest).then_some(Self { address, bits })
     }
 
-    /// Whether `other` lies within this network and is smaller.
+    /// Returns whether `other` lies within this network and is smaller.
     #[must_use]
     pub(in crate::rules) fn strictly_contains(&self, other: &Self) -> bool {
         let bits = |address: IpAddr| match address {
@@ -113,10 +110,11 @@ impl Network {
     }
 }
 
-/// A network in CIDR form.
+/// Validates a network in CIDR notation.
 pub(in crate::rules) fn cidr(text: &str) -> Result<Network, String> {
-    Network::parse(text)
-        .ok_or_else(|| format!("{} is no network in CIDR form such as 10.0.0.0/8", super::names::shown(text)))
+    Network::parse(text).ok_or_else(|| {
+        super::names::invalid("network", text, "must be in CIDR notation, such as `10.0.0.0/8`")
+    })
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
-//! Where validation functions put what they find wrong with an object.
+//! The list of errors that validation functions add to.
 
 use crate::model::Object;
 use crate::model::yaml::{Path, Step, Value};
+use crate::report::suggest;
 use crate::rules::Reporter;
 
-/// Takes the defects of one object for one rule.
+/// Reports the errors of one object for one rule.
 #[derive(Debug)]
 pub struct Errors<'e, 'r> {
     object: Object<'e>,
@@ -12,12 +13,12 @@ pub struct Errors<'e, 'r> {
 }
 
 impl<'e, 'r> Errors<'e, 'r> {
-    /// Defects of `object` go to `reporter`.
+    /// Creates a list whose errors about `object` go to `reporter`.
     pub fn new(object: Object<'e>, reporter: &'e mut Reporter<'r>) -> Self {
         Self { object, reporter }
     }
 
-    /// Whether something other than null stands at a path of the object as it is written.
+    /// Returns whether the object as written has a value other than null at a path.
     #[must_use]
     pub fn is_written(&self, path: &Path<'_>) -> bool {
         let found = path.steps().into_iter().try_fold(self.object.root, |value, step| match step {
@@ -28,12 +29,12 @@ impl<'e, 'r> Errors<'e, 'r> {
         found.is_some_and(|value| !value.is_null())
     }
 
-    /// Something is wrong with the field at `path`.
+    /// Reports an error about the field at `path`.
     pub fn add(&mut self, path: &Path<'_>, message: impl Into<String>) {
         self.reporter.field(&self.object, path, message);
     }
 
-    /// Reports why a value is not valid; whether it is.
+    /// Reports the error of a validation function; returns whether the value is valid.
     pub fn check(&mut self, path: &Path<'_>, result: Result<(), String>) -> bool {
         match result {
             Ok(()) => true,
@@ -44,36 +45,38 @@ impl<'e, 'r> Errors<'e, 'r> {
         }
     }
 
-    /// Reports a field that must be set and is not; whether it is.
+    /// Reports a required field that is not set; returns whether it is set.
     pub fn required(&mut self, path: &Path<'_>, value: &str) -> bool {
         if value.is_empty() {
-            self.add(path, format!("{} is missing", last(path)));
+            self.add(path, format!("missing required field `{}`", last(path)));
         }
         !value.is_empty()
     }
 
-    /// Reports a value that is none of the allowed ones.
+    /// Reports a value that is not one of the allowed ones.
     pub fn one_of(&mut self, path: &Path<'_>, value: &str, allowed: &[&str]) {
         if !allowed.contains(&value) {
             let message = if value.is_empty() {
-                format!("{} is missing: it is one of {}", last(path), allowed.join(", "))
+                format!("missing required field `{}`: must be {}", last(path), suggest::alternatives(allowed))
             } else {
-                format!("'{value}' is none of {}", allowed.join(", "))
+                let name = last(path);
+                let name = name.split('[').next().unwrap_or_default();
+                format!("unsupported {name} `{value}`: must be {}", suggest::alternatives(allowed))
             };
             self.add(path, message);
         }
     }
 
-    /// Reports a number below zero.
+    /// Reports a negative number.
     pub fn not_negative(&mut self, path: &Path<'_>, value: impl Into<i64>) {
         let value = value.into();
         if value < 0 {
-            self.add(path, format!("{value} is below 0"));
+            self.add(path, format!("invalid value {value}: must not be negative"));
         }
     }
 }
 
-/// The name of the field that a path leads to.
+/// Returns the name of the last field of a path.
 fn last(path: &Path<'_>) -> String {
     let text = path.to_string();
     text.rsplit('.').next().unwrap_or_default().to_owned()

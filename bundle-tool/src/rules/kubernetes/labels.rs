@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use super::{Errors, names};
 use crate::model::yaml::Path;
 
-/// How many bytes the keys and values of all annotations of an object may have together.
+/// Maximum size in bytes of the keys and values of all annotations of an object.
 pub(in crate::rules) const MAX_ANNOTATIONS: usize = 256 << 10;
 
-/// Keys and values of labels.
+/// Validates the keys and values of labels.
 pub(in crate::rules) fn validate(
     labels: Option<&BTreeMap<String, String>>,
     path: &Path<'_>,
@@ -19,27 +19,24 @@ pub(in crate::rules) fn validate(
 ) {
     for (key, value) in labels.into_iter().flatten() {
         let path = path.key(key);
-        if errors.check(&path, names::qualified(key).map_err(|message| format!("the key {message}"))) {
+        if errors.check(&path, names::label_key(key)) {
             errors.check(&path, names::label_value(value));
         }
     }
 }
 
-/// Keys of annotations.
+/// Validates the keys of annotations.
 pub(in crate::rules) fn annotation_keys<'k>(
     keys: impl Iterator<Item = &'k String>,
     path: &Path<'_>,
     errors: &mut Errors<'_, '_>,
 ) {
     for key in keys {
-        errors.check(
-            &path.key(key),
-            names::annotation_key(key).map_err(|message| format!("the key {message}")),
-        );
+        errors.check(&path.key(key), names::annotation_key(key));
     }
 }
 
-/// The size of all keys and values together, in bytes.
+/// Returns the total size of all keys and values in bytes.
 pub(in crate::rules) fn size(annotations: &BTreeMap<String, String>) -> usize {
     annotations.iter().map(|(key, value)| key.len() + value.len()).sum()
 }

@@ -1,5 +1,5 @@
-//! What Kubernetes' validation says of single values: names, labels, selectors, addresses, quantities, ports. Pure
-//! functions; rules call them and report what they return. Sources are in `k8s.io/apimachinery/pkg/util/validation`,
+//! Kubernetes' validation of single values: names, labels, selectors, addresses, quantities, ports. Pure functions;
+//! rules call them and report what they return. Sources are in `k8s.io/apimachinery/pkg/util/validation`,
 //! `k8s.io/apimachinery/pkg/apis/meta/v1/validation` and `k8s.io/kubernetes/pkg/apis/*/validation`.
 
 pub(super) mod addresses;

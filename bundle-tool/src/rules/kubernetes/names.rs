@@ -1,4 +1,4 @@
-//! Names of every kind. Each function says what is wrong in one sentence.
+//! Names of every kind. Each function returns a message if the name is invalid.
 //!
 //! Source: `k8s.io/apimachinery/pkg/util/validation/validation.go`, `pkg/api/validation/generic.go` and
 //! `pkg/api/validation/path/name.go`.
@@ -7,15 +7,22 @@ use std::borrow::Cow;
 
 type Verdict = Result<(), String>;
 
-fn verdict(sound: bool, message: impl FnOnce() -> String) -> Verdict {
-    if sound { Ok(()) } else { Err(message()) }
+fn verdict(valid: bool, what: &str, text: &str, rule: &str) -> Verdict {
+    if valid { Ok(()) } else { Err(invalid(what, text, rule)) }
+}
+
+/// Formats a message about an invalid or empty value; `rule` states what is allowed and may be empty.
+pub(in crate::rules) fn invalid(what: &str, text: &str, rule: &str) -> String {
+    let subject =
+        if text.is_empty() { format!("empty {what}") } else { format!("invalid {what} {}", shown(text)) };
+    if rule.is_empty() { subject } else { format!("{subject}: {rule}") }
 }
 
 fn lower_alphanumeric(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit()
 }
 
-/// First and last byte fit `edge`, all others `edge` or `inner`; empty texts do not fit.
+/// Returns whether the first and last byte match `edge`, and all others `edge` or `inner`; an empty string does not.
 fn fits(text: &str, edge: impl Fn(u8) -> bool, inner: &[u8]) -> bool {
     let bytes = text.as_bytes();
     bytes.first().is_some_and(|byte| edge(*byte))
@@ -23,142 +30,139 @@ fn fits(text: &str, edge: impl Fn(u8) -> bool, inner: &[u8]) -> bool {
         && bytes.iter().all(|byte| edge(*byte) || inner.contains(byte))
 }
 
-/// A DNS label of RFC 1123, at most 63 characters: namespaces, containers, volumes.
+/// Validates a DNS label of RFC 1123, at most 63 characters: namespaces, containers, volumes.
 pub(in crate::rules) fn dns_label(text: &str) -> Verdict {
-    verdict(text.len() <= 63 && fits(text, lower_alphanumeric, b"-"), || {
-        format!(
-            "{} is no DNS label: at most 63 lower case letters, digits and '-', not at either end",
-            shown(text)
-        )
-    })
+    verdict(
+        text.len() <= 63 && fits(text, lower_alphanumeric, b"-"),
+        "DNS label",
+        text,
+        "must be at most 63 lowercase letters, digits and `-`, starting and ending with a letter or digit",
+    )
 }
 
-/// A DNS name of RFC 1123, at most 253 characters: most objects' names.
+/// Validates a DNS subdomain of RFC 1123, at most 253 characters: the names of most objects.
 pub(in crate::rules) fn dns_subdomain(text: &str) -> Verdict {
-    verdict(is_dns_subdomain(text), || {
-        format!(
-            "{} is no DNS name: at most 253 lower case letters, digits, '-' and '.', each part beginning and ending with a letter or digit",
-            shown(text)
-        )
-    })
+    verdict(
+        is_dns_subdomain(text),
+        "DNS name",
+        text,
+        "must be at most 253 lowercase letters, digits, `-` and `.`, each part starting and ending with a letter or digit",
+    )
 }
 
 fn is_dns_subdomain(text: &str) -> bool {
     text.len() <= 253 && text.split('.').all(|label| fits(label, lower_alphanumeric, b"-"))
 }
 
-/// A DNS name in which labels may hold `_` and begin with it: search domains.
+/// Validates a DNS name whose labels may contain and start with `_`: search domains.
 pub(in crate::rules) fn dns_subdomain_with_underscores(text: &str) -> Verdict {
-    let sound = text.len() <= 253
+    let valid = text.len() <= 253
         && text
             .split('.')
             .all(|label| fits(label.strip_prefix('_').unwrap_or(label), lower_alphanumeric, b"-_"));
-    verdict(sound, || format!("{} is no DNS name, with or without '_'", shown(text)))
+    let rule = "must be at most 253 lowercase letters, digits, `-`, `_` and `.`";
+    verdict(valid, "DNS name", text, rule)
 }
 
-/// A DNS label of RFC 1035, which begins with a letter: Services.
+/// Validates a DNS label of RFC 1035, which starts with a letter: Services.
 pub(in crate::rules) fn dns_1035_label(text: &str) -> Verdict {
     let begins = text.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
-    verdict(text.len() <= 63 && begins && fits(text, lower_alphanumeric, b"-"), || {
-        format!(
-            "{} is no DNS label that begins with a letter: at most 63 lower case letters, digits and '-', not at the end",
-            shown(text)
-        )
-    })
+    verdict(
+        text.len() <= 63 && begins && fits(text, lower_alphanumeric, b"-"),
+        "DNS label",
+        text,
+        "must be at most 63 lowercase letters, digits and `-`, starting with a letter and ending with a letter or digit",
+    )
 }
 
-/// A name of at least three parts, as webhooks have: `validate.example.com`.
+/// Validates a kind, which must be a DNS label of RFC 1035 when lowercased; `what` names the field.
+pub(in crate::rules) fn kind(what: &str, text: &str) -> Verdict {
+    let rule = "must be at most 63 letters, digits and `-`, starting with a letter and ending with a letter or digit";
+    dns_1035_label(&text.to_lowercase()).map_err(|_| invalid(what, text, rule))
+}
+
+/// Validates a name of at least three parts, as webhooks have: `validate.example.com`.
 pub(in crate::rules) fn fully_qualified(text: &str) -> Verdict {
     dns_subdomain(text)?;
-    verdict(text.split('.').count() >= 3, || {
-        format!("'{text}' has less than three parts between dots: write it like validate.example.com")
-    })
+    let rule = "must have at least three parts separated by dots, such as `validate.example.com`";
+    verdict(text.split('.').count() >= 3, "name", text, rule)
 }
 
-/// A name with an optional DNS name and `/` before it: keys of labels, finalizers, conditions.
-pub(in crate::rules) fn qualified(text: &str) -> Verdict {
+const QUALIFIED_RULE: &str = "must be at most 63 letters, digits, `-`, `_` and `.`, starting and ending with a letter \
+                              or digit, optionally after a DNS name and `/`";
+
+fn is_qualified(text: &str) -> bool {
     let (prefix, name) = text.split_once('/').map_or((None, text), |(prefix, name)| (Some(prefix), name));
-    let sound = prefix.is_none_or(is_dns_subdomain)
+    prefix.is_none_or(is_dns_subdomain)
         && name.len() <= 63
-        && fits(name, |byte| byte.is_ascii_alphanumeric(), b"-_.");
-    verdict(sound, || {
-        format!(
-            "{} is no qualified name: at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit, after an optional DNS name and '/'",
-            shown(text)
-        )
-    })
+        && fits(name, |byte| byte.is_ascii_alphanumeric(), b"-_.")
 }
 
-/// The key of an annotation: a qualified name in letters of any case.
+/// Validates a name with an optional prefix, a DNS name and `/`: finalizers, conditions.
+pub(in crate::rules) fn qualified(text: &str) -> Verdict {
+    verdict(is_qualified(text), "qualified name", text, QUALIFIED_RULE)
+}
+
+/// Validates the key of a label: a qualified name.
+pub(in crate::rules) fn label_key(text: &str) -> Verdict {
+    verdict(is_qualified(text), "label key", text, QUALIFIED_RULE)
+}
+
+/// Validates the key of an annotation: a qualified name whose prefix may have uppercase letters.
 pub(in crate::rules) fn annotation_key(text: &str) -> Verdict {
-    qualified(&text.to_lowercase()).map_err(|message| {
-        if text.chars().any(char::is_uppercase) { message + " (in any case)" } else { message }
-    })
+    verdict(is_qualified(&text.to_lowercase()), "annotation key", text, QUALIFIED_RULE)
 }
 
-/// A label's value: empty, or at most 63 letters, digits, `-`, `_` and `.`.
+/// Validates the value of a label: empty, or at most 63 letters, digits, `-`, `_` and `.`.
 pub(in crate::rules) fn label_value(text: &str) -> Verdict {
-    let sound =
+    let valid =
         text.is_empty() || text.len() <= 63 && fits(text, |byte| byte.is_ascii_alphanumeric(), b"-_.");
-    verdict(sound, || {
-        format!(
-            "{} is no label value: at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit",
-            shown(text)
-        )
-    })
+    let rule =
+        "must be at most 63 letters, digits, `-`, `_` and `.`, starting and ending with a letter or digit";
+    verdict(valid, "label value", text, rule)
 }
 
-/// The name of an environment variable: printable ASCII without `=`.
+/// Validates the name of an environment variable: printable ASCII without `=`.
 pub(in crate::rules) fn environment_variable(text: &str) -> Verdict {
-    let sound = !text.is_empty() && text.bytes().all(|byte| (b' '..=b'~').contains(&byte) && byte != b'=');
-    verdict(sound, || {
-        format!("{} is no name of an environment variable: printable ASCII without '='", shown(text))
-    })
+    let valid = !text.is_empty() && text.bytes().all(|byte| (b' '..=b'~').contains(&byte) && byte != b'=');
+    verdict(valid, "environment variable name", text, "must be printable ASCII characters other than `=`")
 }
 
-/// A key of a `ConfigMap` or Secret.
+/// Validates a key of a `ConfigMap` or Secret.
 pub(in crate::rules) fn config_key(text: &str) -> Verdict {
-    let sound = (1..=253).contains(&text.len())
+    let valid = (1..=253).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
         && text != "."
         && !text.starts_with("..");
-    verdict(sound, || {
-        format!(
-            "{} is no key: at most 253 letters, digits, '-', '_' and '.', neither '.' nor beginning with '..'",
-            shown(text)
-        )
-    })
+    let rule = "must be at most 253 letters, digits, `-`, `_` and `.`, and not be `.` or start with `..`";
+    verdict(valid, "key", text, rule)
 }
 
-/// The name of a port: at most 15 characters with a letter among them.
+/// Validates the name of a port: at most 15 characters with at least one letter.
 pub(in crate::rules) fn port_name(text: &str) -> Verdict {
-    let sound = text.len() <= 15
+    let valid = text.len() <= 15
         && fits(text, lower_alphanumeric, b"-")
         && text.bytes().any(|byte| byte.is_ascii_lowercase())
         && !text.contains("--");
-    verdict(sound, || {
-        format!(
-            "{} is no name of a port: at most 15 lower case letters, digits and single '-', with a letter among them",
-            shown(text)
-        )
-    })
+    let rule = "must be at most 15 lowercase letters, digits and single `-`, with at least one letter";
+    verdict(valid, "port name", text, rule)
 }
 
-/// The name of an HTTP header.
+/// Validates the name of an HTTP header.
 pub(in crate::rules) fn http_header(text: &str) -> Verdict {
-    let sound = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    verdict(sound, || format!("{} is no HTTP header: letters, digits and '-'", shown(text)))
+    let valid = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    verdict(valid, "HTTP header name", text, "must be letters, digits and `-`")
 }
 
-/// A name that can stand in a URL's path: Roles and their bindings.
+/// Validates a name that is a segment of a URL's path: Roles and their bindings.
 pub(in crate::rules) fn path_segment(text: &str) -> Verdict {
-    let sound = text != "." && text != ".." && !text.contains(['/', '%']);
-    verdict(sound, || format!("'{text}' cannot stand in a URL: it is '.' or '..' or holds '/' or '%'"))
+    let valid = text != "." && text != ".." && !text.contains(['/', '%']);
+    verdict(valid, "name", text, "must not be `.` or `..`, nor contain `/` or `%`")
 }
 
-/// What may stand before a generated ending, as `generateName` does: a dash at the end is fine.
+/// Returns a `generateName` as Kubernetes validates it: a trailing dash is replaced.
 pub(in crate::rules) fn prefix(text: &str) -> Cow<'_, str> {
-    // Kubernetes takes the character before the dash away, too.
+    // Kubernetes also replaces the character before the dash.
     match text.strip_suffix('-') {
         Some(rest) if !rest.is_empty() => {
             let mut kept = rest.to_owned();
@@ -169,15 +173,12 @@ pub(in crate::rules) fn prefix(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A value in quotes, cut where it is long.
+/// Formats a value in backticks, truncated if it is long.
 pub(in crate::rules) fn shown(text: &str) -> String {
-    const LONGEST: usize = 80;
-    if text.is_empty() {
-        return "an empty text".to_owned();
-    }
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("'{}…' ({} bytes)", &text[..end], text.len()),
-        None => format!("'{text}'"),
+    const MAX_SHOWN: usize = 80;
+    match text.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("`{}…` ({} bytes)", &text[..end], text.len()),
+        None => format!("`{text}`"),
     }
 }
 
@@ -185,11 +186,11 @@ pub(in crate::rules) fn shown(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn accepts(function: fn(&str) -> Verdict, sound: &[&str], unsound: &[&str]) {
-        for text in sound {
+    fn accepts(function: fn(&str) -> Verdict, valid: &[&str], invalid: &[&str]) {
+        for text in valid {
             assert_eq!(function(text), Ok(()), "{text:?}");
         }
-        for text in unsound {
+        for text in invalid {
             assert!(function(text).is_err(), "{text:?}");
         }
     }

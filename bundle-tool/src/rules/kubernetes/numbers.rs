@@ -7,13 +7,17 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use super::{Errors, names};
 use crate::model::yaml::Path;
 
-/// A port's number, from 1 to 65535.
+/// Validates a port number, from 1 to 65535.
 pub(in crate::rules) fn port(value: impl Into<i64>) -> Result<(), String> {
     let value = value.into();
-    if (1..=65535).contains(&value) { Ok(()) } else { Err(format!("{value} is no port: from 1 to 65535")) }
+    if (1..=65535).contains(&value) {
+        Ok(())
+    } else {
+        Err(format!("invalid port {value}: must be between 1 and 65535"))
+    }
 }
 
-/// A port's number or name.
+/// Validates a port number or port name.
 pub(in crate::rules) fn port_or_name(value: &IntOrString) -> Result<(), String> {
     match value {
         IntOrString::Int(number) => port(*number),
@@ -21,26 +25,26 @@ pub(in crate::rules) fn port_or_name(value: &IntOrString) -> Result<(), String> 
     }
 }
 
-/// A user's or group's id, from 0 to 2147483647.
+/// Validates a user or group ID, from 0 to 2147483647.
 pub(in crate::rules) fn identity(value: i64) -> Result<(), String> {
     if (0..=i64::from(i32::MAX)).contains(&value) {
         Ok(())
     } else {
-        Err(format!("{value} is no id: from 0 to 2147483647"))
+        Err(format!("invalid ID {value}: must be between 0 and 2147483647"))
     }
 }
 
-/// A file's mode, from 0 to 0777.
+/// Validates a file mode, from 0 to 0777.
 pub(in crate::rules) fn file_mode(value: Option<i32>) -> Result<(), String> {
     match value {
         Some(mode) if !(0..=0o777).contains(&mode) => {
-            Err(format!("{mode} is no file mode: from 0 to 0777, which is 511 in decimal"))
+            Err(format!("invalid file mode {mode}: must be between 0 and 0777 (511 in decimal)"))
         }
         _ => Ok(()),
     }
 }
 
-/// A count or a percentage: not negative, digits before the `%`.
+/// Validates a count or a percentage: not negative, with digits before the `%`.
 pub(in crate::rules) fn count_or_percentage(
     value: &IntOrString,
     path: &Path<'_>,
@@ -49,7 +53,7 @@ pub(in crate::rules) fn count_or_percentage(
     match value {
         IntOrString::Int(count) => errors.not_negative(path, *count),
         IntOrString::String(text) if percentage(text).is_none() => {
-            errors.add(path, format!("{} is no percentage such as '25%'", names::shown(text)));
+            errors.add(path, names::invalid("percentage", text, "must be digits and `%`, such as `25%`"));
         }
         IntOrString::String(_) => {}
     }
@@ -64,17 +68,17 @@ pub(in crate::rules) fn at_most_everything(
     if let IntOrString::String(text) = value
         && percentage(text).is_some_and(|value| value > 100)
     {
-        errors.add(path, format!("'{text}' is more than 100%"));
+        errors.add(path, format!("invalid percentage `{text}`: must not exceed 100%"));
     }
 }
 
-/// Whether the value is 0 or `0%`, or is nothing that can be read as a number.
+/// Returns whether the value is 0 or `0%`, or cannot be parsed as a number.
 pub(in crate::rules) fn is_nothing(value: &IntOrString) -> bool {
     match value {
         IntOrString::Int(count) => *count == 0,
         IntOrString::String(text) => match percentage(text) {
             Some(value) => value == 0,
-            // What is no percentage is read as a plain number, which fails or gives the number.
+            // Anything other than a percentage is parsed as a plain number.
             None => text.parse::<i64>().unwrap_or(0) == 0,
         },
     }

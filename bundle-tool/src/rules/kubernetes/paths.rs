@@ -3,27 +3,27 @@
 //! Source: `k8s.io/kubernetes/pkg/apis/core/validation/validation.go` (`validatePathNoBacksteps`,
 //! `validateLocalDescendingPath`, `ValidateLocalNonReservedPath`).
 
-/// A path without `..` as one of its parts.
+/// Validates a path that has no `..` segment.
 pub(in crate::rules) fn without_backsteps(path: &str) -> Result<(), String> {
     if path.split('/').any(|part| part == "..") {
-        return Err(format!("'{path}' steps back with '..'"));
+        return Err(format!("invalid path `{path}`: must not contain `..`"));
     }
     Ok(())
 }
 
-/// A relative path that does not step back.
+/// Validates a relative path that has no `..` segment.
 pub(in crate::rules) fn descending(path: &str) -> Result<(), String> {
     if path.starts_with('/') {
-        return Err(format!("'{path}' is an absolute path; it must be relative"));
+        return Err(format!("invalid path `{path}`: must be relative"));
     }
     without_backsteps(path)
 }
 
-/// A relative path that neither steps back nor begins with `..`, which volumes use for themselves.
+/// Validates a relative path that has no `..` segment and does not start with `..`, which is reserved.
 pub(in crate::rules) fn descending_and_free(path: &str) -> Result<(), String> {
     descending(path)?;
     if path.starts_with("..") {
-        return Err(format!("'{path}' begins with '..', which volumes use for themselves"));
+        return Err(format!("invalid path `{path}`: must not start with `..`"));
     }
     Ok(())
 }

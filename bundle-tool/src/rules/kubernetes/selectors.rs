@@ -1,4 +1,4 @@
-//! Label selectors: whether they are sound, and what they match.
+//! Label selectors: their validation, and what they match.
 //!
 //! Source: `k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go` (`ValidateLabelSelector`).
 
@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 use super::{Errors, labels, names};
 use crate::model::yaml::Path;
 
-/// Keys, operators and values of a selector; one that is not there is sound.
+/// Validates the keys, operators and values of a selector; no selector is valid.
 pub(in crate::rules) fn validate(
     selector: Option<&LabelSelector>,
     path: &Path<'_>,
@@ -23,16 +23,20 @@ pub(in crate::rules) fn validate(
         let values = requirement.values.as_deref().unwrap_or_default();
         match requirement.operator.as_str() {
             "In" | "NotIn" if values.is_empty() => {
-                errors.add(&path.field("values"), "the operators In and NotIn need a value");
+                let message =
+                    format!("missing values: operator `{}` requires at least one", requirement.operator);
+                errors.add(&path.field("values"), message);
             }
             "Exists" | "DoesNotExist" if !values.is_empty() => {
-                errors.add(&path.field("values"), "the operators Exists and DoesNotExist take no values");
+                let message =
+                    format!("unexpected values: operator `{}` does not accept any", requirement.operator);
+                errors.add(&path.field("values"), message);
             }
             operator => {
                 errors.one_of(&path.field("operator"), operator, &["In", "NotIn", "Exists", "DoesNotExist"]);
             }
         }
-        errors.check(&path.field("key"), names::qualified(&requirement.key));
+        errors.check(&path.field("key"), names::label_key(&requirement.key));
         let list = path.field("values");
         for (index, value) in values.iter().enumerate() {
             errors.check(&list.index(index), names::label_value(value));
@@ -40,13 +44,13 @@ pub(in crate::rules) fn validate(
     }
 }
 
-/// Whether the selector has no condition at all.
+/// Returns whether the selector has no requirements.
 pub(in crate::rules) fn is_empty(selector: &LabelSelector) -> bool {
     selector.match_labels.as_ref().is_none_or(BTreeMap::is_empty)
         && selector.match_expressions.as_ref().is_none_or(Vec::is_empty)
 }
 
-/// Whether a sound selector matches the labels.
+/// Returns whether a valid selector matches the labels.
 pub(in crate::rules) fn matches(selector: &LabelSelector, labels: Option<&BTreeMap<String, String>>) -> bool {
     let value = |key: &str| labels.and_then(|labels| labels.get(key));
     selector.match_labels.iter().flatten().all(|(key, wanted)| value(key) == Some(wanted))
@@ -68,7 +72,7 @@ fn fulfils(requirement: &LabelSelectorRequirement, value: Option<&String>) -> bo
     }
 }
 
-/// Keys whose values are taken from the pod itself, beside a selector.
+/// Validates `matchLabelKeys` and `mismatchLabelKeys`, whose values come from the pod itself.
 ///
 /// Source: `k8s.io/kubernetes/pkg/apis/core/validation/validation.go` (`ValidateMatchLabelKeysAndMismatchLabelKeys`).
 pub(in crate::rules) fn label_keys(
@@ -81,11 +85,11 @@ pub(in crate::rules) fn label_keys(
     for (field, keys) in [("matchLabelKeys", matching), ("mismatchLabelKeys", differing)] {
         let list = path.field(field);
         if !keys.is_empty() && selector.is_none() {
-            errors.add(&list, format!("{field} needs a labelSelector"));
+            errors.add(&list, format!("`{field}` requires `labelSelector`"));
             continue;
         }
         for (index, key) in keys.iter().enumerate() {
-            errors.check(&list.index(index), names::qualified(key));
+            errors.check(&list.index(index), names::label_key(key));
         }
     }
     let list = path.field("matchLabelKeys");
@@ -95,11 +99,11 @@ pub(in crate::rules) fn label_keys(
         if let Some(index) = matching.iter().position(|key| *key == requirement.key)
             && !selected.insert(&requirement.key)
         {
-            errors.add(&list.index(index), format!("the labelSelector names '{}', too", requirement.key));
+            errors.add(&list.index(index), format!("key `{}` is also in `labelSelector`", requirement.key));
         }
         selected.insert(&requirement.key);
     }
     for (index, key) in matching.iter().enumerate().filter(|(_, key)| differing.contains(key)) {
-        errors.add(&list.index(index), format!("'{key}' is in mismatchLabelKeys, too"));
+        errors.add(&list.index(index), format!("key `{key}` is also in `mismatchLabelKeys`"));
     }
 }

@@ -1,28 +1,28 @@
-//! URLs as Go's `net/url` reads them.
+//! URLs as Go's `net/url` parses them.
 //!
 //! Source: `net/url/url.go` of Go 1.26.
 
 use std::net::Ipv6Addr;
 
-/// The parts of a URL that are judged.
+/// The parts of a URL that are validated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::rules) struct Url<'t> {
-    /// Empty where there is none; of any case.
+    /// The scheme in any case; empty if there is none.
     pub scheme: &'t str,
-    /// Whether a user is named before `@`.
+    /// Whether the URL has a user before `@`.
     pub user: bool,
-    /// The host with its port; empty where there is none.
+    /// The host with its port; empty if there is none.
     pub host: &'t str,
-    /// What follows `?`.
+    /// The query after `?`.
     pub query: &'t str,
-    /// What follows `#`.
+    /// The fragment after `#`.
     pub fragment: &'t str,
 }
 
-/// Reads a URL (`url.Parse`).
+/// Parses a URL (`url.Parse`).
 ///
 /// # Errors
-/// Why it is none.
+/// The reason why the URL is invalid.
 pub(in crate::rules) fn parse(text: &str) -> Result<Url<'_>, &'static str> {
     let (before, fragment) = text.split_once('#').unwrap_or((text, ""));
     let url = read(before, false)?;
@@ -30,10 +30,10 @@ pub(in crate::rules) fn parse(text: &str) -> Result<Url<'_>, &'static str> {
     Ok(Url { fragment, ..url })
 }
 
-/// Reads a URL without fragment, or a path from the root (`url.ParseRequestURI`).
+/// Parses a URL without fragment, or an absolute path (`url.ParseRequestURI`).
 ///
 /// # Errors
-/// Why it is none.
+/// The reason why the URL is invalid.
 pub(in crate::rules) fn parse_request_uri(text: &str) -> Result<Url<'_>, &'static str> {
     read(text, true)
 }
@@ -41,10 +41,10 @@ pub(in crate::rules) fn parse_request_uri(text: &str) -> Result<Url<'_>, &'stati
 fn read(text: &str, request: bool) -> Result<Url<'_>, &'static str> {
     let nothing = Url { scheme: "", user: false, host: "", query: "", fragment: "" };
     if text.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
-        return Err("it holds a control character");
+        return Err("contains a control character");
     }
     if text.is_empty() && request {
-        return Err("it is empty");
+        return Err("must not be empty");
     }
     if text == "*" {
         return Ok(nothing);
@@ -57,10 +57,10 @@ fn read(text: &str, request: bool) -> Result<Url<'_>, &'static str> {
             return Ok(url);
         }
         if request {
-            return Err("it has neither a scheme nor a path from the root");
+            return Err("must have a scheme or be an absolute path");
         }
         if rest.split('/').next().is_some_and(|part| part.contains(':')) {
-            return Err("its first part holds a colon");
+            return Err("the first path segment contains a colon");
         }
     }
     let authority =
@@ -85,7 +85,7 @@ fn scheme(text: &str) -> Result<(&str, &str), &'static str> {
         match c {
             'a'..='z' | 'A'..='Z' => {}
             '0'..='9' | '+' | '-' | '.' if at > 0 => {}
-            ':' if at == 0 => return Err("it has no scheme before the colon"),
+            ':' if at == 0 => return Err("missing scheme before the colon"),
             ':' => return Ok((&text[..at], &text[at + 1..])),
             _ => break,
         }
@@ -93,7 +93,7 @@ fn scheme(text: &str) -> Result<(&str, &str), &'static str> {
     Ok(("", text))
 }
 
-/// The two digits after each `%`.
+/// Returns the two hexadecimal digits after each `%`.
 fn escaped(text: &str) -> impl Iterator<Item = Option<u8>> {
     text.match_indices('%').map(|(at, _)| {
         let digits = text.as_bytes().get(at + 1..at + 3)?;
@@ -107,35 +107,31 @@ fn escapes(text: &str) -> Result<(), &'static str> {
     if escaped(text).all(|code| code.is_some()) {
         Ok(())
     } else {
-        Err("a '%' is not followed by two hexadecimal digits")
+        Err("`%` must be followed by two hexadecimal digits")
     }
 }
 
 fn check_user(user: &str) -> Result<(), &'static str> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-._:~!$&'()*+,;=%@".contains(c);
-    if user.chars().all(allowed) {
-        escapes(user)
-    } else {
-        Err("the user's name holds a character that is not allowed")
-    }
+    if user.chars().all(allowed) { escapes(user) } else { Err("invalid character in the user name") }
 }
 
 fn check_host(scheme: &str, host: &str) -> Result<(), &'static str> {
     if host.rfind('[').is_some_and(|at| at > 0) {
-        return Err("there is a '[' within the host");
+        return Err("unexpected `[` in the host");
     }
     if let Some(inner) = host.strip_prefix('[') {
         let Some((address, port)) = inner.rsplit_once(']') else {
-            return Err("a ']' is missing in the host");
+            return Err("missing `]` in the host");
         };
         check_port(port)?;
         let (address, zone) =
             address.split_once("%25").map_or((address, None), |(address, zone)| (address, Some(zone)));
-        let sound = address.parse::<Ipv6Addr>().is_ok() && zone != Some("");
-        return if sound {
+        let valid = address.parse::<Ipv6Addr>().is_ok() && zone != Some("");
+        return if valid {
             zone.map_or(Ok(()), escapes)
         } else {
-            Err("the host between brackets is no IPv6 address")
+            Err("the host in brackets must be an IPv6 address")
         };
     }
     let web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
@@ -143,19 +139,19 @@ fn check_host(scheme: &str, host: &str) -> Result<(), &'static str> {
     if let Some(at) = colon {
         check_port(&host[at..])?;
     }
-    // What is plain ASCII may not be escaped.
+    // ASCII characters must not be escaped.
     if !escaped(host).all(|code| code.is_some_and(|code| code >= 0x80 || code == b'%')) {
-        return Err("an escape in the host is not allowed");
+        return Err("invalid escape in the host");
     }
     let allowed =
         |c: char| !c.is_ascii() || c.is_ascii_alphanumeric() || "-_.~!$&'()*+,;=:[]<>\"%".contains(c);
-    if host.chars().all(allowed) { Ok(()) } else { Err("a character in the host is not allowed there") }
+    if host.chars().all(allowed) { Ok(()) } else { Err("invalid character in the host") }
 }
 
 fn check_port(port: &str) -> Result<(), &'static str> {
-    let sound = port.is_empty()
+    let valid = port.is_empty()
         || port.strip_prefix(':').is_some_and(|port| port.bytes().all(|b| b.is_ascii_digit()));
-    if sound { Ok(()) } else { Err("its port is no number") }
+    if valid { Ok(()) } else { Err("the port must be a number") }
 }
 
 #[cfg(test)]
@@ -163,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_are_read_as_go_reads_them() {
+    fn urls_are_parsed_as_in_go() {
         for good in [
             "https://a.b",
             "https://a.b:443/c/d?",

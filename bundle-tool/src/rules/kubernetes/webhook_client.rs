@@ -1,48 +1,48 @@
-//! Where a webhook is called: URLs and services.
+//! The client configuration of webhooks: URLs and services.
 //!
 //! Source: `pkg/util/webhook/validation.go` of `k8s.io/apiserver`.
 
 use super::{names, urls};
 use crate::model::yaml::Value;
 
-/// Whether a text is a URL with a scheme and a host.
+/// Returns whether a string is a URL with a scheme and a host.
 pub(in crate::rules) fn is_absolute_url(text: &str) -> bool {
     urls::parse_request_uri(text).is_ok_and(|url| !url.scheme.is_empty() && !url.host.is_empty())
 }
 
-/// The URL of a webhook: `https://host[/path]`.
+/// Validates the URL of a webhook: `https://host[/path]`.
 pub(in crate::rules) fn url(text: &str) -> Result<(), String> {
-    let url = urls::parse(text).map_err(|problem| format!("'{text}' is no URL: {problem}"))?;
+    let url = urls::parse(text).map_err(|problem| names::invalid("URL", text, problem))?;
     let problem = if !url.scheme.eq_ignore_ascii_case("https") {
-        "does not begin with https://"
+        "must start with `https://`"
     } else if url.host.is_empty() {
-        "has no host"
+        "missing host"
     } else if url.user {
-        "names a user"
+        "must not have a user"
     } else if !url.fragment.is_empty() {
-        "has a fragment after '#'"
+        "must not have a fragment"
     } else if !url.query.is_empty() {
-        "has a query after '?'"
+        "must not have a query"
     } else {
         return Ok(());
     };
-    Err(format!("'{text}' {problem}"))
+    Err(names::invalid("URL", text, problem))
 }
 
-/// What is wrong with the service of a webhook, with the field that it is about.
+/// Returns what is wrong with the service of a webhook, by field.
 pub(in crate::rules) fn service(service: Value<'_>) -> Vec<(&'static str, String)> {
     let text = |field: &str| service.get(field).and_then(Value::as_str).unwrap_or_default();
     let mut problems = Vec::new();
     for field in ["name", "namespace"] {
         if text(field).is_empty() {
-            problems.push((field, format!("the service has no {field}")));
+            problems.push((field, format!("missing required field `{field}`")));
         }
     }
-    // Where it is missing, it is 443.
+    // Defaults to 443.
     if let Some(port) = service.get("port").and_then(Value::as_i64)
         && !(1..=65535).contains(&port)
     {
-        problems.push(("port", format!("{port} is no port")));
+        problems.push(("port", format!("invalid port {port}: must be between 1 and 65535")));
     }
     if let Err(problem) = path(text("path")) {
         problems.push(("path", problem));
@@ -50,19 +50,19 @@ pub(in crate::rules) fn service(service: Value<'_>) -> Vec<(&'static str, String
     problems
 }
 
-/// The path of a webhook: segments that are DNS names.
+/// Validates the path of a webhook: segments that are DNS names.
 pub(in crate::rules) fn path(path: &str) -> Result<(), String> {
     if path.is_empty() || path == "/" {
         return Ok(());
     }
     let Some(segments) = path.strip_prefix('/') else {
-        return Err(format!("'{path}' does not begin with '/'"));
+        return Err(format!("invalid path `{path}`: must start with `/`"));
     };
     for segment in segments.strip_suffix('/').unwrap_or(segments).split('/') {
         if segment.is_empty() {
-            return Err(format!("'{path}' has an empty segment"));
+            return Err(format!("invalid path `{path}`: must not have empty segments"));
         }
-        names::dns_subdomain(segment).map_err(|problem| format!("a segment of '{path}': {problem}"))?;
+        names::dns_subdomain(segment).map_err(|problem| format!("invalid path `{path}`: {problem}"))?;
     }
     Ok(())
 }
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_are_judged_as_go_reads_them() {
+    fn urls_are_validated_as_in_go() {
         for good in ["https://a.b", "https://a.b:443/c/d?", "https://[::1]:80/", "https://a/%20#"] {
             assert_eq!(url(good), Ok(()), "{good}");
         }

@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, labels};
 use crate::rules::metadata::Metadata;
 use crate::rules::{Check, Rule};
@@ -8,10 +8,14 @@ pub(super) static RULE: Rule = Rule {
     id: "metadata-annotation-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "An annotation of an object has a key that is no qualified name.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "name annotations like example.com/name",
-    source: "k8s.io/apimachinery, pkg/api/validation/objectmeta.go (ValidateAnnotations)",
+    what: "The key of an annotation is not a qualified name.",
+    impacts: &[Impact::ObjectRejected],
+    help: "use annotation keys like `example.com/name`",
+    sources: &[Source::symbols(
+        Project::Apimachinery,
+        "pkg/api/validation/objectmeta.go",
+        &["ValidateAnnotations"],
+    )],
     check: Check::Metadata(check),
 };
 

@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, labels};
 use crate::rules::metadata::Metadata;
 use crate::rules::{Check, Rule};
@@ -8,10 +8,14 @@ pub(super) static RULE: Rule = Rule {
     id: "metadata-annotations-too-large",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The annotations of an object are larger than 256 KiB together.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "shorten them; a CSV's alm-examples is the usual large one",
-    source: "k8s.io/apimachinery, pkg/api/validation/objectmeta.go (ValidateAnnotationsSize)",
+    what: "The annotations of an object exceed 256 KiB in total.",
+    impacts: &[Impact::ObjectRejected],
+    help: "shorten the annotations; in a CSV, alm-examples is usually the largest",
+    sources: &[Source::symbols(
+        Project::Apimachinery,
+        "pkg/api/validation/objectmeta.go",
+        &["ValidateAnnotationsSize"],
+    )],
     check: Check::Metadata(check),
 };
 
@@ -20,7 +24,8 @@ fn check(metadata: &Metadata<'_>, errors: &mut Errors<'_, '_>) {
     let path = root.field("metadata");
     let size = metadata.typed.annotations.as_ref().map_or(0, labels::size);
     if size > labels::MAX_ANNOTATIONS {
-        let message = format!("the annotations have {size} bytes; {} are the most", labels::MAX_ANNOTATIONS);
+        let message =
+            format!("annotations of {size} bytes exceed the limit of {} bytes", labels::MAX_ANNOTATIONS);
         errors.add(&path.field("annotations"), message);
     }
 }

@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, names};
 use crate::rules::metadata::Metadata;
 use crate::rules::{Check, Rule};
@@ -8,10 +8,17 @@ pub(super) static RULE: Rule = Rule {
     id: "metadata-finalizer-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A finalizer of an object has a name that is no qualified name, has no domain, or contradicts another one.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "name finalizers like example.com/cleanup",
-    source: "k8s.io/apimachinery, pkg/api/validation/objectmeta.go (ValidateFinalizers), k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateKubeFinalizerName)",
+    what: "A finalizer is not a qualified name, has no domain, or contradicts another finalizer.",
+    impacts: &[Impact::ObjectRejected],
+    help: "use finalizers like `example.com/cleanup`",
+    sources: &[
+        Source::symbols(Project::Apimachinery, "pkg/api/validation/objectmeta.go", &["ValidateFinalizers"]),
+        Source::symbols(
+            Project::Kubernetes,
+            "pkg/apis/core/validation/validation.go",
+            &["validateKubeFinalizerName"],
+        ),
+    ],
     check: Check::Metadata(check),
 };
 
@@ -23,18 +30,23 @@ fn check(metadata: &Metadata<'_>, errors: &mut Errors<'_, '_>) {
     for (index, finalizer) in finalizers.iter().enumerate() {
         let path = list.index(index);
         let plain = matches!(finalizer.as_str(), "kubernetes" | "orphan" | "foregroundDeletion");
-        let sound = errors.check(&path, names::qualified(finalizer));
-        if sound && !finalizer.contains('/') && !plain && is_strict(metadata) {
-            errors.add(&path, format!("'{finalizer}' has no domain: write it like example.com/{finalizer}"));
+        let valid = errors.check(&path, names::qualified(finalizer));
+        if valid && !finalizer.contains('/') && !plain && is_strict(metadata) {
+            errors.add(
+                &path,
+                format!(
+                    "invalid finalizer `{finalizer}`: must have a domain, such as `example.com/{finalizer}`"
+                ),
+            );
         }
     }
     let both = ["orphan", "foregroundDeletion"].iter().all(|name| finalizers.iter().any(|item| item == name));
     if both {
-        errors.add(&list, "orphan and foregroundDeletion contradict each other");
+        errors.add(&list, "finalizers `orphan` and `foregroundDeletion` are mutually exclusive");
     }
 }
 
-/// Kubernetes' own kinds want a domain, but for budgets.
+/// Returns whether a finalizer of the object must have a domain, as for built-in kinds other than budgets.
 fn is_strict(metadata: &Metadata<'_>) -> bool {
     let groups = ["", "rbac.authorization.k8s.io", "networking.k8s.io", "scheduling.k8s.io"];
     groups.contains(&metadata.object.group())

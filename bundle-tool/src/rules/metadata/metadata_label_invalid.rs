@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, labels};
 use crate::rules::metadata::Metadata;
 use crate::rules::{Check, Rule};
@@ -8,10 +8,14 @@ pub(super) static RULE: Rule = Rule {
     id: "metadata-label-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A label of an object has a key or value that Kubernetes does not take.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "mend the key or value; longer texts belong into annotations",
-    source: "k8s.io/apimachinery, pkg/apis/meta/v1/validation/validation.go (ValidateLabels)",
+    what: "A label of an object has an invalid key or value.",
+    impacts: &[Impact::ObjectRejected],
+    help: "correct the key or value, or move the value to an annotation",
+    sources: &[Source::symbols(
+        Project::Apimachinery,
+        "pkg/apis/meta/v1/validation/validation.go",
+        &["ValidateLabels"],
+    )],
     check: Check::Metadata(check),
 };
 

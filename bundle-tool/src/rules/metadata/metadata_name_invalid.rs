@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, names};
 use crate::rules::metadata::Metadata;
 use crate::rules::{Check, Rule};
@@ -8,10 +8,17 @@ pub(super) static RULE: Rule = Rule {
     id: "metadata-name-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "An object has no name, or one that objects of its kind cannot have.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "use lower case letters, digits, `-` and `.`; a Service's name begins with a letter and has no dots",
-    source: "k8s.io/apimachinery, pkg/api/validation/objectmeta.go (ValidateObjectMetaAccessor), and the name functions in k8s.io/kubernetes, pkg/apis/*/validation",
+    what: "An object has no name, or a name that is invalid for its kind.",
+    impacts: &[Impact::ObjectRejected],
+    help: "use lowercase letters, digits, `-` and `.`; the name of a Service starts with a letter and has no dots",
+    sources: &[
+        Source::symbols(
+            Project::Apimachinery,
+            "pkg/api/validation/objectmeta.go",
+            &["ValidateObjectMetaAccessor"],
+        ),
+        Source::file(Project::Kubernetes, "pkg/apis/*/validation"),
+    ],
     check: Check::Metadata(check),
 };
 
@@ -21,14 +28,14 @@ fn check(metadata: &Metadata<'_>, errors: &mut Errors<'_, '_>) {
     let validator = name_of(metadata);
     let name = metadata.typed.name.as_deref().unwrap_or_default();
     let prefix = metadata.typed.generate_name.as_deref().unwrap_or_default();
-    // A CRD's names are made of its plural and group, and are judged there.
+    // crd-name-mismatch validates the name of a CRD.
     if metadata.object.kind() == "CustomResourceDefinition" {
         return;
     }
     if !prefix.is_empty() {
         errors.check(&path.field("generateName"), validator(&names::prefix(prefix)));
     }
-    // A CSV's name becomes a label, too: csv-name-invalid speaks of it.
+    // csv-name-invalid validates the name of a CSV.
     if metadata.object.kind() == "ClusterServiceVersion" {
         return;
     }
@@ -36,7 +43,7 @@ fn check(metadata: &Metadata<'_>, errors: &mut Errors<'_, '_>) {
     if !name.is_empty() {
         errors.check(&path, validator(name));
     } else if prefix.is_empty() {
-        errors.add(&path, "the object has no name");
+        errors.add(&path, "missing required field `metadata.name`");
     }
 }
 

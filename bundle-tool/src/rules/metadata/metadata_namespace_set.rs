@@ -1,25 +1,41 @@
 use crate::model::Object;
 use crate::model::bundle::is_installable;
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "metadata-namespace-set",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "An object beside the CSV is given a namespace.",
-    why: "operator-sdk refuses the bundle: OLM decides which namespace the objects go to, and overwrites what is written.",
+    what: "An object other than the CSV has a namespace.",
+    impacts: &[
+        Impact::SdkRejects,
+        Impact::Specific(
+            "OLM sets the namespace when it installs the operator, and ignores the written one.",
+        ),
+    ],
     help: "remove metadata.namespace",
-    source: "operator-sdk, internal/registry/validate.go (validateObject); k8s.io/apimachinery, pkg/api/validation/objectmeta.go (ValidateObjectMetaAccessor)",
+    sources: &[
+        Source::symbols(Project::OperatorSdk, "internal/registry/validate.go", &["validateObject"]),
+        Source::symbols(
+            Project::Apimachinery,
+            "pkg/api/validation/objectmeta.go",
+            &["ValidateObjectMetaAccessor"],
+        ),
+    ],
     check: Check::Object(check),
 };
 
 fn check(object: &Object<'_>, reporter: &mut Reporter<'_>) {
-    // OLM sets the CSV's, too, and nobody minds; crd-namespace-set speaks of CRDs.
+    // OLM also sets the namespace of the CSV, where any is accepted; crd-namespace-set validates CRDs.
     let validated_elsewhere = matches!(object.kind(), "ClusterServiceVersion" | "CustomResourceDefinition");
     if !validated_elsewhere && is_installable(object.kind()) && !object.namespace().is_empty() {
         let path = Path::ROOT.field("metadata.namespace");
-        reporter.field(object, &path, format!("OLM chooses the namespace, not '{}'", object.namespace()));
+        reporter.field(
+            object,
+            &path,
+            format!("unexpected namespace `{}`: OLM sets the namespace", object.namespace()),
+        );
     }
 }

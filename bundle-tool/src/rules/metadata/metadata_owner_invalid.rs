@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::metadata::Metadata;
 use crate::rules::{Check, Rule};
@@ -8,10 +8,14 @@ pub(super) static RULE: Rule = Rule {
     id: "metadata-owner-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "An owner reference of an object lacks its API version, kind, name or uid, or two owners are its controller.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "take ownerReferences out: OLM sets them",
-    source: "k8s.io/apimachinery, pkg/api/validation/objectmeta.go (ValidateOwnerReferences)",
+    what: "An owner reference has no API version, kind, name or uid, or two owners are the controller.",
+    impacts: &[Impact::ObjectRejected],
+    help: "remove metadata.ownerReferences: OLM sets them",
+    sources: &[Source::symbols(
+        Project::Apimachinery,
+        "pkg/api/validation/objectmeta.go",
+        &["ValidateOwnerReferences"],
+    )],
     check: Check::Metadata(check),
 };
 
@@ -24,21 +28,22 @@ fn check(metadata: &Metadata<'_>, errors: &mut Errors<'_, '_>) {
         let path = list.index(index);
         let version = owner.api_version.rsplit('/').next().unwrap_or_default();
         if version.is_empty() || owner.api_version.matches('/').count() > 1 {
-            errors.add(&path.field("apiVersion"), "apiVersion is missing, or has no version");
+            errors
+                .add(&path.field("apiVersion"), "invalid apiVersion: expected `group/version` or `version`");
         }
         errors.required(&path.field("kind"), &owner.kind);
         errors.required(&path.field("name"), &owner.name);
         errors.required(&path.field("uid"), &owner.uid);
         if owner.api_version == "v1" && owner.kind == "Event" {
-            errors.add(&path.field("kind"), "an Event owns nothing");
+            errors.add(&path.field("kind"), "an owner must not be an `Event`");
         }
     }
-    // Equal ones are dropped but for the first.
+    // Duplicates are dropped.
     let controllers = owners
         .iter()
         .enumerate()
         .filter(|(index, owner)| owner.controller == Some(true) && !owners[..*index].contains(owner));
     if controllers.count() > 1 {
-        errors.add(&list, "several owners are the controller");
+        errors.add(&list, "several owner references set `controller: true`");
     }
 }

@@ -1,7 +1,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::metadata::Metadata;
 use crate::rules::{Check, Rule};
@@ -10,10 +10,22 @@ pub(super) static RULE: Rule = Rule {
     id: "metadata-system-field-set",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "An object carries a field that only the API server sets: a resourceVersion, a negative generation, or managedFields that cannot be.",
-    why: "The API server refuses the object, and the InstallPlan fails; for managedFields, operator-sdk refuses the bundle.",
-    help: "take the field out: it comes from an export of a running cluster",
-    source: "k8s.io/apiserver, pkg/storage/etcd3/store.go (Create), k8s.io/apimachinery, pkg/api/validation/objectmeta.go (ValidateObjectMetaAccessor), pkg/apis/meta/v1/validation/validation.go (ValidateManagedFields)",
+    what: "An object has a field that only the API server sets: a resourceVersion, a negative generation, or invalid managedFields.",
+    impacts: &[Impact::ObjectRejected, Impact::SdkRejects],
+    help: "remove the field, which is set in exports from a cluster",
+    sources: &[
+        Source::symbols(Project::Apiserver, "pkg/storage/etcd3/store.go", &["Create"]),
+        Source::symbols(
+            Project::Apimachinery,
+            "pkg/api/validation/objectmeta.go",
+            &["ValidateObjectMetaAccessor"],
+        ),
+        Source::symbols(
+            Project::Apimachinery,
+            "pkg/apis/meta/v1/validation/validation.go",
+            &["ValidateManagedFields"],
+        ),
+    ],
     check: Check::Metadata(check),
 };
 
@@ -22,9 +34,10 @@ fn check(metadata: &Metadata<'_>, errors: &mut Errors<'_, '_>) {
     let path = root.field("metadata");
     let version = metadata.typed.resource_version.as_deref().unwrap_or_default();
     if !matches!(version, "" | "0") {
-        errors.add(&path.field("resourceVersion"), "an object that is created has no resourceVersion");
+        errors
+            .add(&path.field("resourceVersion"), "unexpected `resourceVersion`: must not be set on creation");
     }
-    // Of these, and of custom resources, the API server begins to count at 1 itself.
+    // For these and custom resources, the API server resets the generation to 1.
     let counted = matches!(
         metadata.object.kind(),
         "ClusterServiceVersion"
@@ -36,7 +49,7 @@ fn check(metadata: &Metadata<'_>, errors: &mut Errors<'_, '_>) {
     if !counted {
         errors.not_negative(&path.field("generation"), metadata.typed.generation.unwrap_or_default());
     }
-    // The API server sets them anew whatever they are, and operator-sdk does not look at the CSV's.
+    // The API server replaces managedFields, and operator-sdk does not validate those of the CSV.
     if metadata.object.kind() != "ClusterServiceVersion" {
         let list = path.field("managedFields");
         for (index, entry) in metadata.typed.managed_fields.iter().flatten().enumerate() {
@@ -52,14 +65,15 @@ fn managed_fields_problem(entry: &ManagedFieldsEntry) -> Option<&'static str> {
     const MAX_SUBRESOURCE: usize = 256;
     let text = |field: &Option<String>| field.clone().unwrap_or_default();
     if !matches!(text(&entry.operation).as_str(), "Apply" | "Update") {
-        return Some("operation is neither Apply nor Update");
+        return Some("unsupported `operation`: must be `Apply` or `Update`");
     }
     if !matches!(text(&entry.fields_type).as_str(), "" | "FieldsV1") {
-        return Some("fieldsType is not FieldsV1");
+        return Some("unsupported `fieldsType`: must be `FieldsV1`");
     }
     let manager = text(&entry.manager);
     if manager.len() > MAX_MANAGER || manager.chars().any(char::is_control) {
-        return Some("manager is longer than 128 bytes or holds what cannot be printed");
+        return Some("invalid `manager`: must be at most 128 printable bytes");
     }
-    (text(&entry.subresource).len() > MAX_SUBRESOURCE).then_some("subresource is longer than 256 bytes")
+    (text(&entry.subresource).len() > MAX_SUBRESOURCE)
+        .then_some("invalid `subresource`: must be at most 256 bytes")
 }

@@ -16,7 +16,7 @@ use super::Rule;
 use crate::model::Object;
 use crate::model::yaml::{self, DecodeError, Path};
 
-/// The rules of this folder, sorted by id.
+/// The rules of this directory, sorted by id.
 pub(super) static RULES: &[&Rule] = &[
     &metadata_annotation_invalid::RULE,
     &metadata_annotations_too_large::RULE,
@@ -38,7 +38,7 @@ pub struct Metadata<'m> {
 }
 
 impl<'m> Metadata<'m> {
-    /// The metadata of an object that has a kind, or why it cannot be decoded.
+    /// Decodes the metadata of an object that has a kind.
     #[must_use]
     pub fn new(object: &Object<'m>) -> Option<Result<Self, DecodeError>> {
         if object.kind().is_empty() {

@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, names};
 use crate::rules::{Check, Rule};
 use crate::rules::{Csv, Reporter};
@@ -8,10 +8,13 @@ pub(super) static RULE: Rule = Rule {
     id: "api-service-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "An API that the operator owns has a group or version that cannot be served.",
-    why: "The API server refuses the APIService, and the CSV fails with InstallComponentFailed.",
-    help: "use a group like gadgets.example.com and a version like v1",
-    source: "k8s.io/kube-aggregator, pkg/apis/apiregistration/validation/validation.go; operator-lifecycle-manager, pkg/controller/install/apiservice.go",
+    what: "An aggregated API that the operator owns has an invalid group or version.",
+    impacts: &[Impact::ApiServiceRejected],
+    help: "set group to a domain like `gadgets.example.com`, and version to a name like `v1`",
+    sources: &[
+        Source::file(Project::KubeAggregator, "pkg/apis/apiregistration/validation/validation.go"),
+        Source::file(Project::OperatorLifecycleManager, "pkg/controller/install/apiservice.go"),
+    ],
     check: Check::Csv(check),
 };
 
@@ -24,7 +27,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         if !api.group.is_empty() {
             errors.check(&path.field("group"), names::dns_subdomain(&api.group));
         } else if api.version != "v1" {
-            errors.add(&path.field("group"), "group is missing");
+            errors.add(&path.field("group"), "missing required field `group`");
         }
         errors.check(&path.field("version"), names::dns_1035_label(&api.version));
     }

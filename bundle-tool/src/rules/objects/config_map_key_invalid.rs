@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, names};
 use crate::rules::objects::{Known, Typed};
 use crate::rules::{Check, Rule};
@@ -8,10 +8,14 @@ pub(super) static RULE: Rule = Rule {
     id: "config-map-key-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A key of a ConfigMap cannot be one, or is in data and in binaryData.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "use letters, digits, `-`, `_` and `.`, and each key once",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidateConfigMap)",
+    what: "A key of a ConfigMap is invalid, or is in both `data` and `binaryData`.",
+    impacts: &[Impact::ObjectRejected],
+    help: "use letters, digits, `-`, `_` and `.` in keys, and set each key once",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["ValidateConfigMap"],
+    )],
     check: Check::Known(check),
 };
 
@@ -23,7 +27,7 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
         let path = data.key(key);
         errors.check(&path, names::config_key(key));
         if map.binary_data.contains_key(key) {
-            errors.add(&path, "the key is in binaryData, too");
+            errors.add(&path, format!("duplicate key `{key}`: also in `binaryData`"));
         }
     }
     let data = root.field("binaryData");

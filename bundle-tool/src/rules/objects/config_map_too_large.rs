@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::objects::{Known, Typed};
 use crate::rules::{Check, Rule};
@@ -8,10 +8,14 @@ pub(super) static RULE: Rule = Rule {
     id: "config-map-too-large",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The values of a ConfigMap have more than 1 MiB together.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "split it, or put large files into an image",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidateConfigMap)",
+    what: "The values of a ConfigMap exceed 1 MiB in total.",
+    impacts: &[Impact::ObjectRejected],
+    help: "split the ConfigMap, or move large files into an image",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["ValidateConfigMap"],
+    )],
     check: Check::Known(check),
 };
 
@@ -21,6 +25,6 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
     let size: usize = map.data.values().map(String::len).sum::<usize>()
         + map.binary_data.values().map(|value| value.0.len()).sum::<usize>();
     if size > 1 << 20 {
-        errors.add(&root, format!("the values have {size} bytes; 1048576 are the most"));
+        errors.add(&root, format!("values of {size} bytes exceed the limit of 1048576 bytes"));
     }
 }

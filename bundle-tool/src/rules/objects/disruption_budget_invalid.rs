@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, numbers, selectors};
 use crate::rules::objects::{Known, Typed};
 use crate::rules::{Check, Rule};
@@ -8,10 +8,10 @@ pub(super) static RULE: Rule = Rule {
     id: "disruption-budget-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A PodDisruptionBudget has both limits, a limit that is no count or percentage, a selector that cannot be, or an unknown eviction policy.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "set minAvailable or maxUnavailable, and not both",
-    source: "k8s.io/kubernetes, pkg/apis/policy/validation/validation.go",
+    what: "A PodDisruptionBudget sets both limits, or has an invalid limit, selector or eviction policy.",
+    impacts: &[Impact::ObjectRejected],
+    help: "set either minAvailable or maxUnavailable",
+    sources: &[Source::file(Project::Kubernetes, "pkg/apis/policy/validation/validation.go")],
     check: Check::Known(check),
 };
 
@@ -21,7 +21,7 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
     let Some(spec) = &budget.spec else { return };
     let path = root.field("spec");
     if spec.min_available.is_some() && spec.max_unavailable.is_some() {
-        errors.add(&path, "minAvailable and maxUnavailable are both set");
+        errors.add(&path, "`minAvailable` and `maxUnavailable` are mutually exclusive");
     }
     for (field, value) in [("minAvailable", &spec.min_available), ("maxUnavailable", &spec.max_unavailable)] {
         if let Some(value) = value {

@@ -1,4 +1,4 @@
-//! Objects of Kubernetes' own kinds as typed objects.
+//! Objects of built-in kinds as typed objects.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,18 +16,18 @@ use crate::model::Object;
 use crate::model::bundle::is_installable;
 use crate::model::yaml::{DecodeError, Unknown};
 
-/// An object of one of Kubernetes' own kinds.
+/// An object of a built-in kind.
 #[derive(Debug)]
 pub struct Known<'k> {
     /// As written.
     pub object: Object<'k>,
-    /// As the API server reads it.
+    /// As the API server decodes it.
     pub typed: Typed,
     /// The fields that the API server drops.
     pub unknown: Vec<Unknown>,
 }
 
-/// The kinds of Kubernetes' own that a bundle may hold.
+/// The built-in kinds that a bundle may contain.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "each is named after its kind")]
 pub enum Typed {
@@ -54,11 +54,11 @@ pub struct ConfigMap {
     pub kind: String,
     /// Name and labels.
     pub metadata: ObjectMeta,
-    /// Texts.
+    /// Strings.
     pub data: BTreeMap<String, String>,
     /// Bytes.
     pub binary_data: BTreeMap<String, Base64>,
-    /// Whether it can be changed.
+    /// Whether it is immutable.
     pub immutable: bool,
 }
 
@@ -74,15 +74,15 @@ pub struct Secret {
     pub metadata: ObjectMeta,
     /// Bytes.
     pub data: BTreeMap<String, Base64>,
-    /// Texts, which take the place of the bytes of the same key.
+    /// Strings, which replace the bytes of the same key.
     pub string_data: BTreeMap<String, String>,
-    /// What the keys must be.
+    /// The type, which determines the required keys.
     pub r#type: String,
-    /// Whether it can be changed.
+    /// Whether it is immutable.
     pub immutable: bool,
 }
 
-/// Bytes: a text in base64, in which line breaks are skipped, or a list of numbers from 0 to 255, as Go takes them.
+/// Bytes as Go decodes them: a base64 string with optional line breaks, or a list of numbers from 0 to 255.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Base64(pub Vec<u8>);
 
@@ -98,7 +98,7 @@ impl<'de> de::Visitor<'de> for Bytes {
     type Value = Base64;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a text in base64")
+        f.write_str("a base64 string")
     }
 
     fn visit_unit<E>(self) -> Result<Base64, E> {
@@ -111,7 +111,7 @@ impl<'de> de::Visitor<'de> for Bytes {
         base64::engine::general_purpose::STANDARD
             .decode(text)
             .map(Base64)
-            .map_err(|error| de::Error::custom(format_args!("the value is not in base64: {error}")))
+            .map_err(|_| de::Error::custom("invalid base64"))
     }
 
     fn visit_seq<A: de::SeqAccess<'de>>(self, mut items: A) -> Result<Base64, A::Error> {
@@ -125,14 +125,14 @@ impl<'de> de::Visitor<'de> for Bytes {
 
 type Decoded<'k> = (Vec<Known<'k>>, Vec<(Object<'k>, DecodeError)>);
 
-/// Decodes the objects that are of Kubernetes' own kinds, and keeps those that cannot be decoded with the reason.
+/// Decodes the objects of built-in kinds, and returns those that cannot be decoded with the error.
 pub(in crate::rules) fn decode<'k>(objects: &[Object<'k>]) -> Decoded<'k> {
     let mut known = Vec::new();
     let mut undecodable = Vec::new();
     for object in objects {
         match decode_one(object) {
             Some(Ok(one)) => known.push(one),
-            // OLM sets the namespace itself, whatever is written.
+            // OLM overwrites the namespace.
             Some(Err(error)) if error.path == "metadata.namespace" => {}
             Some(Err(error)) => undecodable.push((*object, error)),
             None => {}
@@ -141,8 +141,8 @@ pub(in crate::rules) fn decode<'k>(objects: &[Object<'k>]) -> Decoded<'k> {
     (known, undecodable)
 }
 
-/// Whether an object is of a kind that is installed, but neither one of Kubernetes' own nor OLM's: of these the API
-/// server decodes the metadata, but for the namespace, which OLM sets itself.
+/// Returns whether an object is of an installable kind that is neither built in nor OLM's: the API server decodes only
+/// its metadata, without the namespace, which OLM overwrites.
 pub(in crate::rules) fn is_of_other_kind(object: &Object<'_>, error: &DecodeError) -> bool {
     is_installable(object.kind())
         && !matches!(object.kind(), "ClusterServiceVersion" | "CustomResourceDefinition")

@@ -1,4 +1,4 @@
-//! The objects in `manifests/` that are of Kubernetes' own kinds, decoded as the API server decodes them.
+//! The objects of built-in kinds in `manifests/`, decoded as the API server decodes them.
 //!
 //! Sources: `k8s.io/kubernetes/pkg/apis/{core,policy,scheduling,networking}/validation` at 1.34.
 
@@ -34,7 +34,7 @@ use super::Rule;
 pub use known::{Base64, ConfigMap, Known, Secret, Typed};
 pub(super) use known::{decode, is_of_other_kind};
 
-/// The rules of this folder, sorted by id.
+/// The rules of this directory, sorted by id.
 pub(super) static RULES: &[&Rule] = &[
     &api_service_invalid::RULE,
     &config_map_key_invalid::RULE,

@@ -1,7 +1,7 @@
 use k8s_openapi::api::networking::v1::{IPBlock, NetworkPolicyPeer};
 
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, addresses, selectors};
 use crate::rules::objects::{Known, Typed};
 use crate::rules::{Check, Rule};
@@ -10,10 +10,14 @@ pub(super) static RULE: Rule = Rule {
     id: "network-policy-peer-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A peer of a NetworkPolicy is empty, a block of addresses beside a selector, a network that is none, or a selector that cannot be.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "give each peer selectors, or an ipBlock with networks within it as exceptions",
-    source: "k8s.io/kubernetes, pkg/apis/networking/validation/validation.go (ValidateNetworkPolicyPeer, ValidateIPBlock)",
+    what: "A peer of a NetworkPolicy is empty, combines `ipBlock` with a selector, or has an invalid network or selector.",
+    impacts: &[Impact::ObjectRejected],
+    help: "set selectors for the peer, or an ipBlock whose exceptions are networks within it",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/networking/validation/validation.go",
+        &["ValidateNetworkPolicyPeer", "ValidateIPBlock"],
+    )],
     check: Check::Known(check),
 };
 
@@ -42,11 +46,13 @@ fn peers(peers: Option<&Vec<NetworkPolicyPeer>>, list: &Path<'_>, errors: &mut E
         selectors::validate(peer.namespace_selector.as_ref(), &path.field("namespaceSelector"), errors);
         let selected = peer.pod_selector.is_some() || peer.namespace_selector.is_some();
         match &peer.ip_block {
-            None if !selected => errors.add(&path, "the peer is empty: it has no selector and no ipBlock"),
+            None if !selected => {
+                errors.add(&path, "empty peer: must set `podSelector`, `namespaceSelector` or `ipBlock`")
+            }
             None => {}
             Some(block) => {
                 if selected {
-                    errors.add(&path, "the peer has an ipBlock and a selector; make it two peers");
+                    errors.add(&path, "`ipBlock` and selectors are mutually exclusive in one peer");
                 }
                 address_block(block, &path.field("ipBlock"), errors);
             }
@@ -69,7 +75,10 @@ fn address_block(block: &IPBlock, path: &Path<'_>, errors: &mut Errors<'_, '_>) 
         match addresses::cidr(text) {
             Err(message) => errors.add(&path, message),
             Ok(part) if !whole.strictly_contains(&part) => {
-                errors.add(&path, format!("'{text}' is not a smaller network within {}", block.cidr));
+                errors.add(
+                    &path,
+                    format!("invalid exception `{text}`: must be a smaller network within `{}`", block.cidr),
+                );
             }
             Ok(_) => {}
         }

@@ -2,7 +2,7 @@ use k8s_openapi::api::networking::v1::NetworkPolicyPort;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, numbers};
 use crate::rules::objects::{Known, Typed};
 use crate::rules::{Check, Rule};
@@ -11,10 +11,14 @@ pub(super) static RULE: Rule = Rule {
     id: "network-policy-port-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A port of a NetworkPolicy has a number, name, range or protocol that cannot be.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "use a port from 1 to 65535 or a name; endPort goes with a number and is not smaller",
-    source: "k8s.io/kubernetes, pkg/apis/networking/validation/validation.go (ValidateNetworkPolicyPort)",
+    what: "A port of a NetworkPolicy has an invalid number, name, range or protocol.",
+    impacts: &[Impact::ObjectRejected],
+    help: "set port to a number from 1 to 65535 or a name; endPort requires a number and must not be less than it",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/networking/validation/validation.go",
+        &["ValidateNetworkPolicyPort"],
+    )],
     check: Check::Known(check),
 };
 
@@ -46,10 +50,11 @@ fn ports(ports: Option<&Vec<NetworkPolicyPort>>, rule: &Path<'_>, errors: &mut E
         match (&port.port, port.end_port) {
             (Some(IntOrString::Int(first)), Some(highest)) => {
                 if errors.check(&end, numbers::port(highest)) && highest < *first {
-                    errors.add(&end, format!("{highest} is smaller than the first port, {first}"));
+                    errors
+                        .add(&end, format!("invalid endPort {highest}: must not be less than port {first}"));
                 }
             }
-            (_, Some(_)) => errors.add(&end, "endPort needs a port with a number"),
+            (_, Some(_)) => errors.add(&end, "`endPort` requires a numeric `port`"),
             (_, None) => {}
         }
     }

@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::objects::{Known, Typed};
 use crate::rules::{Check, Rule};
@@ -9,9 +9,13 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Error,
     what: "A NetworkPolicy has an unknown policy type, or more than two.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "use Ingress, Egress or both",
-    source: "k8s.io/kubernetes, pkg/apis/networking/validation/validation.go (ValidateNetworkPolicySpec)",
+    impacts: &[Impact::ObjectRejected],
+    help: "set policyTypes to `Ingress`, `Egress` or both",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/networking/validation/validation.go",
+        &["ValidateNetworkPolicySpec"],
+    )],
     check: Check::Known(check),
 };
 
@@ -21,7 +25,7 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
     let types = policy.spec.as_ref().and_then(|spec| spec.policy_types.as_deref()).unwrap_or_default();
     let list = root.field("spec.policyTypes");
     if types.len() > 2 {
-        errors.add(&list, format!("{} types are more than two", types.len()));
+        errors.add(&list, format!("{} policy types exceed the limit of 2", types.len()));
         return;
     }
     for (index, kind) in types.iter().enumerate() {

@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Rule};
 use crate::rules::{Context, Reporter};
 
@@ -6,10 +6,10 @@ pub(super) static RULE: Rule = Rule {
     id: "object-undecodable",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "An object has a value of a type that its field does not take: a text for a number, a list for a map.",
-    why: "Neither the API server nor OLM can read the object.",
-    help: "give the field a value of its type; quote texts that look like numbers or booleans",
-    source: "k8s.io/apimachinery, pkg/runtime/serializer/json/json.go",
+    what: "A field of an object has a value of the wrong type.",
+    impacts: &[Impact::ObjectRejected],
+    help: "set the field to a value of the expected type; quote strings that look like numbers or booleans",
+    sources: &[Source::file(Project::Apimachinery, "pkg/runtime/serializer/json/json.go")],
     check: Check::Bundle(check),
 };
 

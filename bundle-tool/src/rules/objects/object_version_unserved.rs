@@ -1,6 +1,6 @@
 use crate::model::Object;
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::Reporter;
 use crate::rules::{Check, Rule};
 
@@ -8,14 +8,14 @@ pub(super) static RULE: Rule = Rule {
     id: "object-version-unserved",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "An object of one of Kubernetes' own kinds is of an API version that Kubernetes does not serve.",
-    why: "The API server knows no such kind in this version, and the InstallPlan fails.",
-    help: "use the version that Kubernetes 1.34 serves",
-    source: "kubernetes.io, Deprecated API Migration Guide",
+    what: "An object of a built-in kind has an API version that Kubernetes does not serve.",
+    impacts: &[Impact::ObjectRejected],
+    help: "set apiVersion to the version that Kubernetes 1.34 serves",
+    sources: &[Source::file(Project::KubernetesDocs, "Deprecated API Migration Guide")],
     check: Check::Object(check),
 };
 
-/// The kinds that a bundle may hold, with the API version that serves them.
+/// The built-in kinds that a bundle may contain, with the API version that serves them.
 const SERVED: [(&str, &str); 11] = [
     ("ClusterRole", "rbac.authorization.k8s.io/v1"),
     ("ClusterRoleBinding", "rbac.authorization.k8s.io/v1"),
@@ -29,7 +29,7 @@ const SERVED: [(&str, &str); 11] = [
     ("Service", "v1"),
     ("ServiceAccount", "v1"),
 ];
-/// Kubernetes' own groups; a kind of the same name in another group is somebody else's.
+/// The built-in groups; a kind of the same name in another group is a custom resource.
 const GROUPS: [&str; 8] = [
     "",
     "apps",
@@ -45,7 +45,10 @@ fn check(object: &Object<'_>, reporter: &mut Reporter<'_>) {
     let Some((kind, version)) = SERVED.iter().find(|(kind, _)| *kind == object.kind()) else { return };
     if object.api_version() != *version && GROUPS.contains(&object.group()) {
         let root = Path::ROOT;
-        let message = format!("a {kind} is of version {version}, not '{}'", object.api_version());
+        let message = format!(
+            "unsupported apiVersion `{}` of kind `{kind}`: must be `{version}`",
+            object.api_version()
+        );
         reporter.field(object, &root.field("apiVersion"), message);
     }
 }

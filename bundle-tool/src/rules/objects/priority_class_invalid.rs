@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::objects::{Known, Typed};
 use crate::rules::{Check, Rule};
@@ -8,10 +8,10 @@ pub(super) static RULE: Rule = Rule {
     id: "priority-class-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A PriorityClass has a priority above 1000000000, a name beginning with system-, or an unknown preemption policy.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "use a value up to 1000000000 and another name",
-    source: "k8s.io/kubernetes, pkg/apis/scheduling/validation/validation.go",
+    what: "A PriorityClass has a priority above 1000000000, a name that starts with `system-`, or an unknown preemption policy.",
+    impacts: &[Impact::ObjectRejected],
+    help: "set value to at most 1000000000, and use a name that does not start with `system-`",
+    sources: &[Source::file(Project::Kubernetes, "pkg/apis/scheduling/validation/validation.go")],
     check: Check::Known(check),
 };
 
@@ -26,10 +26,14 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
             _ => None,
         };
         if system != Some(class.value) || class.global_default == Some(true) {
-            errors.add(&root.field("metadata.name"), "names beginning with system- are Kubernetes' own");
+            errors.add(
+                &root.field("metadata.name"),
+                format!("invalid name `{name}`: the prefix `system-` is reserved"),
+            );
         }
     } else if class.value > 1_000_000_000 {
-        errors.add(&root.field("value"), format!("{} is more than 1000000000", class.value));
+        errors
+            .add(&root.field("value"), format!("invalid value {}: must not exceed 1000000000", class.value));
     }
     if let Some(policy) = &class.preemption_policy {
         errors.one_of(&root.field("preemptionPolicy"), policy, &["PreemptLowerPriority", "Never"]);

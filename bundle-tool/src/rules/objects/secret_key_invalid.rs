@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, names};
 use crate::rules::objects::{Known, Typed};
 use crate::rules::{Check, Rule};
@@ -8,10 +8,14 @@ pub(super) static RULE: Rule = Rule {
     id: "secret-key-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A key of a Secret cannot be one.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "use letters, digits, `-`, `_` and `.`",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidateSecret)",
+    what: "A key of a Secret is invalid.",
+    impacts: &[Impact::ObjectRejected],
+    help: "use letters, digits, `-`, `_` and `.` in keys",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["ValidateSecret"],
+    )],
     check: Check::Known(check),
 };
 

@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::objects::{Known, Typed};
 use crate::rules::{Check, Rule};
@@ -8,10 +8,14 @@ pub(super) static RULE: Rule = Rule {
     id: "secret-too-large",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The values of a Secret have more than 1 MiB together.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "split it into several Secrets",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidateSecret)",
+    what: "The values of a Secret exceed 1 MiB in total.",
+    impacts: &[Impact::ObjectRejected],
+    help: "split the Secret",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["ValidateSecret"],
+    )],
     check: Check::Known(check),
 };
 
@@ -22,6 +26,6 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
     let size: usize = data.map(|(_, value)| value.0.len()).sum::<usize>()
         + secret.string_data.values().map(String::len).sum::<usize>();
     if size > 1 << 20 {
-        errors.add(&root.field("data"), format!("the values have {size} bytes; 1048576 are the most"));
+        errors.add(&root.field("data"), format!("values of {size} bytes exceed the limit of 1048576 bytes"));
     }
 }

@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::objects::{Known, Typed};
 use crate::rules::{Check, Rule};
@@ -8,10 +8,14 @@ pub(super) static RULE: Rule = Rule {
     id: "secret-type-mismatch",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A Secret lacks what its type promises, such as the keys of a TLS Secret.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "add the keys, or use the type Opaque",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidateSecret)",
+    what: "A Secret does not have the keys or annotations that its type requires.",
+    impacts: &[Impact::ObjectRejected],
+    help: "add the keys, or set type to `Opaque`",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["ValidateSecret"],
+    )],
     check: Check::Known(check),
 };
 
@@ -25,7 +29,7 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
     let data = root.field("data");
     let need = |key: &str, errors: &mut Errors<'_, '_>| {
         if value(key).is_none() {
-            errors.add(&data.key(key), format!("a Secret of type {} needs the key '{key}'", secret.r#type));
+            errors.add(&data.key(key), format!("missing key `{key}` for type `{}`", secret.r#type));
         }
     };
     match secret.r#type.as_str() {
@@ -37,7 +41,7 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
         "kubernetes.io/ssh-auth" if value("ssh-privatekey").is_none_or(<[u8]>::is_empty) => {
             errors.add(
                 &data.key("ssh-privatekey"),
-                "a Secret of type kubernetes.io/ssh-auth needs the key 'ssh-privatekey'",
+                "missing key `ssh-privatekey` for type `kubernetes.io/ssh-auth`",
             );
         }
         "kubernetes.io/service-account-token" => {
@@ -45,7 +49,8 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
             let annotations = secret.metadata.annotations.as_ref();
             if annotations.and_then(|annotations| annotations.get(KEY)).is_none_or(String::is_empty) {
                 let path = root.field("metadata.annotations");
-                errors.add(&path.key(KEY), format!("a Secret of this type needs the annotation {KEY}"));
+                errors
+                    .add(&path.key(KEY), format!("missing annotation `{KEY}` for type `{}`", secret.r#type));
             }
         }
         "kubernetes.io/dockercfg" => {
@@ -60,11 +65,11 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
     }
 }
 
-/// The value must be a map in JSON; it is not shown.
+/// Reports a value that is not a JSON object; the value itself is not shown.
 fn json_map(value: Option<&[u8]>, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
     let is_map =
         |bytes| serde_json::from_slice::<Option<serde_json::Map<String, serde_json::Value>>>(bytes).is_ok();
     if value.is_some_and(|bytes| !is_map(bytes)) {
-        errors.add(path, "the value is no map in JSON");
+        errors.add(path, "invalid value: must be a JSON object");
     }
 }

@@ -1,6 +1,6 @@
 use super::services;
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, addresses};
 use crate::rules::objects::{Known, Typed};
 use crate::rules::{Check, Rule};
@@ -9,10 +9,21 @@ pub(super) static RULE: Rule = Rule {
     id: "service-address-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "An address of a Service is none, cannot be reached, or contradicts the type or the address families of the Service.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "leave clusterIP out, or use None for a headless Service",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidateServiceClusterIPsRelatedFields), pkg/registry/core/service/storage/alloc.go (initIPFamilyFields)",
+    what: "An address of a Service is invalid, or contradicts the type or the IP families of the Service.",
+    impacts: &[Impact::ObjectRejected],
+    help: "remove clusterIP, or set it to `None` for a headless Service",
+    sources: &[
+        Source::symbols(
+            Project::Kubernetes,
+            "pkg/apis/core/validation/validation.go",
+            &["ValidateServiceClusterIPsRelatedFields"],
+        ),
+        Source::symbols(
+            Project::Kubernetes,
+            "pkg/registry/core/service/storage/alloc.go",
+            &["initIPFamilyFields"],
+        ),
+    ],
     check: Check::Known(check),
 };
 
@@ -25,11 +36,11 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
     for (index, text) in spec.external_ips.iter().flatten().enumerate() {
         let path = list.index(index);
         match addresses::parse_ip(text) {
-            None => errors.add(&path, format!("'{text}' is no IP address")),
+            None => errors.add(&path, format!("invalid IP address `{text}`")),
             Some(address) if !addresses::is_reachable(address) => {
                 errors.add(
                     &path,
-                    format!("'{text}' is unspecified, loopback or link-local: it cannot be reached"),
+                    format!("invalid IP address `{text}`: must not be unspecified, loopback or link-local"),
                 );
             }
             Some(_) => {}

@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::objects::{Known, Typed};
 use crate::rules::{Check, Rule};
@@ -8,10 +8,14 @@ pub(super) static RULE: Rule = Rule {
     id: "service-affinity-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The session affinity of a Service is unknown, or its timeout is not from 1 to 86400 seconds.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "use None, or ClientIP with timeoutSeconds up to a day",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateClientIPAffinityConfig)",
+    what: "The session affinity of a Service is unknown, or its timeout is not between 1 and 86400 seconds.",
+    impacts: &[Impact::ObjectRejected],
+    help: "set sessionAffinity to `None`, or to `ClientIP` with timeoutSeconds between 1 and 86400",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateClientIPAffinityConfig"],
+    )],
     check: Check::Known(check),
 };
 
@@ -27,6 +31,6 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
         && !(1..=86400).contains(&seconds)
     {
         let path = root.field("spec.sessionAffinityConfig.clientIP.timeoutSeconds");
-        errors.add(&path, format!("{seconds} is not from 1 to 86400"));
+        errors.add(&path, format!("invalid timeout {seconds}: must be between 1 and 86400"));
     }
 }

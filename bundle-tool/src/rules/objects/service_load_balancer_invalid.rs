@@ -1,6 +1,6 @@
 use super::services;
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, addresses, names};
 use crate::rules::objects::{Known, Typed};
 use crate::rules::{Check, Rule};
@@ -9,10 +9,14 @@ pub(super) static RULE: Rule = Rule {
     id: "service-load-balancer-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A field for load balancers has a value that cannot be, or stands on a Service of another type.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "take the field out, or use the type LoadBalancer",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateService, validateLoadBalancerClassField)",
+    what: "A load balancer field has an invalid value, or is set on a Service of another type.",
+    impacts: &[Impact::ObjectRejected],
+    help: "remove the field, or set type to `LoadBalancer`",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateService", "validateLoadBalancerClassField"],
+    )],
     check: Check::Known(check),
 };
 
@@ -22,7 +26,7 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
     let Some(spec) = &service.spec else { return };
     let balanced = services::kind(spec) == "LoadBalancer";
     let path = root.field("spec");
-    let misplaced = "only a Service of type LoadBalancer has this";
+    let misplaced = "unexpected field: only supported for type `LoadBalancer`";
     let ranges = spec.load_balancer_source_ranges.as_deref().unwrap_or_default();
     let list = path.field("loadBalancerSourceRanges");
     if ranges.is_empty() {

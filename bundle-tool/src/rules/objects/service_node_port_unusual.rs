@@ -1,6 +1,6 @@
 use super::services;
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::objects::{Known, Typed};
 use crate::rules::{Check, Rule};
@@ -9,10 +9,15 @@ pub(super) static RULE: Rule = Rule {
     id: "service-node-port-unusual",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "A Service asks for a node port that is not from 30000 to 32767.",
-    why: "That is the range of clusters that are not configured otherwise: their API server refuses the Service.",
-    help: "take the node port out: the cluster finds a free one",
-    source: "k8s.io/kubernetes, pkg/registry/core/service/portallocator/allocator.go; kube-apiserver, --service-node-port-range",
+    what: "A Service requests a node port that is not between 30000 and 32767.",
+    impacts: &[Impact::Specific(
+        "The API server rejects the Service on clusters with the default node port range.",
+    )],
+    help: "remove nodePort: the API server assigns a free one",
+    sources: &[
+        Source::file(Project::Kubernetes, "pkg/registry/core/service/portallocator/allocator.go"),
+        Source::symbols(Project::KubernetesDocs, "kube-apiserver reference", &["--service-node-port-range"]),
+    ],
     check: Check::Known(check),
 };
 
@@ -22,10 +27,7 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
     let usual = 30000..=32767;
     let mut report = |path: &Path<'_>, port: Option<i32>| {
         if let Some(port) = port.filter(|port| *port != 0 && !usual.contains(port)) {
-            errors.add(
-                path,
-                format!("{port} is not from 30000 to 32767, where most clusters have their node ports"),
-            );
+            errors.add(path, format!("node port {port} is outside of the default range from 30000 to 32767"));
         }
     };
     let root = Path::ROOT;

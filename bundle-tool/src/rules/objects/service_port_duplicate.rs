@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::objects::{Known, Typed};
 use crate::rules::{Check, Rule};
@@ -10,10 +10,14 @@ pub(super) static RULE: Rule = Rule {
     id: "service-port-duplicate",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "Two ports of a Service have the same name, or the same number and protocol, or ask for the same node port.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "make each port of a Service differ in name, in number or protocol, and in node port",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateService)",
+    what: "Two ports of a Service have the same name, the same number and protocol, or the same node port.",
+    impacts: &[Impact::ObjectRejected],
+    help: "use unique names, unique pairs of port and protocol, and unique node ports",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateService"],
+    )],
     check: Check::Known(check),
 };
 
@@ -29,18 +33,17 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
         if let Some(name) = port.name.as_deref().filter(|name| !name.is_empty())
             && !named.insert(name)
         {
-            errors.add(&path.field("name"), format!("another port is named '{name}'"));
+            errors.add(&path.field("name"), format!("duplicate port name `{name}`"));
         }
         if !numbered.insert((protocol, port.port)) {
-            errors.add(&path.field("port"), format!("there is another port {} for {protocol}", port.port));
+            errors.add(&path.field("port"), format!("duplicate port {}/{protocol}", port.port));
         }
-        // Ports of one number share their node port among protocols.
+        // Ports with the same number may share a node port if their protocols differ.
         if let Some(node_port) = port.node_port.filter(|number| *number != 0)
             && let Some((other_port, other_protocol)) = node_ports.insert(node_port, (port.port, protocol))
             && (other_protocol == protocol || other_port != port.port)
         {
-            errors
-                .add(&path.field("nodePort"), format!("the node port {node_port} is taken by another port"));
+            errors.add(&path.field("nodePort"), format!("duplicate node port {node_port}"));
         }
     }
 }

@@ -2,7 +2,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::services;
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, names, numbers};
 use crate::rules::objects::{Known, Typed};
 use crate::rules::{Check, Rule};
@@ -11,10 +11,21 @@ pub(super) static RULE: Rule = Rule {
     id: "service-port-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A Service has no port, or one whose number, name, protocol, target or node port cannot be.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "give each port a number from 1 to 65535, and a name where there are several",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateServicePort), pkg/registry/core/service/storage/alloc.go (initNodePorts)",
+    what: "A Service has no ports, or a port with an invalid number, name, protocol, target port or node port.",
+    impacts: &[Impact::ObjectRejected],
+    help: "set port to a number from 1 to 65535, and a name if there are several ports",
+    sources: &[
+        Source::symbols(
+            Project::Kubernetes,
+            "pkg/apis/core/validation/validation.go",
+            &["validateServicePort"],
+        ),
+        Source::symbols(
+            Project::Kubernetes,
+            "pkg/registry/core/service/storage/alloc.go",
+            &["initNodePorts"],
+        ),
+    ],
     check: Check::Known(check),
 };
 
@@ -22,14 +33,14 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
     let Typed::Service(service) = &known.typed else { return };
     let root = Path::ROOT;
     let Some(spec) = &service.spec else {
-        errors.add(&root.field("spec"), "the Service has no spec, and so no ports");
+        errors.add(&root.field("spec"), "missing required field `spec`");
         return;
     };
     let kind = services::kind(spec);
     let list = root.field("spec.ports");
     let ports = spec.ports.as_deref().unwrap_or_default();
     if ports.is_empty() && !services::is_headless(spec) && kind != "ExternalName" {
-        errors.add(&list, "the Service has no ports");
+        errors.add(&list, "missing ports: at least one is required");
     }
     for (index, port) in ports.iter().enumerate() {
         let path = list.index(index);
@@ -37,16 +48,16 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
         if !name.is_empty() {
             errors.check(&path.field("name"), names::dns_label(name));
         } else if ports.len() > 1 {
-            errors.add(&path.field("name"), "each of several ports needs a name");
+            errors.add(&path.field("name"), "missing required field `name`: the Service has several ports");
         }
-        let sound = errors.check(&path.field("port"), numbers::port(port.port));
+        let valid = errors.check(&path.field("port"), numbers::port(port.port));
         let protocol = port.protocol.as_deref().filter(|protocol| !protocol.is_empty()).unwrap_or("TCP");
         errors.one_of(&path.field("protocol"), protocol, &["TCP", "UDP", "SCTP"]);
-        // Without a target, the port's own number is taken.
+        // The target port defaults to the port.
         match &port.target_port {
             None | Some(IntOrString::Int(0)) => {}
             Some(IntOrString::String(name)) if name.is_empty() => {}
-            Some(target) if sound || *target != IntOrString::Int(port.port) => {
+            Some(target) if valid || *target != IntOrString::Int(port.port) => {
                 errors.check(&path.field("targetPort"), numbers::port_or_name(target));
             }
             Some(_) => {}
@@ -57,7 +68,7 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
         let node_port = port.node_port.unwrap_or_default();
         let path = path.field("nodePort");
         if node_port != 0 && kind == "ClusterIP" {
-            errors.add(&path, "a Service of type ClusterIP has no nodePort");
+            errors.add(&path, "unexpected `nodePort`: not supported for type `ClusterIP`");
         }
     }
 }

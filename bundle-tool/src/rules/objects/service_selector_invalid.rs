@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, labels};
 use crate::rules::objects::{Known, Typed};
 use crate::rules::{Check, Rule};
@@ -8,10 +8,14 @@ pub(super) static RULE: Rule = Rule {
     id: "service-selector-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A label of a Service's selector has a key or value that Kubernetes does not take.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "select the pods by labels that they can have",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateService)",
+    what: "A label of a Service's selector has an invalid key or value.",
+    impacts: &[Impact::ObjectRejected],
+    help: "select the pods by labels that they have",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateService"],
+    )],
     check: Check::Known(check),
 };
 

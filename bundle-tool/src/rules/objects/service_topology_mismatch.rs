@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::objects::{Known, Typed};
 use crate::rules::{Check, Rule};
@@ -8,10 +8,14 @@ pub(super) static RULE: Rule = Rule {
     id: "service-topology-mismatch",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "Two annotations of a Service about topology say different things.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "leave service.kubernetes.io/topology-mode",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateService)",
+    what: "The two topology annotations of a Service have different values.",
+    impacts: &[Impact::ObjectRejected],
+    help: "keep only the annotation service.kubernetes.io/topology-mode",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateService"],
+    )],
     check: Check::Known(check),
 };
 
@@ -25,7 +29,9 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
         && hints != mode
     {
         let annotations = root.field("metadata.annotations");
-        let message = format!("'{mode}' differs from '{hints}' of topology-aware-hints");
+        let message = format!(
+            "conflicting value `{mode}`: the annotation `service.kubernetes.io/topology-aware-hints` is `{hints}`"
+        );
         errors.add(&annotations.key("service.kubernetes.io/topology-mode"), message);
     }
 }

@@ -1,6 +1,6 @@
 use super::services;
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, numbers};
 use crate::rules::objects::{Known, Typed};
 use crate::rules::{Check, Rule};
@@ -9,10 +9,18 @@ pub(super) static RULE: Rule = Rule {
     id: "service-traffic-policy-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A traffic policy of a Service is unknown, or set on a Service that has no such traffic.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "externalTrafficPolicy and healthCheckNodePort are for Services that are reached from outside",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateServiceExternalTrafficPolicy, validateServiceInternalTrafficFieldsValue, validateServiceTrafficDistribution)",
+    what: "A traffic policy of a Service is unknown, or is set on a Service that it does not apply to.",
+    impacts: &[Impact::ObjectRejected],
+    help: "set externalTrafficPolicy and healthCheckNodePort only on Services that are reachable from outside the cluster",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &[
+            "validateServiceExternalTrafficPolicy",
+            "validateServiceInternalTrafficFieldsValue",
+            "validateServiceTrafficDistribution",
+        ],
+    )],
     check: Check::Known(check),
 };
 
@@ -28,8 +36,10 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
             errors.one_of(&external_path, external, &["Cluster", "Local"]);
         }
     } else if !external.is_empty() {
-        errors
-            .add(&external_path, "the Service is not reached from outside: it has no externalTrafficPolicy");
+        errors.add(
+            &external_path,
+            "unexpected `externalTrafficPolicy`: the Service is not reachable from outside the cluster",
+        );
     }
     let port = spec.health_check_node_port.unwrap_or_default();
     let port_path = path.field("healthCheckNodePort");
@@ -37,7 +47,7 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
         if port != 0 {
             errors.add(
                 &port_path,
-                "healthCheckNodePort needs the type LoadBalancer and externalTrafficPolicy: Local",
+                "`healthCheckNodePort` requires type `LoadBalancer` and `externalTrafficPolicy: Local`",
             );
         }
     } else if port != 0 {

@@ -1,6 +1,6 @@
 use super::services;
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, names};
 use crate::rules::objects::{Known, Typed};
 use crate::rules::{Check, Rule};
@@ -9,10 +9,14 @@ pub(super) static RULE: Rule = Rule {
     id: "service-type-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The type of a Service is unknown, or a Service for an external name has no such name.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "use ClusterIP, NodePort, LoadBalancer, or ExternalName with externalName",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateService)",
+    what: "The type of a Service is unknown, or a Service of type `ExternalName` has no external name.",
+    impacts: &[Impact::ObjectRejected],
+    help: "set type to `ClusterIP`, `NodePort`, `LoadBalancer`, or `ExternalName` with externalName",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateService"],
+    )],
     check: Check::Known(check),
 };
 

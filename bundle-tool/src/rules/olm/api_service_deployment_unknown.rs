@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -7,9 +7,13 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Error,
     what: "The CSV owns an aggregated API whose Deployment is not in the install strategy.",
-    why: "OLM finds the requirement not met: the CSV stays Pending with DeploymentNotFound.",
-    help: "write the name of the Deployment that serves the API into deploymentName",
-    source: "operator-lifecycle-manager, pkg/controller/operators/olm/requirements.go (requirementStatus)",
+    impacts: &[Impact::CsvPending],
+    help: "set deploymentName to the Deployment that serves the API",
+    sources: &[Source::symbols(
+        Project::OperatorLifecycleManager,
+        "pkg/controller/operators/olm/requirements.go",
+        &["requirementStatus"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -20,7 +24,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     for (index, service) in csv.typed.spec.apiservicedefinitions.owned.iter().enumerate() {
         if deployments.iter().all(|deployment| deployment.name != service.deployment_name) {
             let entry = list.index(index);
-            let message = format!("there is no Deployment '{}'", service.deployment_name);
+            let message = super::unknown_deployment(&service.deployment_name, deployments);
             reporter.field(&csv.object, &entry.field("deploymentName"), message);
         }
     }

@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -7,9 +7,13 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Error,
     what: "A conversion webhook names no CRD, or one that the CSV does not own.",
-    why: "OLM refuses to set the conversion up: the install strategy fails.",
-    help: "list owned CRDs by their full names in conversionCRDs",
-    source: "operator-lifecycle-manager, pkg/controller/install/webhook.go (createOrUpdateConversionWebhook)",
+    impacts: &[Impact::InstallFails],
+    help: "list the names of owned CRDs in conversionCRDs",
+    sources: &[Source::symbols(
+        Project::OperatorLifecycleManager,
+        "pkg/controller/install/webhook.go",
+        &["createOrUpdateConversionWebhook"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -24,11 +28,15 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
             continue;
         }
         if webhook.conversion_crds.is_empty() {
-            reporter.field(&csv.object, &crds, "the conversion webhook converts no CRD");
+            reporter.field(&csv.object, &crds, "missing CRDs: a conversion webhook requires at least one");
         }
         for (index, name) in webhook.conversion_crds.iter().enumerate() {
             if owned.iter().all(|crd| crd.name != *name) {
-                reporter.field(&csv.object, &crds.index(index), format!("the CSV does not own '{name}'"));
+                reporter.field(
+                    &csv.object,
+                    &crds.index(index),
+                    format!("CRD `{name}` is not owned by the CSV"),
+                );
             }
         }
     }

@@ -1,15 +1,22 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "conversion-path-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A conversion webhook's `webhookPath` is no path of a URL.",
-    why: "OLM writes it into the CRD, and the API server refuses the update: the install strategy fails.",
-    help: "begin it with '/' and use lower-case DNS names between the slashes",
-    source: "k8s.io/apiserver, pkg/util/webhook/validation.go (ValidateWebhookService)",
+    what: "The `webhookPath` of a conversion webhook is not a valid URL path.",
+    impacts: &[
+        Impact::InstallFails,
+        Impact::Specific("OLM copies the path to the CRD, and the API server rejects the update."),
+    ],
+    help: "start the path with `/`, and use lowercase DNS names as segments",
+    sources: &[Source::symbols(
+        Project::Apiserver,
+        "pkg/util/webhook/validation.go",
+        &["ValidateWebhookService"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -23,7 +30,11 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         };
         if !is_path(path) {
             let entry = list.index(index);
-            reporter.field(&csv.object, &entry.field("webhookPath"), format!("'{path}' is no path"));
+            reporter.field(
+                &csv.object,
+                &entry.field("webhookPath"),
+                format!("invalid path `{path}`: must be lowercase DNS names, each after a `/`"),
+            );
         }
     }
 }

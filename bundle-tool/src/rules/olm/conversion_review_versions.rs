@@ -1,15 +1,22 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "conversion-review-versions",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A conversion webhook understands none of the review versions that the API server sends.",
-    why: "OLM writes them into the CRD, and the API server refuses the update.",
-    help: "write admissionReviewVersions: [v1]",
-    source: "k8s.io/apiextensions-apiserver, pkg/apis/apiextensions/validation (conversionReviewVersions)",
+    what: "A conversion webhook supports none of the review versions that the API server sends.",
+    impacts: &[
+        Impact::InstallFails,
+        Impact::Specific("OLM copies the versions to the CRD, and the API server rejects the update."),
+    ],
+    help: "set admissionReviewVersions to `[v1]`",
+    sources: &[Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["validateConversionReviewVersions"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -19,7 +26,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     for (index, webhook) in csv.typed.spec.webhookdefinitions.iter().enumerate() {
         let versions = &webhook.admission_review_versions;
         let known = |version: &String| version == "v1" || version == "v1beta1";
-        // That the list is missing is webhook-field-missing's.
+        // webhook-field-missing reports a missing list.
         let written =
             csv.object.root.dig(&["spec", "webhookdefinitions"]).and_then(|list| list.items().nth(index));
         let there = written.and_then(|webhook| webhook.get("admissionReviewVersions"));
@@ -28,7 +35,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
             && !versions.iter().any(known)
         {
             let entry = list.index(index);
-            let message = "neither v1 nor v1beta1 is among the review versions";
+            let message = "no supported version: must contain `v1` or `v1beta1`";
             reporter.field(&csv.object, &entry.field("admissionReviewVersions"), message);
         }
     }

@@ -1,16 +1,20 @@
 use super::crds;
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "crd-duplicate",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "Two files of the bundle hold a CRD of the same group, version and kind.",
-    why: "operator-sdk refuses the bundle; OLM would install whichever comes last.",
-    help: "keep one of the two, in v1",
-    source: "operator-framework/api, pkg/validation/internal/bundle.go (validateOwnedCRDs)",
+    what: "Two files of the bundle contain a CRD with the same group, version and kind.",
+    impacts: &[Impact::SdkRejects, Impact::Specific("OLM installs the last one.")],
+    help: "keep one of the two CRDs, in `apiextensions.k8s.io/v1`",
+    sources: &[Source::symbols(
+        Project::OperatorFrameworkApi,
+        "pkg/validation/internal/bundle.go",
+        &["validateOwnedCRDs"],
+    )],
     check: Check::Bundle(check),
 };
 
@@ -26,7 +30,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         };
         if let Some(other) = crds[..index].iter().find(same) {
             let message = format!(
-                "a second CRD of {}/{}; the first is in {}",
+                "duplicate CRD of `{}/{}`: the first one is in {}",
                 crd.group, crd.kind, other.object.file.path
             );
             reporter.field(&crd.object, &Path::ROOT, message);

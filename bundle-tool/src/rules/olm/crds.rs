@@ -1,4 +1,4 @@
-//! What rules here want to know of the bundle's CRDs, in whichever version they are written.
+//! The CRDs of the bundle, in any API version.
 
 use crate::model::Object;
 use crate::model::csv::CrdDescription;
@@ -13,7 +13,7 @@ pub(super) struct Crd<'b> {
     pub(super) group: &'b str,
     /// `spec.names.kind`
     pub(super) kind: &'b str,
-    /// The versions, in v1's form and in v1beta1's.
+    /// The versions, as in v1 or in v1beta1.
     pub(super) versions: Vec<Version<'b>>,
 }
 
@@ -25,13 +25,13 @@ pub(super) struct Version<'b> {
     pub(super) served: bool,
 }
 
-/// All CRDs of the bundle.
+/// Returns all CRDs of the bundle.
 pub(super) fn all<'b>(context: &Context<'b>) -> Vec<Crd<'b>> {
     context.bundle.of_kind("CustomResourceDefinition").map(read).collect()
 }
 
-/// Reports the owned entries of every CSV whose version is there but not served: of the entries with one CRD's name, the
-/// last one, which is the one that OLM sees, or the others.
+/// Reports owned entries whose version is declared but not served: of the entries for one CRD, either the last one, which
+/// OLM validates, or the others.
 pub(super) fn report_unserved(context: &Context<'_>, reporter: &mut Reporter<'_>, last: bool) {
     let crds = all(context);
     let entries = Path::ROOT.field("spec.customresourcedefinitions.owned");
@@ -42,7 +42,7 @@ pub(super) fn report_unserved(context: &Context<'_>, reporter: &mut Reporter<'_>
             let crd = crds.iter().find(|crd| crd.object.name() == name);
             let known = crd.and_then(|crd| crd.versions.iter().find(|known| known.name == version));
             if is_last == last && known.is_some_and(|known| !known.served) {
-                let message = format!("the version '{version}' of '{name}' is not served");
+                let message = format!("version `{version}` of CRD `{name}` is not served");
                 reporter.field(&csv.object, &entries.index(index).field("version"), message);
             }
         }

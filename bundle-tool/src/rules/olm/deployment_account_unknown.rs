@@ -1,15 +1,21 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "deployment-account-unknown",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "A Deployment of the CSV runs under a service account that neither the CSV's permissions nor the bundle create.",
-    why: "Its pods cannot start before somebody creates the account: the CSV stays Installing and fails after a while.",
-    help: "give the account its permissions in the CSV, or name one that has them",
-    source: "operator-lifecycle-manager, pkg/controller/registry/resolver/rbac.go (RBACForClusterServiceVersion)",
+    what: "A Deployment of the CSV uses a service account that neither the CSV's permissions nor the bundle create.",
+    impacts: &[Impact::Specific(
+        "The pods do not start until the service account exists: the CSV stays `Installing` and fails after a timeout.",
+    )],
+    help: "add permissions for the service account to the CSV, or use one that has permissions",
+    sources: &[Source::symbols(
+        Project::OperatorLifecycleManager,
+        "pkg/controller/registry/resolver/rbac.go",
+        &["RBACForClusterServiceVersion"],
+    )],
     check: Check::Bundle(check),
 };
 
@@ -31,7 +37,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         if !known {
             let entry = list.index(index);
             let path = entry.field("spec.template.spec.serviceAccountName");
-            reporter.field(&csv.object, &path, format!("nobody creates the account '{name}'"));
+            reporter.field(&csv.object, &path, format!("unknown service account `{name}`"));
         }
     }
 }

@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -7,9 +7,13 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Warning,
     what: "Two Deployments of the install strategy have the same name.",
-    why: "OLM creates one after the other under that name, so that only the last one is left.",
-    help: "give each Deployment a name of its own, or delete one",
-    source: "operator-lifecycle-manager, pkg/controller/install/deployment.go (installDeployments)",
+    impacts: &[Impact::Specific("OLM applies both in turn, and only the last one remains.")],
+    help: "give each Deployment a unique name, or remove one",
+    sources: &[Source::symbols(
+        Project::OperatorLifecycleManager,
+        "pkg/controller/install/deployment.go",
+        &["installDeployments"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -20,7 +24,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     for (index, deployment) in deployments.iter().enumerate() {
         if deployments[..index].iter().any(|other| other.name == deployment.name) {
             let entry = list.index(index);
-            let message = format!("a Deployment '{}' is in this list already", deployment.name);
+            let message = format!("duplicate Deployment `{}`", deployment.name);
             reporter.field(&csv.object, &entry.field("name"), message);
         }
     }

@@ -1,4 +1,4 @@
-//! What OLM asks of a CSV and of the objects beside it, taken together.
+//! OLM's validation of a CSV together with the other objects of the bundle.
 
 mod api_service_deployment_unknown;
 mod conversion_crd_not_owned;
@@ -26,8 +26,22 @@ mod webhook_rule_forbidden;
 mod webhook_service_name_invalid;
 
 use super::Rule;
+use crate::model::csv::StrategyDeployment;
+use crate::report::suggest::did_you_mean;
 
-/// The rules of this folder, sorted by id.
+/// Returns the message for the name of a Deployment that is not in the install strategy.
+fn unknown_deployment(name: &str, deployments: &[StrategyDeployment]) -> String {
+    if name.is_empty() {
+        return "missing required field `deploymentName`".to_owned();
+    }
+    let names = deployments.iter().take(MAX_CANDIDATES).map(|deployment| deployment.name.as_str());
+    format!("unknown Deployment `{name}`{}", did_you_mean(name, names))
+}
+
+/// Maximum number of names that a misspelled one is compared with.
+const MAX_CANDIDATES: usize = 100;
+
+/// The rules of this directory, sorted by id.
 pub(super) static RULES: &[&Rule] = &[
     &api_service_deployment_unknown::RULE,
     &conversion_crd_not_owned::RULE,

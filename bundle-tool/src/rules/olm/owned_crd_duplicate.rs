@@ -1,6 +1,6 @@
 use crate::model::csv::CrdDescription;
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -8,9 +8,13 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Error,
     what: "The CSV lists the same version of an owned custom resource twice.",
-    why: "operator-sdk refuses the bundle.",
-    help: "delete one of the two entries",
-    source: "operator-framework/api, pkg/validation/internal/bundle.go (validateOwnedCRDs)",
+    impacts: &[Impact::SdkRejects],
+    help: "remove one of the entries",
+    sources: &[Source::symbols(
+        Project::OperatorFrameworkApi,
+        "pkg/validation/internal/bundle.go",
+        &["validateOwnedCRDs"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -23,7 +27,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
             (&other.name, &other.version, &other.kind) == (&entry.name, &entry.version, &entry.kind)
         };
         if owned[..index].iter().any(same) {
-            let message = format!("'{}' is owned at version '{}' already", entry.name, entry.version);
+            let message = format!("duplicate owned CRD `{}` version `{}`", entry.name, entry.version);
             reporter.field(&csv.object, &list.index(index), message);
         }
     }

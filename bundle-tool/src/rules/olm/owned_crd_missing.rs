@@ -1,6 +1,7 @@
 use super::crds;
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::suggest::did_you_mean;
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -8,11 +9,27 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Error,
     what: "The CSV owns a custom resource whose CRD, with that version and kind, is not in the bundle.",
-    why: "operator-sdk and catalogues refuse the bundle; OLM would wait for the CRD for ever.",
-    help: "add the CRD to manifests/, or mend the owned entry's name, version and kind",
-    source: "operator-framework/api, pkg/validation/internal/bundle.go (validateOwnedCRDs); operator-registry, pkg/registry/bundle.go (AllProvidedAPIsInBundle)",
+    impacts: &[
+        Impact::SdkRejects,
+        Impact::OpmRejects,
+        Impact::Specific("OLM waits for the CRD, and the CSV stays `Pending`."),
+    ],
+    help: "add the CRD to manifests/, or correct name, version and kind of the owned entry",
+    sources: &[
+        Source::symbols(
+            Project::OperatorFrameworkApi,
+            "pkg/validation/internal/bundle.go",
+            &["validateOwnedCRDs"],
+        ),
+        Source::symbols(Project::OperatorRegistry, "pkg/registry/bundle.go", &["AllProvidedAPIsInBundle"]),
+    ],
     check: Check::Bundle(check),
 };
+
+fn missing(name: &str, crds: &[crds::Crd<'_>]) -> String {
+    let near = did_you_mean(name, crds.iter().map(|crd| crd.object.name()));
+    format!("CRD `{name}` is not included in the bundle{near}")
+}
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
@@ -26,23 +43,27 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
                 reporter.field(&csv.object, &path, message);
             };
             if !owned.name.contains('.') {
-                let message = format!("'{}' is no name of a CRD, which is PLURAL.GROUP", owned.name);
+                let message = format!("invalid CRD name `{}`: must be `<plural>.<group>`", owned.name);
                 report("name", message);
                 continue;
             }
             let Some(crd) = crds.iter().find(|crd| crd.object.name() == owned.name) else {
-                report("", format!("the owned CRD '{}' is not in the bundle", owned.name));
+                report("", missing(&owned.name, &crds));
                 continue;
             };
             if crd.versions.iter().all(|version| version.name != owned.version) {
                 let message = format!(
-                    "the owned CRD '{}' has no version '{}'; see {}",
-                    owned.name, owned.version, crd.object.file.path
+                    "unknown version `{}` of CRD `{}`{}",
+                    owned.version,
+                    owned.name,
+                    did_you_mean(&owned.version, crd.versions.iter().map(|version| version.name))
                 );
                 report("version", message);
             } else if owned.kind != crd.kind {
-                let message =
-                    format!("the owned CRD '{}' is of kind '{}', not '{}'", owned.name, crd.kind, owned.kind);
+                let message = format!(
+                    "unexpected kind `{}`: CRD `{}` is of kind `{}`",
+                    owned.kind, owned.name, crd.kind
+                );
                 report("kind", message);
             }
         }

@@ -1,15 +1,21 @@
 use super::crds;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "owned-version-unserved",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "The CSV owns a version of a custom resource that its CRD does not serve, and another version of it further down.",
-    why: "OLM only looks at the last entry of a CRD; consoles offer the others all the same, and nobody can use them.",
-    help: "take the entry out, or serve the version",
-    source: "operator-framework/api, pkg/operators/v1alpha1/clusterserviceversion_types.go (GetAllCRDDescriptions)",
+    what: "The CSV owns a version of a custom resource that its CRD does not serve, followed by an entry for another version of the CRD.",
+    impacts: &[Impact::Specific(
+        "OLM validates only the last entry of a CRD, but consoles offer all of them.",
+    )],
+    help: "remove the entry, or set `served: true` for the version",
+    sources: &[Source::symbols(
+        Project::OperatorFrameworkApi,
+        "pkg/operators/v1alpha1/clusterserviceversion_types.go",
+        &["GetAllCRDDescriptions"],
+    )],
     check: Check::Bundle(check),
 };
 

@@ -1,15 +1,22 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "permission-account-missing",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A permission of the install strategy names no service account.",
-    why: "OLM creates the account, and an account needs a name.",
-    help: "write the serviceAccountName that the Deployment runs under",
-    source: "operator-lifecycle-manager, pkg/controller/registry/resolver/rbac.go (RBACForClusterServiceVersion)",
+    what: "A permission of the install strategy has no service account.",
+    impacts: &[
+        Impact::InstallPlanFails,
+        Impact::Specific("OLM creates the service account, which requires a name."),
+    ],
+    help: "set serviceAccountName to the service account of the Deployment",
+    sources: &[Source::symbols(
+        Project::OperatorLifecycleManager,
+        "pkg/controller/registry/resolver/rbac.go",
+        &["RBACForClusterServiceVersion"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -24,7 +31,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         for (index, permission) in permissions.iter().enumerate() {
             if permission.service_account_name.is_empty() {
                 let entry = list.index(index);
-                let message = "the permission names no service account";
+                let message = "missing required field `serviceAccountName`";
                 reporter.field(&csv.object, &entry.field("serviceAccountName"), message);
             }
         }

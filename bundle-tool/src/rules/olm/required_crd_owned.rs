@@ -1,16 +1,18 @@
 use crate::model::csv::CrdDescription;
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "required-crd-owned",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "The CSV requires a custom resource that it owns too.",
-    why: "The bundle then depends on itself: a catalogue may ask for another operator that provides the API.",
-    help: "take the entry out of required",
-    source: "operator-lifecycle-manager, doc/design/building-your-csv.md",
+    what: "The CSV requires a custom resource that it also owns.",
+    impacts: &[Impact::Specific(
+        "The bundle depends on itself, and a catalog may require another operator that provides the API.",
+    )],
+    help: "remove the entry from spec.customresourcedefinitions.required",
+    sources: &[Source::file(Project::OperatorLifecycleManager, "doc/design/building-your-csv.md")],
     check: Check::Csv(check),
 };
 
@@ -22,7 +24,11 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         let same =
             |owned: &CrdDescription| (&owned.name, &owned.version) == (&required.name, &required.version);
         if definitions.owned.iter().any(same) {
-            reporter.field(&csv.object, &list.index(index), format!("'{}' is owned as well", required.name));
+            reporter.field(
+                &csv.object,
+                &list.index(index),
+                format!("required CRD `{}` is also owned", required.name),
+            );
         }
     }
 }

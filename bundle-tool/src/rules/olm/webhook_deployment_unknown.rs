@@ -1,15 +1,21 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "webhook-deployment-unknown",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "A webhook names a Deployment that the install strategy does not have.",
-    why: "OLM registers the webhook all the same, with a Service that does not exist and without a certificate: every request that it should see fails.",
-    help: "write the name of the Deployment that serves the webhook into deploymentName",
-    source: "operator-lifecycle-manager, pkg/controller/install/certresources.go (certResourcesForDeployment)",
+    what: "A webhook names a Deployment that is not in the install strategy.",
+    impacts: &[Impact::Specific(
+        "OLM registers the webhook without a Service and a certificate, and every request that matches the webhook fails.",
+    )],
+    help: "set deploymentName to the Deployment that serves the webhook",
+    sources: &[Source::symbols(
+        Project::OperatorLifecycleManager,
+        "pkg/controller/install/certresources.go",
+        &["certResourcesForDeployment"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -20,7 +26,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     for (index, webhook) in csv.typed.spec.webhookdefinitions.iter().enumerate() {
         if !deployments.is_empty() && deployments.iter().all(|other| other.name != webhook.deployment_name) {
             let entry = list.index(index);
-            let message = format!("there is no Deployment '{}'", webhook.deployment_name);
+            let message = super::unknown_deployment(&webhook.deployment_name, deployments);
             reporter.field(&csv.object, &entry.field("deploymentName"), message);
         }
     }

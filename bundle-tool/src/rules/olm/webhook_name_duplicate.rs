@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -7,9 +7,13 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Error,
     what: "Two webhooks of the CSV have the same `generateName`.",
-    why: "OLM refuses the CSV: InvalidWebhookDescription.",
-    help: "give each webhook a name of its own",
-    source: "operator-lifecycle-manager, pkg/controller/operators/olm/operator.go (transitionCSVState)",
+    impacts: &[Impact::CsvFails("InvalidWebhookDescription")],
+    help: "give each webhook a unique generateName",
+    sources: &[Source::symbols(
+        Project::OperatorLifecycleManager,
+        "pkg/controller/operators/olm/operator.go",
+        &["transitionCSVState"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -20,7 +24,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     for (index, webhook) in webhooks.iter().enumerate() {
         if webhooks[..index].iter().any(|other| other.generate_name == webhook.generate_name) {
             let entry = list.index(index);
-            let message = format!("a webhook '{}' is in this list already", webhook.generate_name);
+            let message = format!("duplicate webhook name `{}`", webhook.generate_name);
             reporter.field(&csv.object, &entry.field("generateName"), message);
         }
     }

@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
@@ -7,10 +7,17 @@ pub(super) static RULE: Rule = Rule {
     id: "webhook-port-conflict",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "Two webhooks or API services of one Deployment share a `containerPort` and differ in their `targetPort`.",
-    why: "OLM makes one Service of them, and a Service cannot have a port twice: the install strategy fails.",
-    help: "give both the same targetPort, or one of them another containerPort",
-    source: "operator-lifecycle-manager, pkg/controller/install/certresources.go (getServicePorts)",
+    what: "Two webhooks or aggregated APIs of one Deployment have the same `containerPort`, but different values of `targetPort`.",
+    impacts: &[
+        Impact::InstallFails,
+        Impact::Specific("OLM creates one Service for both, and its ports must be unique."),
+    ],
+    help: "use the same targetPort for both, or different values of containerPort",
+    sources: &[Source::symbols(
+        Project::OperatorLifecycleManager,
+        "pkg/controller/install/certresources.go",
+        &["getServicePorts"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -32,7 +39,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         }
         if taken.iter().any(|(other, at, to)| (*other, *at) == (name, number) && *to != target) {
             let entry = list.index(index);
-            let message = format!("the port {number} of '{name}' leads to another port already");
+            let message = format!("conflicting target of port {number} of Deployment `{name}`");
             reporter.field(&csv.object, &entry.field("targetPort"), message);
         } else {
             taken.push((name, number, target));

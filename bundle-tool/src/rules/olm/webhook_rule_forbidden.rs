@@ -1,19 +1,26 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "webhook-rule-forbidden",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A webhook's rule covers all API groups, OLM's own, or webhook configurations.",
-    why: "OLM refuses the CSV, since such a webhook could lock it out: InvalidWebhookDescription.",
-    help: "name the groups that the webhook is for",
-    source: "operator-lifecycle-manager, pkg/controller/install/webhook.go (ValidWebhookRules)",
+    what: "A rule of a webhook matches all API groups, OLM's own group, or webhook configurations.",
+    impacts: &[
+        Impact::CsvFails("InvalidWebhookDescription"),
+        Impact::Specific("Such a webhook could block OLM itself."),
+    ],
+    help: "list the API groups that the webhook is for in apiGroups",
+    sources: &[Source::symbols(
+        Project::OperatorLifecycleManager,
+        "pkg/controller/install/webhook.go",
+        &["ValidWebhookRules"],
+    )],
     check: Check::Csv(check),
 };
 
-/// What OLM guards of the group of webhook configurations; it means the kinds, though rules name resources.
+/// What OLM protects in the group of webhook configurations; it compares kinds, although rules name resources.
 const GUARDED: [&str; 3] = ["*", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
 
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
@@ -27,13 +34,13 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
             let has =
                 |list: &Option<Vec<String>>, wanted: &str| list.iter().flatten().any(|item| item == wanted);
             let (field, message) = if has(&rule.api_groups, "*") {
-                ("apiGroups", "OLM takes no webhook for all API groups")
+                ("apiGroups", "forbidden API group `*`")
             } else if has(&rule.api_groups, "operators.coreos.com") {
-                ("apiGroups", "OLM takes no webhook for its own API group")
+                ("apiGroups", "forbidden API group `operators.coreos.com`")
             } else if has(&rule.api_groups, "admissionregistration.k8s.io")
                 && GUARDED.iter().any(|resource| has(&rule.resources, resource))
             {
-                ("resources", "OLM takes no webhook for webhook configurations")
+                ("resources", "forbidden resources: webhook configurations")
             } else {
                 continue;
             };

@@ -1,15 +1,24 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "webhook-service-name-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A Deployment that serves a webhook or an API has a name of which OLM cannot make the name of its Service.",
-    why: "OLM puts `-service` behind the name, and a Service's name has at most 63 characters, begins with a letter and holds no dot: the install strategy fails.",
-    help: "shorten the Deployment's name to 55 characters, begin it with a letter and use '-' for '.'",
-    source: "operator-lifecycle-manager, pkg/controller/install/certresources.go (ServiceName)",
+    what: "OLM cannot derive the name of a Service from the name of a Deployment that serves a webhook or an aggregated API.",
+    impacts: &[
+        Impact::ServiceRejected,
+        Impact::Specific(
+            "OLM appends `-service` to the name; the name of a Service is a DNS label of at most 63 characters.",
+        ),
+    ],
+    help: "use a Deployment name of at most 55 characters that starts with a letter and contains no dots",
+    sources: &[Source::symbols(
+        Project::OperatorLifecycleManager,
+        "pkg/controller/install/certresources.go",
+        &["ServiceName"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -24,7 +33,9 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         let letter = name.starts_with(|first: char| first.is_ascii_lowercase());
         if serves && !name.is_empty() && (name.len() > 55 || name.contains('.') || !letter) {
             let entry = list.index(index);
-            let message = format!("'{name}-service' cannot be the name of a Service");
+            let message = format!(
+                "invalid Service name `{name}-service`: must be a DNS label of at most 63 characters that starts with a letter"
+            );
             reporter.field(&csv.object, &entry.field("name"), message);
         }
     }

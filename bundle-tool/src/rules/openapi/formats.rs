@@ -1,4 +1,4 @@
-//! The formats of strings that Kubernetes checks.
+//! The formats of strings that Kubernetes validates.
 //!
 //! Source: `pkg/validation/strfmt` and `internal/third_party/govalidator` of `k8s.io/kube-openapi`,
 //! `pkg/apiserver/validation/formats.go` of `k8s.io/apiextensions-apiserver`.
@@ -13,7 +13,7 @@ use crate::rules::kubernetes::urls;
 
 type Check = fn(&str) -> bool;
 
-/// By name, without dashes, which make no difference.
+/// The checks by name, without dashes, which are ignored.
 const FORMATS: [(&str, Check); 26] = [
     ("bsonobjectid", |text| text.len() == 24 && text.bytes().all(|byte| byte.is_ascii_hexdigit())),
     ("byte", |text| PATTERNS.byte.is_match(text)),
@@ -48,12 +48,17 @@ fn find(format: &str) -> Option<Check> {
     FORMATS.iter().find(|(name, _)| *name == plain).map(|(_, check)| *check)
 }
 
-/// Whether Kubernetes checks a format at all.
+/// Returns the names of all formats, without dashes.
+pub(in crate::rules) fn names() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().map(|(name, _)| *name)
+}
+
+/// Returns whether Kubernetes validates a format.
 pub(in crate::rules) fn is_checked(format: &str) -> bool {
     find(format).is_some()
 }
 
-/// Whether a text has a format; unknown formats fit everything.
+/// Returns whether a string has a format; unknown formats match everything.
 pub(super) fn fits(format: &str, text: &str) -> bool {
     find(format).is_none_or(|check| check(text))
 }

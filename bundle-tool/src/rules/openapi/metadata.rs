@@ -18,7 +18,7 @@ fn wrong(path: &Path<'_>, message: impl Into<String>) -> Verdict {
     Err(Mismatch { path: path.to_string(), message: message.into() })
 }
 
-/// Judges what `value` says of the resources that are embedded in it; `resource` is whether it is one itself.
+/// Validates the resources that are embedded in `value`; `resource` is whether it is one itself.
 pub(in crate::rules) fn embedded(
     value: Value<'_>,
     schema: &Schema<'_>,
@@ -60,7 +60,7 @@ pub(in crate::rules) enum Step<'s> {
     Item,
 }
 
-/// Judges `value` as part of a resource that has nothing else, `steps` below its root, whose schema is `schema`.
+/// Validates `value` as the only part of a resource, `steps` below its root, whose schema is `schema`.
 pub(in crate::rules) fn surrounded(value: Value<'_>, steps: &[Step<'_>], schema: &Schema<'_>) -> Verdict {
     let tree = surround(value, steps);
     embedded(tree.root(), schema, true, &Path::ROOT)
@@ -114,20 +114,23 @@ fn resource_fields(value: Value<'_>, path: &Path<'_>) -> Verdict {
     for field in ["apiVersion", "kind"] {
         let here = path.field(field);
         let text = match value.get(field) {
-            None => return wrong(&here, format!("a resource needs {field}")),
+            None => return wrong(&here, format!("missing required field `{field}`")),
             Some(value) => match value.as_str() {
-                None => return wrong(&here, format!("{field} must be a string")),
+                None => return wrong(&here, format!("`{field}` must be a string")),
                 Some(text) => text,
             },
         };
         if text.is_empty() {
-            return wrong(&here, format!("{field} must not be empty"));
+            return wrong(&here, format!("`{field}` must not be empty"));
         }
         if field == "apiVersion" && text != "/" && text.matches('/').count() > 1 {
-            return wrong(&here, format!("'{text}' is no API version"));
+            return wrong(
+                &here,
+                format!("invalid apiVersion `{text}`: expected `group/version` or `version`"),
+            );
         }
         if field == "kind"
-            && let Err(problem) = names::dns_1035_label(&text.to_lowercase())
+            && let Err(problem) = names::kind("kind", text)
         {
             return wrong(&here, problem);
         }
@@ -140,7 +143,7 @@ fn resource_fields(value: Value<'_>, path: &Path<'_>) -> Verdict {
     }
 }
 
-/// `metadata`, as far as it is judged.
+/// The validated fields of `metadata`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct ObjectMeta {
@@ -205,7 +208,7 @@ impl ObjectMeta {
         }
         let here = path.field("labels");
         for (key, value) in labels {
-            names::qualified(key)
+            names::label_key(key)
                 .and_then(|()| names::label_value(value))
                 .or_else(|problem| wrong(&here, problem))?;
         }
@@ -218,11 +221,11 @@ impl ObjectMeta {
             owner_references
         {
             if [api_version, kind, name, uid].iter().any(|field| field.is_empty()) {
-                return wrong(&here, "an owner needs apiVersion, kind, name and uid");
+                return wrong(&here, "an owner reference requires `apiVersion`, `kind`, `name` and `uid`");
             }
         }
         if owner_references.iter().filter(|owner| owner.controller == Some(true)).count() > 1 {
-            return wrong(&here, "only one owner can be the controller");
+            return wrong(&here, "only one owner reference can set `controller: true`");
         }
         let here = path.field("finalizers");
         for finalizer in finalizers {

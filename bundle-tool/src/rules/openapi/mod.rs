@@ -1,5 +1,5 @@
-//! Values held against schemas, with the peculiarities of the API server's own validator: which values a type takes,
-//! how numbers are compared, which formats are checked, what is dropped as unknown.
+//! Validation of values against schemas as the API server implements it: which values a type accepts, how numbers
+//! compare, which formats are checked, which fields are pruned.
 
 mod email;
 mod formats;
@@ -7,7 +7,7 @@ mod metadata;
 mod prune;
 mod validate;
 
-pub(super) use formats::is_checked;
+pub(super) use formats::{is_checked, names as format_names};
 pub(super) use metadata::{Step, embedded, surrounded};
 pub(super) use prune::unknown_field;
 pub(super) use validate::{Mismatch, validate};

@@ -1,12 +1,12 @@
-//! What the API server drops from a value because its schema does not describe it.
+//! Fields that the API server drops because the schema does not declare them.
 //!
 //! Source: `pkg/apiserver/schema/pruning/algorithm.go` of `k8s.io/apiextensions-apiserver`.
 
 use crate::model::crd::{Additional, Items, Keyword, Schema};
 use crate::model::yaml::{Kind, Path, Value};
 
-/// The first field of `value` that would be dropped; `path` is where the value stands, `resource` whether the schema
-/// is that of a whole resource.
+/// Returns the first field of `value` that would be dropped; `path` is the path of the value, `resource` whether the
+/// schema is that of a whole resource.
 pub(in crate::rules) fn unknown_field(
     value: Value<'_>,
     schema: &Schema<'_>,
@@ -48,7 +48,8 @@ fn prune(value: Value<'_>, schema: Option<&Schema<'_>>, resource: bool, path: &P
     }
 }
 
-/// Where unknown fields are kept, what is described is still looked into.
+/// Returns the first field that would be dropped below a schema that preserves unknown fields: declared fields are still
+/// pruned.
 fn keep(value: Value<'_>, schema: &Schema<'_>, resource: bool, path: &Path<'_>) -> Option<String> {
     match value.kind() {
         Kind::Object => value.unique_entries().find_map(|(key, value)| {

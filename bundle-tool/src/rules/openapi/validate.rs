@@ -1,7 +1,7 @@
-//! A value against a schema.
+//! Validation of a value against a schema.
 //!
 //! Source: `pkg/validation/validate` of `k8s.io/kube-openapi`, on what `ToKubeOpenAPI` of apiextensions-apiserver
-//! makes of a structural schema.
+//! converts a structural schema to.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -12,29 +12,29 @@ use crate::model::crd::{Additional, Items, Keyword, Schema};
 use crate::model::yaml::{Kind, Path, Value};
 use kubernetes_cel::go_regex::GoRegex;
 
-/// The first thing in a value that its schema does not allow.
+/// The first mismatch of a value and its schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::rules) struct Mismatch {
-    /// Where in the value: `spec.size`, empty for the value itself.
+    /// The path in the value: `spec.size`, empty for the value itself.
     pub path: String,
-    /// What is wrong with it.
+    /// What the schema requires.
     pub message: String,
 }
 
 type Verdict = Result<(), Mismatch>;
 
-/// Holds `value`, which stands at `path`, against a schema of the skeleton.
+/// Validates `value`, whose path is `path`, against a schema of the skeleton.
 pub(in crate::rules) fn validate(value: Value<'_>, schema: &Schema<'_>, path: &Path<'_>) -> Verdict {
     Validator::default().check(value, schema, false, path)
 }
 
-/// Keeps patterns, so that each is compiled once for all items of a list.
+/// Caches patterns, so that each is compiled once for all items of a list.
 #[derive(Default)]
 struct Validator<'b> {
     patterns: RefCell<HashMap<&'b str, Option<Rc<GoRegex>>>>,
 }
 
-/// A value as Kubernetes' JSON decoder hands it on.
+/// A value as Kubernetes' JSON decoder returns it.
 #[derive(Debug, Clone, Copy)]
 enum Datum<'b> {
     Null,
@@ -107,46 +107,49 @@ impl<'b> Validator<'b> {
             |alternative: Value<'b>| self.check(value, &Schema::read(alternative), true, path).is_ok();
         let mut alternatives = schema.list(Keyword::AnyOf);
         if alternatives.len() > 0 && !alternatives.any(holds) {
-            return wrong(path, "must fit at least one schema of anyOf");
+            return wrong(path, "must match at least one schema of `anyOf`");
         }
         let alternatives = schema.list(Keyword::OneOf);
         if alternatives.len() > 0 {
             let fitting = alternatives.filter(|alternative| holds(*alternative)).count();
             if fitting != 1 {
-                return wrong(path, format!("must fit exactly one schema of oneOf, but fits {fitting}"));
+                return wrong(
+                    path,
+                    format!("must match exactly one schema of `oneOf`, but matches {fitting}"),
+                );
             }
         }
         for alternative in schema.list(Keyword::AllOf) {
             self.check(value, &Schema::read(alternative), true, path)?;
         }
         if schema.get(Keyword::Not).is_some_and(holds) {
-            return wrong(path, "must not fit the schema of not");
+            return wrong(path, "must not match the schema of `not`");
         }
         Ok(())
     }
 
     fn check_string(&self, text: &str, schema: &Schema<'b>, path: &Path<'_>) -> Verdict {
         let length = || i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
-        if let Some(most) = schema.integer(Keyword::MaxLength)
-            && length() > most
+        if let Some(maximum) = schema.integer(Keyword::MaxLength)
+            && length() > maximum
         {
-            return wrong(path, format!("must have at most {most} characters"));
+            return wrong(path, format!("must have at most {}", count(maximum, "character", "characters")));
         }
-        if let Some(least) = schema.integer(Keyword::MinLength)
-            && length() < least
+        if let Some(minimum) = schema.integer(Keyword::MinLength)
+            && length() < minimum
         {
-            return wrong(path, format!("must have at least {least} characters"));
+            return wrong(path, format!("must have at least {}", count(minimum, "character", "characters")));
         }
         let pattern = schema.text(Keyword::Pattern);
-        // A pattern that is none is another rule's.
+        // Another rule reports an invalid pattern.
         if !pattern.is_empty()
             && self.pattern(pattern).is_some_and(|regex| regex.is_match(text) == Some(false))
         {
-            return wrong(path, format!("must match the pattern '{pattern}'"));
+            return wrong(path, format!("must match the pattern `{pattern}`"));
         }
         let format = schema.text(Keyword::Format);
         if !format.is_empty() && !formats::fits(format, text) {
-            return wrong(path, format!("must have the format {format}"));
+            return wrong(path, format!("must have the format `{format}`"));
         }
         Ok(())
     }
@@ -159,15 +162,15 @@ impl<'b> Validator<'b> {
             }
         }
         let size = i64::try_from(value.len()).unwrap_or(i64::MAX);
-        if let Some(least) = schema.integer(Keyword::MinItems)
-            && size < least
+        if let Some(minimum) = schema.integer(Keyword::MinItems)
+            && size < minimum
         {
-            return wrong(path, format!("must have at least {least} items"));
+            return wrong(path, format!("must have at least {}", count(minimum, "item", "items")));
         }
-        if let Some(most) = schema.integer(Keyword::MaxItems)
-            && size > most
+        if let Some(maximum) = schema.integer(Keyword::MaxItems)
+            && size > maximum
         {
-            return wrong(path, format!("must have at most {most} items"));
+            return wrong(path, format!("must have at most {}", count(maximum, "item", "items")));
         }
         Ok(())
     }
@@ -175,15 +178,15 @@ impl<'b> Validator<'b> {
     fn check_object(&self, value: Value<'_>, schema: &Schema<'b>, nested: bool, path: &Path<'_>) -> Verdict {
         let entries: Vec<_> = value.unique_entries().collect();
         let size = i64::try_from(entries.len()).unwrap_or(i64::MAX);
-        if let Some(least) = schema.integer(Keyword::MinProperties)
-            && size < least
+        if let Some(minimum) = schema.integer(Keyword::MinProperties)
+            && size < minimum
         {
-            return wrong(path, format!("must have at least {least} properties"));
+            return wrong(path, format!("must have at least {}", count(minimum, "property", "properties")));
         }
-        if let Some(most) = schema.integer(Keyword::MaxProperties)
-            && size > most
+        if let Some(maximum) = schema.integer(Keyword::MaxProperties)
+            && size > maximum
         {
-            return wrong(path, format!("must have at most {most} properties"));
+            return wrong(path, format!("must have at most {}", count(maximum, "property", "properties")));
         }
         let additional = if nested { Additional::Unset } else { schema.additional() };
         for (key, value) in &entries {
@@ -196,25 +199,29 @@ impl<'b> Validator<'b> {
                     self.check(*value, &Schema::read(values), nested, &path.key(name))?;
                 }
                 (None, Additional::Boolean(false)) => {
-                    return wrong(path, format!("must not have the property '{name}'"));
+                    return wrong(path, format!("must not have the property `{name}`"));
                 }
                 (None, _) => {}
             }
         }
         for required in schema.list(Keyword::Required) {
             if value.get(required.text()).is_none() {
-                return wrong(path, format!("lacks '{}', which is required", required.text()));
+                return wrong(path, format!("must have the required property `{}`", required.text()));
             }
         }
         Ok(())
     }
 }
 
-/// `nested` is whether the schema stands below `allOf` and the like, where `additionalProperties` do not count.
+fn count(number: i64, one: &str, several: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { several })
+}
+
+/// `nested` is whether the schema is below `allOf` or similar, where `additionalProperties` is not evaluated.
 fn check_type(datum: Datum<'_>, schema: &Schema<'_>, path: &Path<'_>) -> Verdict {
     let (kind, format) = (schema.kind(), schema.text(Keyword::Format));
     let (found, found_format) = datum.names();
-    let mismatch = || wrong(path, format!("must be of type {kind}, but is of type {found}"));
+    let mismatch = || wrong(path, format!("must be of type {kind}, found {found}"));
     if matches!(datum, Datum::Null) {
         let fits = kind.is_empty() || schema.flag(Keyword::Nullable);
         return if fits { Ok(()) } else { mismatch() };
@@ -227,7 +234,7 @@ fn check_type(datum: Datum<'_>, schema: &Schema<'_>, path: &Path<'_>) -> Verdict
         || matches!(datum, Datum::Integer(_)) && kind == "number";
     let textual = matches!(datum, Datum::String(_) | Datum::Array);
     if !textual && !format.is_empty() && !fits && found_format != format {
-        return wrong(path, format!("must have the format {format}, but is of type {found}"));
+        return wrong(path, format!("must have the format `{format}`, found type {found}"));
     }
     if textual && !format.is_empty() && !matches!(kind, "number" | "integer") {
         return Ok(());
@@ -243,8 +250,8 @@ fn check_type(datum: Datum<'_>, schema: &Schema<'_>, path: &Path<'_>) -> Verdict
     reason = "as Go does"
 )]
 fn is_json_integer(number: f64) -> bool {
-    const MOST: f64 = 9_007_199_254_740_991.0;
-    if !(-MOST..=MOST).contains(&number) {
+    const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
+    if !(-MAX_SAFE..=MAX_SAFE).contains(&number) {
         return false;
     }
     if number == (number as i64) as f64 {
@@ -255,10 +262,10 @@ fn is_json_integer(number: f64) -> bool {
     cut > 0.0 && difference / (number.abs() + cut.abs()) < 1e-9
 }
 
-/// What Go makes of a limit, which is a float, where it is held against an integer.
+/// Converts a limit, which is a float, to an integer as Go does.
 #[expect(clippy::cast_possible_truncation, reason = "as Go does")]
 fn truncated(limit: f64) -> i64 {
-    // Out of range, amd64 gives the least integer.
+    // Out of range, amd64 returns the minimum integer.
     const RANGE: std::ops::Range<f64> = -9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0;
     if RANGE.contains(&limit) { limit as i64 } else { i64::MIN }
 }
@@ -271,8 +278,8 @@ fn check_integer(number: i64, schema: &Schema<'_>, path: &Path<'_>) -> Verdict {
         }
     }
     if let Some(limit) = schema.number(Keyword::Maximum) {
-        let (most, exclusive) = (truncated(limit), schema.flag(Keyword::ExclusiveMaximum));
-        if number > most || exclusive && number == most {
+        let (maximum, exclusive) = (truncated(limit), schema.flag(Keyword::ExclusiveMaximum));
+        if number > maximum || exclusive && number == maximum {
             return wrong(
                 path,
                 format!("must be {} {limit}", if exclusive { "less than" } else { "at most" }),
@@ -280,8 +287,8 @@ fn check_integer(number: i64, schema: &Schema<'_>, path: &Path<'_>) -> Verdict {
         }
     }
     if let Some(limit) = schema.number(Keyword::Minimum) {
-        let (least, exclusive) = (truncated(limit), schema.flag(Keyword::ExclusiveMinimum));
-        if number < least || exclusive && number == least {
+        let (minimum, exclusive) = (truncated(limit), schema.flag(Keyword::ExclusiveMinimum));
+        if number < minimum || exclusive && number == minimum {
             return wrong(
                 path,
                 format!("must be {} {limit}", if exclusive { "more than" } else { "at least" }),
@@ -298,21 +305,21 @@ fn check_number(number: f64, schema: &Schema<'_>, path: &Path<'_>) -> Verdict {
             return wrong(path, format!("must be a multiple of {factor}"));
         }
     }
-    if let Some(most) = schema.number(Keyword::Maximum) {
+    if let Some(maximum) = schema.number(Keyword::Maximum) {
         let exclusive = schema.flag(Keyword::ExclusiveMaximum);
-        if number > most || exclusive && number >= most {
+        if number > maximum || exclusive && number >= maximum {
             return wrong(
                 path,
-                format!("must be {} {most}", if exclusive { "less than" } else { "at most" }),
+                format!("must be {} {maximum}", if exclusive { "less than" } else { "at most" }),
             );
         }
     }
-    if let Some(least) = schema.number(Keyword::Minimum) {
+    if let Some(minimum) = schema.number(Keyword::Minimum) {
         let exclusive = schema.flag(Keyword::ExclusiveMinimum);
-        if number < least || exclusive && number <= least {
+        if number < minimum || exclusive && number <= minimum {
             return wrong(
                 path,
-                format!("must be {} {least}", if exclusive { "more than" } else { "at least" }),
+                format!("must be {} {minimum}", if exclusive { "more than" } else { "at least" }),
             );
         }
     }
@@ -324,11 +331,11 @@ fn check_enum(datum: Datum<'_>, value: Value<'_>, schema: &Schema<'_>, path: &Pa
     if allowed.len() == 0 || allowed.any(|allowed| equals(datum, value, allowed)) {
         return Ok(());
     }
-    let listed: Vec<String> = schema.list(Keyword::Enum).map(|allowed| format!("{allowed:?}")).collect();
+    let listed: Vec<String> = schema.list(Keyword::Enum).map(|allowed| format!("`{allowed:?}`")).collect();
     wrong(path, format!("must be one of {}", listed.join(", ")))
 }
 
-/// Whether `value`, converted to the type of `allowed` as Go converts, is equal to it.
+/// Returns whether `value`, converted to the type of `allowed` as Go does, is equal to it.
 #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "as Go does")]
 fn equals(datum: Datum<'_>, value: Value<'_>, allowed: Value<'_>) -> bool {
     match (datum, Datum::of(allowed)) {
@@ -338,14 +345,14 @@ fn equals(datum: Datum<'_>, value: Value<'_>, allowed: Value<'_>) -> bool {
         (Datum::Number(a), Datum::Integer(b)) => truncated(a) == b,
         (Datum::Number(a), Datum::Number(b)) => a == b,
         (Datum::String(a), Datum::String(b)) => a == b,
-        // Go turns a number into the character of that number.
+        // Go converts a number to the character with that code.
         (Datum::Integer(a), Datum::String(b)) => {
             let character =
                 u32::try_from(a).ok().and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER);
             b.strip_prefix(character) == Some("")
         }
         (Datum::Array, Datum::Array) | (Datum::Object, Datum::Object) => value.to_json() == allowed.to_json(),
-        // Nulls, among others, have no type that could be converted.
+        // Nulls, among others, cannot be converted.
         _ => false,
     }
 }

@@ -1,15 +1,19 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "hub-link-incomplete",
     suite: Suite::OperatorHubV2,
     severity: Severity::Error,
-    what: "A link has no name, or no URL that is one.",
-    why: "OperatorHub shows both, and refuses the operator.",
-    help: "write name and url of each link, the URL with https://",
-    source: "operator-framework/api, pkg/validation/internal/operatorhub.go (checkSpecLinks)",
+    what: "A link has no name, or no valid URL.",
+    impacts: &[Impact::SubmissionRejected],
+    help: "set name and url of each link, the latter to an `https://` URL",
+    sources: &[Source::symbols(
+        Project::OperatorFrameworkApi,
+        "pkg/validation/internal/operatorhub.go",
+        &["checkSpecLinks"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -19,21 +23,21 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     for (index, link) in csv.typed.spec.links.iter().enumerate() {
         let entry = list.index(index);
         if link.name.is_empty() && link.url.is_empty() {
-            reporter.field(&csv.object, &entry, "the link has neither a name nor a URL");
+            reporter.field(&csv.object, &entry, "missing required fields `name` and `url`");
             continue;
         }
         if link.name.is_empty() {
-            reporter.field(&csv.object, &entry.field("name"), "the link has no name");
+            reporter.field(&csv.object, &entry.field("name"), "missing required field `name`");
         }
         if link.url.is_empty() {
-            reporter.field(&csv.object, &entry.field("url"), "the link has no URL");
+            reporter.field(&csv.object, &entry.field("url"), "missing required field `url`");
         } else if !is_url(&link.url) {
-            reporter.field(&csv.object, &entry.field("url"), format!("'{}' is no URL", link.url));
+            reporter.field(&csv.object, &entry.field("url"), format!("invalid URL `{}`", link.url));
         }
     }
 }
 
-/// Whether a text is an absolute URL, or a path from the root.
+/// Returns whether a string is an absolute URL or an absolute path.
 fn is_url(text: &str) -> bool {
     if text.chars().any(|c| c.is_ascii_control()) {
         return false;

@@ -1,15 +1,19 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "hub-maintainer-incomplete",
     suite: Suite::OperatorHubV2,
     severity: Severity::Error,
-    what: "A maintainer has no name, or no e-mail address that is one.",
-    why: "OperatorHub shows both, and refuses the operator.",
-    help: "write name and email of each maintainer",
-    source: "operator-framework/api, pkg/validation/internal/operatorhub.go (checkSpecMaintainers)",
+    what: "A maintainer has no name, or no valid email address.",
+    impacts: &[Impact::SubmissionRejected],
+    help: "set name and email of each maintainer",
+    sources: &[Source::symbols(
+        Project::OperatorFrameworkApi,
+        "pkg/validation/internal/operatorhub.go",
+        &["checkSpecMaintainers"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -19,22 +23,22 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     for (index, maintainer) in csv.typed.spec.maintainers.iter().enumerate() {
         let entry = list.index(index);
         if maintainer.name.is_empty() && maintainer.email.is_empty() {
-            reporter.field(&csv.object, &entry, "the maintainer has neither a name nor an e-mail address");
+            reporter.field(&csv.object, &entry, "missing required fields `name` and `email`");
             continue;
         }
         if maintainer.name.is_empty() {
-            reporter.field(&csv.object, &entry.field("name"), "the maintainer has no name");
+            reporter.field(&csv.object, &entry.field("name"), "missing required field `name`");
         }
         if maintainer.email.is_empty() {
-            reporter.field(&csv.object, &entry.field("email"), "the maintainer has no e-mail address");
+            reporter.field(&csv.object, &entry.field("email"), "missing required field `email`");
         } else if !is_address(&maintainer.email) {
-            let message = format!("'{}' is no e-mail address", maintainer.email);
+            let message = format!("invalid email address `{}`", maintainer.email);
             reporter.field(&csv.object, &entry.field("email"), message);
         }
     }
 }
 
-/// Whether a text is an address such as `a@b` or `A B <a@b>`, in the forms that people write.
+/// Returns whether a string is an address such as `a@b` or `A B <a@b>`, in the common forms.
 fn is_address(text: &str) -> bool {
     let address = match text.trim().rsplit_once('<') {
         Some((_, rest)) => match rest.strip_suffix('>') {

@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::deprecated::removed;
 use crate::rules::{Check, Context, Reporter, Rule};
 
@@ -6,10 +6,13 @@ pub(super) static RULE: Rule = Rule {
     id: "hub-removed-api",
     suite: Suite::OperatorHubV2,
     severity: Severity::Error,
-    what: "The bundle uses an API that was removed from Kubernetes before the version that its minKubeVersion names.",
-    why: "OperatorHub refuses it: the objects cannot be created on any cluster that the operator is for.",
-    help: "write the object in the API version that took its place",
-    source: "operator-framework/api, pkg/validation/internal/removed_apis.go",
+    what: "The bundle uses an API that was removed in the Kubernetes version of `spec.minKubeVersion` or before.",
+    impacts: &[
+        Impact::SubmissionRejected,
+        Impact::Specific("The objects cannot be created on any cluster that the operator supports."),
+    ],
+    help: "convert the object to an API version that Kubernetes serves",
+    sources: &[Source::file(Project::OperatorFrameworkApi, "pkg/validation/internal/removed_apis.go")],
     check: Check::Bundle(check),
 };
 

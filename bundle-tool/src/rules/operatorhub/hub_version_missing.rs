@@ -1,16 +1,20 @@
 use crate::model::version::{self, Version};
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "hub-version-missing",
     suite: Suite::OperatorHubV2,
     severity: Severity::Error,
-    what: "The operator has no version, or 0.0.0.",
-    why: "OperatorHub refuses it.",
-    help: "write spec.version",
-    source: "operator-framework/api, pkg/validation/internal/operatorhub.go (checkSpecVersion)",
+    what: "The CSV has no version, or version 0.0.0.",
+    impacts: &[Impact::SubmissionRejected],
+    help: "set spec.version to the version of the operator",
+    sources: &[Source::symbols(
+        Project::OperatorFrameworkApi,
+        "pkg/validation/internal/operatorhub.go",
+        &["checkSpecVersion"],
+    )],
     check: Check::Csv(check),
 };
 
@@ -18,6 +22,6 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let version = &csv.typed.spec.version;
     if version.is_empty() || version::tolerant(version).is_ok_and(|version| version == Version::new(0, 0, 0))
     {
-        reporter.field(&csv.object, &Path::ROOT.field("spec.version"), "the operator has no version");
+        reporter.field(&csv.object, &Path::ROOT.field("spec.version"), "spec.version is not set or is 0.0.0");
     }
 }

@@ -1,4 +1,4 @@
-//! The suite `operatorhubv2`: what OperatorHub.io asks of a CSV.
+//! The suite `operatorhubv2`: the requirements of OperatorHub.io for CSVs.
 
 mod hub_icon_invalid;
 mod hub_icon_missing;
@@ -10,7 +10,7 @@ mod hub_version_missing;
 
 use super::Rule;
 
-/// The rules of this folder, sorted by id.
+/// The rules of this directory, sorted by id.
 pub(super) static RULES: &[&Rule] = &[
     &hub_icon_invalid::RULE,
     &hub_icon_missing::RULE,

@@ -1,6 +1,6 @@
-//! Roles, `ClusterRoles` and their bindings: those in the bundle, and those that OLM makes of the CSV's permissions.
+//! Roles, `ClusterRoles` and their bindings: those in the bundle, and those that OLM creates from the CSV's permissions.
 //!
-//! Sources: `k8s.io/kubernetes/pkg/apis/rbac/validation`, and how OLM makes them:
+//! Sources: `k8s.io/kubernetes/pkg/apis/rbac/validation`, and how OLM creates them:
 //! operator-lifecycle-manager, `pkg/controller/registry/resolver/rbac.go`.
 
 mod cluster_role_aggregation_invalid;
@@ -11,7 +11,7 @@ mod role_binding_invalid;
 mod role_rule_invalid;
 use super::Rule;
 
-/// The rules of this folder, sorted by id.
+/// The rules of this directory, sorted by id.
 pub(super) static RULES: &[&Rule] = &[
     &cluster_role_aggregation_invalid::RULE,
     &permission_account_invalid::RULE,

@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, names};
 use crate::rules::{Check, Rule};
 use crate::rules::{Csv, Reporter};
@@ -8,10 +8,13 @@ pub(super) static RULE: Rule = Rule {
     id: "permission-account-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The service account of the CSV's permissions has a name that accounts cannot have.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "use lower case letters, digits, `-` and `.`",
-    source: "operator-lifecycle-manager, pkg/controller/registry/resolver/rbac.go; k8s.io/kubernetes, pkg/apis/rbac/validation/validation.go",
+    what: "The service account of the CSV's permissions has an invalid name.",
+    impacts: &[Impact::ObjectRejected],
+    help: "use lowercase letters, digits, `-` and `.`",
+    sources: &[
+        Source::file(Project::OperatorLifecycleManager, "pkg/controller/registry/resolver/rbac.go"),
+        Source::file(Project::Kubernetes, "pkg/apis/rbac/validation/validation.go"),
+    ],
     check: Check::Csv(check),
 };
 
@@ -27,7 +30,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         for (index, permission) in permissions.iter().enumerate() {
             let path = list.index(index);
             let path = path.field("serviceAccountName");
-            // One that is missing is OLM's matter.
+            // permission-account-missing reports a missing name.
             if !permission.service_account_name.is_empty() {
                 errors.check(&path, names::dns_subdomain(&permission.service_account_name));
             }

@@ -1,6 +1,6 @@
 use super::policy;
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::{Check, Rule};
 use crate::rules::{Csv, Reporter};
@@ -9,10 +9,13 @@ pub(super) static RULE: Rule = Rule {
     id: "permission-rule-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A rule of the CSV's permissions has no verbs, API groups or resources, or mixes resources with URLs.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "give each rule verbs, apiGroups and resources, or, in clusterPermissions, verbs and nonResourceURLs",
-    source: "operator-lifecycle-manager, pkg/controller/registry/resolver/rbac.go; k8s.io/kubernetes, pkg/apis/rbac/validation/validation.go",
+    what: "A rule of the CSV's permissions has no verbs, API groups or resources, or combines resources with URLs.",
+    impacts: &[Impact::ObjectRejected],
+    help: "set verbs, apiGroups and resources, or, in clusterPermissions, verbs and nonResourceURLs",
+    sources: &[
+        Source::file(Project::OperatorLifecycleManager, "pkg/controller/registry/resolver/rbac.go"),
+        Source::file(Project::Kubernetes, "pkg/apis/rbac/validation/validation.go"),
+    ],
     check: Check::Csv(check),
 };
 

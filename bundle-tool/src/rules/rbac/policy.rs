@@ -10,31 +10,34 @@ use crate::rules::kubernetes::{Errors, names};
 /// The group of Roles, users and groups.
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// Verbs, groups, resources and URLs of one rule.
+/// Validates verbs, groups, resources and URLs of one rule.
 pub(super) fn rule(rule: &PolicyRule, namespaced: bool, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
     let empty = |list: &Option<Vec<String>>| list.as_ref().is_none_or(Vec::is_empty);
     if rule.verbs.is_empty() {
-        errors.add(&path.field("verbs"), "the rule has no verbs: it allows nothing");
+        errors.add(&path.field("verbs"), "missing verbs: at least one is required");
     }
     if !empty(&rule.non_resource_urls) {
         let urls = path.field("nonResourceURLs");
         if namespaced {
-            errors.add(&urls, "a rule within a namespace cannot be for URLs: move it to a ClusterRole");
+            errors.add(&urls, "unexpected `nonResourceURLs`: not supported in a namespaced rule");
         }
         if !empty(&rule.api_groups) || !empty(&rule.resources) || !empty(&rule.resource_names) {
-            errors.add(&urls, "the rule is for URLs and for resources; make it two rules");
+            errors.add(&urls, "`nonResourceURLs` and resources are mutually exclusive in one rule");
         }
         return;
     }
     if empty(&rule.api_groups) {
-        errors.add(&path.field("apiGroups"), "the rule names no API group; the core group is \"\"");
+        errors.add(
+            &path.field("apiGroups"),
+            "missing API groups: at least one is required; the core group is `\"\"`",
+        );
     }
     if empty(&rule.resources) {
-        errors.add(&path.field("resources"), "the rule names no resources");
+        errors.add(&path.field("resources"), "missing resources: at least one is required");
     }
 }
 
-/// The role that a binding gives.
+/// Validates the role of a binding.
 pub(super) fn role(role: &RoleRef, kinds: &[&str], path: &Path<'_>, errors: &mut Errors<'_, '_>) {
     if !role.api_group.is_empty() {
         errors.one_of(&path.field("apiGroup"), &role.api_group, &[GROUP]);
@@ -46,7 +49,7 @@ pub(super) fn role(role: &RoleRef, kinds: &[&str], path: &Path<'_>, errors: &mut
     }
 }
 
-/// Whom a binding gives the role to.
+/// Validates the subjects of a binding.
 pub(super) fn subjects(
     subjects: Option<&Vec<Subject>>,
     namespaced: bool,
@@ -66,11 +69,14 @@ pub(super) fn subjects(
                 if !group.is_empty() {
                     errors.add(
                         &path.field("apiGroup"),
-                        format!("a ServiceAccount is in the core group, not in '{group}'"),
+                        format!("unsupported apiGroup `{group}`: must be empty for a ServiceAccount"),
                     );
                 }
                 if !namespaced && subject.namespace.as_ref().is_none_or(String::is_empty) {
-                    errors.add(&path.field("namespace"), "namespace is missing: a ServiceAccount has one");
+                    errors.add(
+                        &path.field("namespace"),
+                        "missing required field `namespace` for a ServiceAccount",
+                    );
                 }
             }
             "User" | "Group" => {

@@ -1,6 +1,6 @@
 use super::policy;
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::objects::{Known, Typed};
 use crate::rules::{Check, Rule};
@@ -9,10 +9,14 @@ pub(super) static RULE: Rule = Rule {
     id: "role-binding-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A binding names no role, a role of another kind, or a subject that cannot be.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "name a Role or ClusterRole, and subjects with kind, name and, for accounts of a ClusterRoleBinding, namespace",
-    source: "k8s.io/kubernetes, pkg/apis/rbac/validation/validation.go (ValidateRoleBinding, ValidateClusterRoleBinding)",
+    what: "A binding names no role, a role of an unsupported kind, or an invalid subject.",
+    impacts: &[Impact::ObjectRejected],
+    help: "set roleRef to a Role or ClusterRole, and kind and name of each subject; a ServiceAccount in a ClusterRoleBinding also requires a namespace",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/rbac/validation/validation.go",
+        &["ValidateRoleBinding", "ValidateClusterRoleBinding"],
+    )],
     check: Check::Known(check),
 };
 

@@ -1,6 +1,6 @@
 use super::policy;
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::objects::{Known, Typed};
 use crate::rules::{Check, Rule};
@@ -9,10 +9,14 @@ pub(super) static RULE: Rule = Rule {
     id: "role-rule-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A rule of a Role or ClusterRole has no verbs, API groups or resources, or mixes resources with URLs.",
-    why: "The API server refuses the object, and the InstallPlan fails.",
-    help: "give each rule verbs, apiGroups and resources, or, in a ClusterRole, verbs and nonResourceURLs",
-    source: "k8s.io/kubernetes, pkg/apis/rbac/validation/validation.go (ValidatePolicyRule)",
+    what: "A rule of a Role or ClusterRole has no verbs, API groups or resources, or combines resources with URLs.",
+    impacts: &[Impact::ObjectRejected],
+    help: "set verbs, apiGroups and resources, or, in a ClusterRole, verbs and nonResourceURLs",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/rbac/validation/validation.go",
+        &["ValidatePolicyRule"],
+    )],
     check: Check::Known(check),
 };
 

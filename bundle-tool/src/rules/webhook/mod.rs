@@ -1,4 +1,4 @@
-//! Admission webhooks that OLM creates of the CSV's `webhookdefinitions`.
+//! Admission webhooks that OLM creates from the CSV's `webhookdefinitions`.
 //!
 //! Sources: `k8s.io/kubernetes/pkg/apis/admissionregistration/validation`, operator-framework/api,
 //! `pkg/operators/v1alpha1/clusterserviceversion_types.go` (`GetValidatingWebhook`), operator-lifecycle-manager,
@@ -17,7 +17,7 @@ use crate::model::Object;
 use crate::model::csv::WebhookDescription;
 use crate::model::yaml::Path;
 
-/// The rules of this folder, sorted by id.
+/// The rules of this directory, sorted by id.
 pub(super) static RULES: &[&Rule] = &[
     &webhook_name_invalid::RULE,
     &webhook_path_invalid::RULE,
@@ -33,16 +33,16 @@ pub(super) static RULES: &[&Rule] = &[
 pub struct Webhook<'w> {
     /// The CSV.
     pub object: Object<'w>,
-    /// Its place.
+    /// Its path.
     pub path: &'w Path<'w>,
-    /// Its place in the list.
+    /// Its index in the list.
     pub index: usize,
-    /// As OLM reads it.
+    /// As OLM decodes it.
     pub typed: &'w WebhookDescription,
 }
 
 impl Webhook<'_> {
-    /// Whether the webhook is called on admission; conversion webhooks are not.
+    /// Returns whether the webhook is an admission webhook, not a conversion webhook.
     #[must_use]
     pub fn is_admission(&self) -> bool {
         matches!(self.typed.r#type.as_str(), "ValidatingAdmissionWebhook" | "MutatingAdmissionWebhook")

@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, names};
 use crate::rules::webhook::Webhook;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,21 @@ pub(super) static RULE: Rule = Rule {
     id: "webhook-name-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The generateName of a webhook is missing, has less than three parts, or is longer than 63 characters.",
-    why: "The API server refuses the webhook, and the CSV fails with InstallComponentFailed.",
-    help: "name the webhook like vgizmo.gadgets.example.com",
-    source: "k8s.io/kubernetes, pkg/apis/admissionregistration/validation/validation.go (validateValidatingWebhook); operator-lifecycle-manager, pkg/controller/install/webhook.go (addWebhookLabels)",
+    what: "The `generateName` of a webhook is missing, has fewer than three parts, or is longer than 63 characters.",
+    impacts: &[Impact::WebhookRejected],
+    help: "set generateName to a name like `vgizmo.gadgets.example.com`",
+    sources: &[
+        Source::symbols(
+            Project::Kubernetes,
+            "pkg/apis/admissionregistration/validation/validation.go",
+            &["validateValidatingWebhook"],
+        ),
+        Source::symbols(
+            Project::OperatorLifecycleManager,
+            "pkg/controller/install/webhook.go",
+            &["addWebhookLabels"],
+        ),
+    ],
     check: Check::Webhook(check),
 };
 
@@ -23,10 +34,7 @@ fn check(webhook: &Webhook<'_>, errors: &mut Errors<'_, '_>) {
     if errors.required(&path, name) && errors.check(&path, names::fully_qualified(name)) && name.len() > 63 {
         errors.add(
             &path,
-            format!(
-                "the name has {} characters: OLM makes it a label's value, which has at most 63",
-                name.len()
-            ),
+            format!("name of {} characters exceeds the limit of 63 characters for a label value", name.len()),
         );
     }
 }

@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, names};
 use crate::rules::webhook::Webhook;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "webhook-path-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The path of a webhook does not begin with `/`, or has an empty part or one that is no DNS name.",
-    why: "The API server refuses the webhook, and the CSV fails with InstallComponentFailed.",
-    help: "use a path like /validate-v1-gizmo",
-    source: "k8s.io/apiserver, pkg/util/webhook/validation.go (ValidateWebhookService)",
+    what: "The path of a webhook does not start with `/`, or has a segment that is empty or not a DNS name.",
+    impacts: &[Impact::WebhookRejected],
+    help: "set webhookPath to a path like `/validate-v1-gizmo`",
+    sources: &[Source::symbols(
+        Project::Apiserver,
+        "pkg/util/webhook/validation.go",
+        &["ValidateWebhookService"],
+    )],
     check: Check::Webhook(check),
 };
 
@@ -23,12 +27,12 @@ fn check(webhook: &Webhook<'_>, errors: &mut Errors<'_, '_>) {
     };
     let path = webhook.path.field("webhookPath");
     let Some(rest) = text.strip_prefix('/') else {
-        errors.add(&path, format!("'{text}' does not begin with '/'"));
+        errors.add(&path, format!("invalid path `{text}`: must start with `/`"));
         return;
     };
     for part in rest.strip_suffix('/').unwrap_or(rest).split('/') {
         if part.is_empty() {
-            errors.add(&path, format!("'{text}' has an empty part"));
+            errors.add(&path, format!("invalid path `{text}`: must not have empty segments"));
             return;
         }
         if !errors.check(&path, names::dns_subdomain(part)) {

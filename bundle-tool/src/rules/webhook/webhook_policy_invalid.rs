@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::webhook::Webhook;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "webhook-policy-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A policy of a webhook is unknown, or its timeout is not from 1 to 30 seconds.",
-    why: "The API server refuses the webhook, and the CSV fails with InstallComponentFailed.",
-    help: "set sideEffects to None or NoneOnDryRun, failurePolicy to Fail or Ignore, matchPolicy to Exact or Equivalent",
-    source: "k8s.io/kubernetes, pkg/apis/admissionregistration/validation/validation.go (validateValidatingWebhook, validateMutatingWebhook)",
+    what: "A policy of a webhook is unknown, or its timeout is not between 1 and 30 seconds.",
+    impacts: &[Impact::WebhookRejected],
+    help: "set sideEffects to `None` or `NoneOnDryRun`, failurePolicy to `Fail` or `Ignore`, matchPolicy to `Exact` or `Equivalent`, timeoutSeconds to a number from 1 to 30",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/admissionregistration/validation/validation.go",
+        &["validateValidatingWebhook", "validateMutatingWebhook"],
+    )],
     check: Check::Webhook(check),
 };
 
@@ -35,6 +39,9 @@ fn check(webhook: &Webhook<'_>, errors: &mut Errors<'_, '_>) {
         errors.one_of(&path.field("reinvocationPolicy"), policy, &["Never", "IfNeeded"]);
     }
     if let Some(seconds) = typed.timeout_seconds.filter(|seconds| !(1..=30).contains(seconds)) {
-        errors.add(&path.field("timeoutSeconds"), format!("{seconds} is not from 1 to 30"));
+        errors.add(
+            &path.field("timeoutSeconds"),
+            format!("invalid timeout {seconds}: must be between 1 and 30"),
+        );
     }
 }

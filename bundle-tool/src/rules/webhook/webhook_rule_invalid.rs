@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::webhook::Webhook;
 use crate::rules::{Check, Rule};
@@ -10,10 +10,14 @@ pub(super) static RULE: Rule = Rule {
     id: "webhook-rule-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A rule of a webhook has no operations, groups, versions or resources, an unknown one, or one beside a wildcard that covers it.",
-    why: "The API server refuses the webhook, and the CSV fails with InstallComponentFailed.",
-    help: "give operations, apiGroups, apiVersions and resources; `*` stands alone",
-    source: "k8s.io/kubernetes, pkg/apis/admissionregistration/validation/validation.go (validateRuleWithOperations)",
+    what: "A rule of a webhook has no operations, groups, versions or resources, an unknown one, or one that is covered by a wildcard.",
+    impacts: &[Impact::WebhookRejected],
+    help: "set operations, apiGroups, apiVersions and resources; a wildcard must be the only entry of its list",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/admissionregistration/validation/validation.go",
+        &["validateRuleWithOperations"],
+    )],
     check: Check::Webhook(check),
 };
 
@@ -36,7 +40,7 @@ fn check(webhook: &Webhook<'_>, errors: &mut Errors<'_, '_>) {
         let list = path.field("apiVersions");
         for (index, version) in versions.iter().enumerate() {
             if version.is_empty() {
-                errors.add(&list.index(index), "the version is empty");
+                errors.add(&list.index(index), "empty API version");
             }
         }
         resources(rule.resources.as_deref().unwrap_or_default(), &path.field("resources"), errors);
@@ -46,26 +50,26 @@ fn check(webhook: &Webhook<'_>, errors: &mut Errors<'_, '_>) {
     }
 }
 
-/// A list that is not empty, in which `*` stands alone.
+/// Validates a list that must not be empty, and in which `*` must be the only entry.
 fn lone(list: &[String], field: &str, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
     if list.is_empty() {
-        errors.add(&path.field(field), format!("{field} is missing"));
+        errors.add(&path.field(field), format!("missing required field `{field}`"));
     } else if list.len() > 1 && list.iter().any(|item| item == "*") {
-        errors.add(&path.field(field), "beside '*', there are others");
+        errors.add(&path.field(field), "`*` must be the only entry");
     }
 }
 
 fn resources(list: &[String], path: &Path<'_>, errors: &mut Errors<'_, '_>) {
     if list.is_empty() {
-        errors.add(path, "resources is missing");
+        errors.add(path, "missing required field `resources`");
     }
     let (mut whole, mut parts) = (BTreeSet::new(), BTreeSet::new());
-    // As in Kubernetes, only the last resource without a subresource counts.
+    // As in Kubernetes, only the last resource without a subresource is considered.
     let mut plain = false;
     for (index, item) in list.iter().enumerate() {
         let path = path.index(index);
         if item.is_empty() {
-            errors.add(&path, "the resource is empty");
+            errors.add(&path, "empty resource");
             continue;
         }
         let Some((resource, part)) = item.split_once('/') else {
@@ -73,9 +77,9 @@ fn resources(list: &[String], path: &Path<'_>, errors: &mut Errors<'_, '_>) {
             continue;
         };
         if whole.contains(resource) {
-            errors.add(&path, format!("'{resource}/*' covers '{item}'"));
+            errors.add(&path, format!("redundant resource `{item}`: covered by `{resource}/*`"));
         } else if parts.contains(part) {
-            errors.add(&path, format!("'*/{part}' covers '{item}'"));
+            errors.add(&path, format!("redundant resource `{item}`: covered by `*/{part}`"));
         }
         if part == "*" {
             whole.insert(resource);
@@ -85,9 +89,9 @@ fn resources(list: &[String], path: &Path<'_>, errors: &mut Errors<'_, '_>) {
         }
     }
     if list.len() > 1 && list.iter().any(|item| item == "*/*") {
-        errors.add(path, "beside '*/*', there are others");
+        errors.add(path, "`*/*` must be the only entry");
     }
     if plain && list.iter().any(|item| item == "*") {
-        errors.add(path, "beside '*', there are other resources");
+        errors.add(path, "`*` must be the only resource without a subresource");
     }
 }

@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, selectors};
 use crate::rules::webhook::Webhook;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "webhook-selector-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The object selector of a webhook cannot be one.",
-    why: "The API server refuses the webhook, and the CSV fails with InstallComponentFailed.",
-    help: "give matchExpressions a key, an operator, and the values that it takes",
-    source: "k8s.io/kubernetes, pkg/apis/admissionregistration/validation/validation.go (validateValidatingWebhook)",
+    what: "The object selector of a webhook is invalid.",
+    impacts: &[Impact::WebhookRejected],
+    help: "set key, operator and the values that the operator requires in each of matchExpressions",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/admissionregistration/validation/validation.go",
+        &["validateValidatingWebhook"],
+    )],
     check: Check::Webhook(check),
 };
 

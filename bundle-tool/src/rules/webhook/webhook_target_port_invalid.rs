@@ -1,6 +1,6 @@
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, numbers};
 use crate::rules::webhook::Webhook;
 use crate::rules::{Check, Rule};
@@ -9,16 +9,20 @@ pub(super) static RULE: Rule = Rule {
     id: "webhook-target-port-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A webhook's `targetPort` is neither a port's number nor a port's name.",
-    why: "The API server refuses the Service that OLM puts in front of the webhook, and the CSV fails with InstallComponentFailed.",
-    help: "use a number from 1 to 65535, or the name of a port of the container",
-    source: "operator-lifecycle-manager, pkg/controller/install/certresources.go (getServicePort)",
+    what: "The `targetPort` of a webhook is not a valid port number or port name.",
+    impacts: &[Impact::ServiceRejected],
+    help: "set targetPort to a number from 1 to 65535, or the name of a container port",
+    sources: &[Source::symbols(
+        Project::OperatorLifecycleManager,
+        "pkg/controller/install/certresources.go",
+        &["getServicePort"],
+    )],
     check: Check::Webhook(check),
 };
 
 fn check(webhook: &Webhook<'_>, errors: &mut Errors<'_, '_>) {
     match &webhook.typed.target_port {
-        // Without a target, the Service's own port is taken.
+        // The target port defaults to the port of the Service.
         None | Some(IntOrString::Int(0)) => {}
         Some(IntOrString::String(name)) if name.is_empty() => {}
         Some(target) => {

@@ -1,4 +1,4 @@
-//! The template of a claim for storage, within an ephemeral volume.
+//! The claim template of an ephemeral volume.
 //!
 //! Source: `k8s.io/kubernetes/pkg/apis/core/validation/validation.go` (`ValidatePersistentVolumeClaimTemplate`).
 
@@ -9,14 +9,14 @@ use crate::model::Quantity;
 use crate::model::yaml::Path;
 use crate::rules::kubernetes::{Errors, labels, names, selectors};
 
-/// Metadata of the template: only labels and annotations.
+/// Validates the metadata of the template: only labels and annotations are supported.
 pub(super) fn metadata(metadata: &ObjectMeta, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
     labels::validate(metadata.labels.as_ref(), &path.field("labels"), errors);
     let annotations = path.field("annotations");
     if let Some(map) = &metadata.annotations {
         labels::annotation_keys(map.keys(), &annotations, errors);
         if labels::size(map) > labels::MAX_ANNOTATIONS {
-            errors.add(&annotations, "the annotations are larger than 256 KiB");
+            errors.add(&annotations, "annotations exceed the limit of 262144 bytes");
         }
     }
     let text = |value: &Option<String>| value.as_ref().is_some_and(|text| !text.is_empty());
@@ -37,17 +37,18 @@ pub(super) fn metadata(metadata: &ObjectMeta, path: &Path<'_>, errors: &mut Erro
         ("managedFields", metadata.managed_fields.is_some()),
     ] {
         if set {
-            errors.add(&path.field(field), format!("a claim template has no {field}"));
+            errors
+                .add(&path.field(field), format!("unexpected `{field}`: not supported in a claim template"));
         }
     }
 }
 
-/// The claim itself.
+/// Validates the spec of the claim.
 pub(super) fn spec(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
     let modes = spec.access_modes.as_deref().unwrap_or_default();
     let list = path.field("accessModes");
     if modes.is_empty() {
-        errors.add(&list, "accessModes is missing");
+        errors.add(&list, "missing required field `accessModes`");
     }
     let known = ["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"];
     for (index, mode) in modes.iter().enumerate() {
@@ -55,16 +56,16 @@ pub(super) fn spec(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, errors: &m
     }
     let alone = modes.iter().any(|mode| mode == "ReadWriteOncePod");
     if alone && modes.iter().any(|mode| known[..3].contains(&mode.as_str())) {
-        errors.add(&list, "ReadWriteOncePod goes with no other mode");
+        errors.add(&list, "`ReadWriteOncePod` must be the only access mode");
     }
     selectors::validate(spec.selector.as_ref(), &path.field("selector"), errors);
     let storage = path.field("resources.requests.storage");
     let requests = spec.resources.as_ref().and_then(|resources| resources.requests.as_ref());
     match requests.and_then(|requests| requests.get("storage")) {
-        None => errors.add(&storage, "resources.requests.storage is missing"),
+        None => errors.add(&storage, "missing required field `resources.requests.storage`"),
         Some(size) => {
             if Quantity::parse(&size.0).is_some_and(|size| size.is_negative() || size.is_zero()) {
-                errors.add(&storage, format!("'{}' is not above 0", size.0));
+                errors.add(&storage, format!("invalid size `{}`: must be greater than 0", size.0));
             }
         }
     }
@@ -98,9 +99,12 @@ pub(super) fn spec(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, errors: &m
             && source.kind == reference.kind
             && source.name == reference.name;
         if elsewhere {
-            errors.add(&path.field("dataSource"), "dataSource contradicts dataSourceRef.namespace");
+            errors.add(
+                &path.field("dataSource"),
+                "`dataSource` and `dataSourceRef.namespace` are mutually exclusive",
+            );
         } else if !same {
-            errors.add(&path.field("dataSource"), "dataSource differs from dataSourceRef");
+            errors.add(&path.field("dataSource"), "`dataSource` must equal `dataSourceRef`");
         }
     }
 }
@@ -111,7 +115,7 @@ fn data_source(name: &str, kind: &str, group: Option<&str>, path: &Path<'_>, err
     if errors.required(&path.field("kind"), kind) && group.is_empty() && kind != "PersistentVolumeClaim" {
         errors.add(
             &path.field("kind"),
-            format!("'{kind}' of the core group is no source: only a PersistentVolumeClaim is"),
+            format!("unsupported kind `{kind}` of the core group: must be `PersistentVolumeClaim`"),
         );
     }
     if !group.is_empty() {

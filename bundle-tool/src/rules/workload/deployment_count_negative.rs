@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::Deployment;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "deployment-count-negative",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A number of a Deployment is below zero.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "take the field out, or give a number from 0 on",
-    source: "k8s.io/kubernetes, pkg/apis/apps/validation/validation.go (ValidateDeploymentSpec)",
+    what: "A number of a Deployment is negative.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "remove the field, or set it to 0 or more",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/apps/validation/validation.go",
+        &["ValidateDeploymentSpec"],
+    )],
     check: Check::Deployment(check),
 };
 

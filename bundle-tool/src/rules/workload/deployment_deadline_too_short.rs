@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::Deployment;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "deployment-deadline-too-short",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The progress deadline of a Deployment is not longer than the time its pods must be ready for.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "make progressDeadlineSeconds (600 without it) larger than minReadySeconds",
-    source: "k8s.io/kubernetes, pkg/apis/apps/validation/validation.go (ValidateDeploymentSpec)",
+    what: "The progress deadline of a Deployment is not longer than its minimum ready time.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set progressDeadlineSeconds (default: 600) to more than minReadySeconds",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/apps/validation/validation.go",
+        &["ValidateDeploymentSpec"],
+    )],
     check: Check::Deployment(check),
 };
 
@@ -19,7 +23,8 @@ fn check(deployment: &Deployment<'_>, errors: &mut Errors<'_, '_>) {
     let (deadline, ready) =
         (spec.progress_deadline_seconds.unwrap_or_default(), spec.min_ready_seconds.unwrap_or_default());
     if deadline >= 0 && deadline <= ready {
-        let message = format!("the deadline of {deadline} s is not longer than minReadySeconds, {ready} s");
+        let message =
+            format!("invalid deadline {deadline}: must be greater than `minReadySeconds`, which is {ready}");
         errors.add(&deployment.spec_path.field("progressDeadlineSeconds"), message);
     }
 }

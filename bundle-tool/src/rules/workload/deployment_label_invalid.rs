@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, labels};
 use crate::rules::workload::Deployment;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "deployment-label-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A label of a Deployment has a key or value that Kubernetes does not take.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "mend the key or value; longer texts belong into annotations",
-    source: "k8s.io/kubernetes, pkg/apis/apps/validation/validation.go (ValidateDeployment)",
+    what: "A label of a Deployment has an invalid key or value.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "correct the key or value, or move the value to an annotation",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/apps/validation/validation.go",
+        &["ValidateDeployment"],
+    )],
     check: Check::Deployment(check),
 };
 

@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, selectors};
 use crate::rules::workload::Deployment;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "deployment-selector-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The selector of a Deployment is missing, empty or no selector.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "select the pods by the labels of the template: matchLabels with at least one label",
-    source: "k8s.io/kubernetes, pkg/apis/apps/validation/validation.go (ValidateDeploymentSpec)",
+    what: "The selector of a Deployment is missing, empty or invalid.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set selector.matchLabels to labels of the pod template",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/apps/validation/validation.go",
+        &["ValidateDeploymentSpec"],
+    )],
     check: Check::Deployment(check),
 };
 
@@ -18,7 +22,7 @@ fn check(deployment: &Deployment<'_>, errors: &mut Errors<'_, '_>) {
     let path = deployment.spec_path.field("selector");
     let selector = &deployment.prepared.spec.selector;
     if selectors::is_empty(selector) {
-        errors.add(&path, "the selector selects nothing: it has no labels and no expressions");
+        errors.add(&path, "empty selector: must have at least one label or expression");
     } else {
         selectors::validate(Some(selector), &path, errors);
     }

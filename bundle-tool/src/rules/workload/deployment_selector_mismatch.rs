@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, selectors};
 use crate::rules::workload::Deployment;
 use crate::rules::{Check, Rule};
@@ -7,21 +7,25 @@ pub(super) static RULE: Rule = Rule {
     id: "deployment-selector-mismatch",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The selector of a Deployment does not match the labels of its own pods.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "give the template the labels that the selector asks for",
-    source: "k8s.io/kubernetes, pkg/apis/apps/validation/validation.go (ValidatePodTemplateSpecForReplicaSet)",
+    what: "The selector of a Deployment does not match the labels of its pod template.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "add the labels of the selector to the pod template",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/apps/validation/validation.go",
+        &["ValidatePodTemplateSpecForReplicaSet"],
+    )],
     check: Check::Deployment(check),
 };
 
 fn check(deployment: &Deployment<'_>, errors: &mut Errors<'_, '_>) {
     let spec = &deployment.prepared.spec;
     let labels = spec.template.metadata.as_ref().and_then(|metadata| metadata.labels.as_ref());
-    let sound = spec.selector.match_expressions.iter().flatten().all(|requirement| {
+    let valid = spec.selector.match_expressions.iter().flatten().all(|requirement| {
         matches!(requirement.operator.as_str(), "In" | "NotIn" | "Exists" | "DoesNotExist")
     });
-    if sound && !selectors::matches(&spec.selector, labels) {
+    if valid && !selectors::matches(&spec.selector, labels) {
         let path = deployment.spec_path.field("template");
-        errors.add(&path.field("metadata.labels"), "the Deployment's selector does not match these labels");
+        errors.add(&path.field("metadata.labels"), "labels do not match the selector of the Deployment");
     }
 }

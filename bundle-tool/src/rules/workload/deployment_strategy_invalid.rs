@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, numbers};
 use crate::rules::workload::Deployment;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "deployment-strategy-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The update strategy of a Deployment is unknown or contradicts itself.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "use RollingUpdate with maxSurge or maxUnavailable above 0, or Recreate without rollingUpdate",
-    source: "k8s.io/kubernetes, pkg/apis/apps/validation/validation.go (ValidateDeploymentStrategy)",
+    what: "The update strategy of a Deployment is unknown or contradictory.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set type to `RollingUpdate` with maxSurge or maxUnavailable above 0, or to `Recreate` without rollingUpdate",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/apps/validation/validation.go",
+        &["ValidateDeploymentStrategy"],
+    )],
     check: Check::Deployment(check),
 };
 
@@ -22,7 +26,7 @@ fn check(deployment: &Deployment<'_>, errors: &mut Errors<'_, '_>) {
     let Some(update) = &strategy.rolling_update else { return };
     let path = path.field("rollingUpdate");
     if kind == "Recreate" {
-        errors.add(&path, "rollingUpdate contradicts the type Recreate");
+        errors.add(&path, "unexpected `rollingUpdate`: not supported for type `Recreate`");
     }
     let (Some(unavailable), Some(surge), "RollingUpdate") =
         (&update.max_unavailable, &update.max_surge, kind)
@@ -34,6 +38,6 @@ fn check(deployment: &Deployment<'_>, errors: &mut Errors<'_, '_>) {
     numbers::count_or_percentage(surge, &path.field("maxSurge"), errors);
     numbers::at_most_everything(unavailable, &unavailable_path, errors);
     if numbers::is_nothing(unavailable) && numbers::is_nothing(surge) {
-        errors.add(&unavailable_path, "maxUnavailable and maxSurge cannot both be 0");
+        errors.add(&unavailable_path, "`maxUnavailable` and `maxSurge` must not both be 0");
     }
 }

@@ -1,4 +1,4 @@
-//! What a probe or a lifecycle hook does: a command, an HTTP request, a connection, a sleep.
+//! The handlers of probes and lifecycle hooks: a command, an HTTP request, a connection, a sleep.
 //!
 //! Source: `k8s.io/kubernetes/pkg/apis/core/validation/validation.go` (`validateHandler`).
 
@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{ExecAction, HTTPGetAction, LifecycleHandler, Pr
 use crate::model::yaml::Path;
 use crate::rules::kubernetes::{Errors, names, numbers};
 
-/// The handler of a probe.
+/// Validates the handler of a probe.
 pub(super) fn probe(probe: &Probe, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
     let mut set = Vec::new();
     if let Some(exec) = &probe.exec {
@@ -35,7 +35,7 @@ pub(super) fn probe(probe: &Probe, path: &Path<'_>, errors: &mut Errors<'_, '_>)
     count(&set, path, errors);
 }
 
-/// The handler of a lifecycle hook; `grace` is how many seconds a pod has to end.
+/// Validates the handler of a lifecycle hook; `grace` is the termination grace period in seconds.
 pub(super) fn lifecycle(
     handler: &LifecycleHandler,
     grace: i64,
@@ -62,7 +62,10 @@ pub(super) fn lifecycle(
     if let Some(sleep) = &handler.sleep {
         set.push("sleep");
         if set.len() == 1 && !(0..=grace).contains(&sleep.seconds) {
-            let message = format!("{} s is not from 0 to the grace period of {grace} s", sleep.seconds);
+            let message = format!(
+                "invalid sleep of {} s: must be between 0 and the grace period of {grace} s",
+                sleep.seconds
+            );
             errors.add(&path.field("sleep.seconds"), message);
         }
     }
@@ -71,12 +74,15 @@ pub(super) fn lifecycle(
 
 fn count(set: &[&str], path: &Path<'_>, errors: &mut Errors<'_, '_>) {
     match set {
-        [] => errors.add(path, "there is no handler: nothing says what to do"),
+        [] => errors.add(path, "missing handler: exactly one is required"),
         [_] => {}
         [first, others @ ..] => {
             errors.add(
                 &path.field(others[0]),
-                format!("there are several handlers: {first} and {}", others.join(" and ")),
+                format!(
+                    "conflicting handlers `{first}` and `{}`: exactly one is required",
+                    others.join("`, `")
+                ),
             );
         }
     }
@@ -84,7 +90,7 @@ fn count(set: &[&str], path: &Path<'_>, errors: &mut Errors<'_, '_>) {
 
 fn command(exec: &ExecAction, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
     if exec.command.as_ref().is_none_or(Vec::is_empty) {
-        errors.add(&path.field("exec.command"), "command is missing");
+        errors.add(&path.field("exec.command"), "missing required field `command`");
     }
 }
 

@@ -1,8 +1,8 @@
 //! Deployments that OLM creates from the CSV's install strategy, and the pods that these create.
 //!
-//! The API server sets defaults and drops the fields of features that are off before it validates; [`Prepared`] does
-//! the same once, and each rule judges its own part. Sources: `k8s.io/kubernetes/pkg/apis/{core,apps}/validation` at
-//! 1.34, and how OLM makes a Deployment of the strategy: `pkg/controller/install/deployment.go`.
+//! The API server sets defaults and drops the fields of disabled features before it validates; [`Prepared`] does the
+//! same once, and each rule validates its part. Sources: `k8s.io/kubernetes/pkg/apis/{core,apps}/validation` at
+//! 1.34, and how OLM creates a Deployment from the strategy: `pkg/controller/install/deployment.go`.
 
 mod claims;
 mod deployment_count_negative;
@@ -87,7 +87,7 @@ use crate::model::yaml::Path;
 pub use prepare::Prepared;
 pub use template::{PodTemplate, Role};
 
-/// The rules of this folder, sorted by id.
+/// The rules of this directory, sorted by id.
 pub(super) static RULES: &[&Rule] = &[
     &deployment_count_negative::RULE,
     &deployment_deadline_too_short::RULE,
@@ -156,7 +156,7 @@ pub(super) static RULES: &[&Rule] = &[
     &pod_windows_options_invalid::RULE,
 ];
 
-/// A Deployment as the API server gets it.
+/// A Deployment as the API server receives it.
 #[derive(Debug, Clone, Copy)]
 pub struct Deployment<'d> {
     /// The CSV.
@@ -167,7 +167,7 @@ pub struct Deployment<'d> {
     pub spec_path: &'d Path<'d>,
     /// As written.
     pub written: &'d StrategyDeployment,
-    /// With defaults, without fields of features that are off.
+    /// With defaults, without the fields of disabled features.
     pub prepared: &'d Prepared,
 }
 

@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -7,16 +7,20 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-active-deadline-unsupported",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The pods of a Deployment have a deadline after which they end.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "take activeDeadlineSeconds out: it is for Jobs",
-    source: "k8s.io/kubernetes, pkg/apis/apps/validation/validation.go (ValidatePodTemplateSpecForReplicaSet)",
+    what: "The pods of a Deployment have an active deadline.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "remove activeDeadlineSeconds: it is only supported for Jobs",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/apps/validation/validation.go",
+        &["ValidatePodTemplateSpecForReplicaSet"],
+    )],
     check: Check::PodTemplate(check),
 };
 
 fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     if template.spec.active_deadline_seconds.is_some() {
         let path = template.spec_path.field("activeDeadlineSeconds");
-        errors.add(&path, "the pods of a Deployment have no activeDeadlineSeconds");
+        errors.add(&path, "unexpected `activeDeadlineSeconds`: not supported for a Deployment");
     }
 }

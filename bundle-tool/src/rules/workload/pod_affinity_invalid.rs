@@ -1,7 +1,7 @@
 use k8s_openapi::api::core::v1::{PodAffinityTerm, WeightedPodAffinityTerm};
 
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, names, selectors};
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -10,10 +10,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-affinity-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The affinity or anti-affinity to other pods has no topology key, a selector that cannot be, a namespace that is none, or a weight that is not from 1 to 100.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "give each term a topologyKey such as kubernetes.io/hostname and a labelSelector",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validatePodAffinity, validatePodAntiAffinity)",
+    what: "A pod affinity or anti-affinity term has no topology key, an invalid selector or namespace, or a weight outside of 1 to 100.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set topologyKey, such as `kubernetes.io/hostname`, and labelSelector in each term",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validatePodAffinity", "validatePodAntiAffinity"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -46,7 +50,10 @@ fn terms(
     for (index, one) in preferred.into_iter().flatten().enumerate() {
         let path = list.index(index);
         if !(1..=100).contains(&one.weight) {
-            errors.add(&path.field("weight"), format!("{} is not from 1 to 100", one.weight));
+            errors.add(
+                &path.field("weight"),
+                format!("invalid weight {}: must be between 1 and 100", one.weight),
+            );
         }
         term(&one.pod_affinity_term, &path.field("podAffinityTerm"), errors);
     }
@@ -64,6 +71,6 @@ fn term(term: &PodAffinityTerm, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
     selectors::label_keys(term.label_selector.as_ref(), matching, differing, path, errors);
     let key = path.field("topologyKey");
     if errors.required(&key, &term.topology_key) {
-        errors.check(&key, names::qualified(&term.topology_key));
+        errors.check(&key, names::label_key(&term.topology_key));
     }
 }

@@ -1,7 +1,7 @@
 use k8s_openapi::api::core::v1::SeccompProfile;
 
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -10,10 +10,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-annotation-field-mismatch",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A seccomp or AppArmor annotation says something else than the field of the security context.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "take the annotation out; the field is what counts",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateSeccompAnnotationsAndFields, validateAppArmorAnnotationsAndFieldsMatchOnCreate)",
+    what: "A seccomp or AppArmor annotation differs from the profile of the security context.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "remove the annotation, which the field replaces",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateSeccompAnnotationsAndFields", "validateAppArmorAnnotationsAndFieldsMatchOnCreate"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -41,14 +45,14 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
             && let Some(annotation) = template.annotations.get(key.as_str())
             && !windows
         {
-            let sound = match profile.type_.as_str() {
+            let valid = match profile.type_.as_str() {
                 "Unconfined" => *annotation == "unconfined",
                 "RuntimeDefault" => *annotation == "runtime/default",
                 "Localhost" => annotation.strip_prefix("localhost/") == profile.localhost_profile.as_deref(),
                 _ => true,
             };
-            if !sound {
-                let message = format!("the annotation {key} says '{annotation}', the profile another");
+            if !valid {
+                let message = format!("profile differs from `{annotation}` of the annotation `{key}`");
                 errors.add(&path.field("appArmorProfile"), message);
             }
         }
@@ -56,7 +60,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
 }
 
 fn seccomp(annotation: &str, profile: &SeccompProfile, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
-    let sound = match profile.type_.as_str() {
+    let valid = match profile.type_.as_str() {
         "Unconfined" => annotation == "unconfined",
         "RuntimeDefault" => matches!(annotation, "runtime/default" | "docker/default"),
         "Localhost" => annotation
@@ -64,7 +68,7 @@ fn seccomp(annotation: &str, profile: &SeccompProfile, path: &Path<'_>, errors: 
             .is_some_and(|name| Some(name) == profile.localhost_profile.as_deref()),
         _ => true,
     };
-    if !sound {
-        errors.add(path, format!("the seccomp annotation says '{annotation}', the profile another"));
+    if !valid {
+        errors.add(path, format!("profile differs from `{annotation}` of the seccomp annotation"));
     }
 }

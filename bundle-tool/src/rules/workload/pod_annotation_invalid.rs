@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, labels};
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,21 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-annotation-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The annotations of a pod template have a key that is no qualified name, or are larger than 256 KiB together with those of the CSV, which OLM adds to the pods.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "shorten or move annotations; alm-examples is the usual large one",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidateAnnotations); operator-lifecycle-manager, pkg/controller/install/deployment.go (deploymentForSpec)",
+    what: "The annotations of a pod template have an invalid key, or exceed 256 KiB together with those of the CSV, which OLM adds to the pods.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "shorten or remove annotations; alm-examples is usually the largest",
+    sources: &[
+        Source::symbols(
+            Project::Kubernetes,
+            "pkg/apis/core/validation/validation.go",
+            &["ValidateAnnotations"],
+        ),
+        Source::symbols(
+            Project::OperatorLifecycleManager,
+            "pkg/controller/install/deployment.go",
+            &["deploymentForSpec"],
+        ),
+    ],
     check: Check::PodTemplate(check),
 };
 
@@ -20,10 +31,10 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     labels::annotation_keys(own.into_iter().flat_map(|annotations| annotations.keys()), &path, errors);
     let size: usize = template.annotations.iter().map(|(key, value)| key.len() + value.len()).sum();
     let own_size = own.map_or(0, labels::size);
-    // Where the CSV's annotations alone are too large, that is said there.
+    // metadata-annotations-too-large reports annotations of the CSV that are too large alone.
     if size > labels::MAX_ANNOTATIONS && own_size > 0 && size - own_size <= labels::MAX_ANNOTATIONS {
         let message = format!(
-            "the annotations of the template and of the CSV have {size} bytes together; {} are the most",
+            "annotations of template and CSV of {size} bytes exceed the limit of {} bytes",
             labels::MAX_ANNOTATIONS
         );
         errors.add(&path, message);

@@ -1,6 +1,6 @@
 use k8s_openapi::api::core::v1::Toleration;
 
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, paths};
 use crate::rules::workload::{PodTemplate, tolerations};
 use crate::rules::{Check, Rule};
@@ -9,10 +9,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-annotation-value-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "An annotation of a pod that Kubernetes itself reads has a value that it does not take: seccomp and AppArmor profiles, tolerations, mirror pods, the deletion cost.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "use the fields of the security context and of the pod instead of these old annotations",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidatePodSpecificAnnotations)",
+    what: "An annotation that Kubernetes reads from pods has an invalid value: seccomp and AppArmor profiles, tolerations, mirror pods, the deletion cost.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "replace the annotation with the field of the pod or its security context",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["ValidatePodSpecificAnnotations"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -24,10 +28,10 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
             "kubernetes.io/config.mirror"
                 if template.spec.node_name.as_ref().is_none_or(String::is_empty) =>
             {
-                errors.add(&path, "a mirror pod needs a nodeName");
+                errors.add(&path, "a mirror pod requires `nodeName`");
             }
             "controller.kubernetes.io/pod-deletion-cost" if !is_cost(value) => {
-                errors.add(&path, format!("'{value}' is no whole number of 32 bits"));
+                errors.add(&path, format!("invalid deletion cost `{value}`: must be a 32-bit integer"));
             }
             "scheduler.alpha.kubernetes.io/tolerations" if !value.is_empty() => {
                 match serde_json::from_str::<Option<Vec<Toleration>>>(value) {
@@ -35,7 +39,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
                         let faults = list.iter().flatten().flat_map(tolerations::faults);
                         faults.for_each(|(field, message)| errors.add(&path, format!("{field}: {message}")));
                     }
-                    Err(_) => errors.add(&path, "the annotation is no JSON list of tolerations"),
+                    Err(_) => errors.add(&path, "invalid value: must be a JSON list of tolerations"),
                 }
             }
             "seccomp.security.alpha.kubernetes.io/pod" => {
@@ -47,9 +51,9 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
             _ => {
                 if let Some(container) = key.strip_prefix("container.apparmor.security.beta.kubernetes.io/") {
                     if !has_container(template, container) {
-                        errors.add(&path, format!("there is no container '{container}'"));
+                        errors.add(&path, format!("unknown container `{container}`"));
                     } else if !is_apparmor(value) {
-                        errors.add(&path, format!("'{value}' is no AppArmor profile"));
+                        errors.add(&path, format!("invalid AppArmor profile `{value}`"));
                     }
                 }
             }
@@ -65,7 +69,7 @@ fn has_container(template: &PodTemplate<'_>, name: &str) -> bool {
 
 fn is_cost(value: &str) -> bool {
     let digits = value.strip_prefix('-').unwrap_or(value);
-    // Neither a plus sign nor leading zeros are taken.
+    // A plus sign and leading zeros are rejected.
     let begins = value == "0" || digits.bytes().next().is_some_and(|byte| (b'1'..=b'9').contains(&byte));
     begins && value.parse::<i32>().is_ok()
 }
@@ -79,7 +83,7 @@ fn seccomp(value: &str) -> Result<(), String> {
         "runtime/default" | "docker/default" | "unconfined" => Ok(()),
         _ => match value.strip_prefix("localhost/") {
             Some(profile) => paths::descending(profile),
-            None => Err(format!("'{value}' is no seccomp profile")),
+            None => Err(format!("invalid seccomp profile `{value}`")),
         },
     }
 }

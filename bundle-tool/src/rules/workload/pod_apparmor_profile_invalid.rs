@@ -1,7 +1,7 @@
 use k8s_openapi::api::core::v1::AppArmorProfile;
 
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -10,10 +10,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-apparmor-profile-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "An AppArmor profile has no type or an unknown one, or a name without the type Localhost, or the other way round.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "use RuntimeDefault, or Localhost with localhostProfile",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidateAppArmorProfileField)",
+    what: "An AppArmor profile has a missing or unknown type, or its type and its name do not match.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set type to `RuntimeDefault`, or to `Localhost` with localhostProfile",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["ValidateAppArmorProfileField"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -33,15 +37,17 @@ fn validate(profile: &AppArmorProfile, path: &Path<'_>, errors: &mut Errors<'_, 
     errors.one_of(&path.field("type"), &profile.type_, &["Localhost", "RuntimeDefault", "Unconfined"]);
     let name = path.field("localhostProfile");
     match (profile.localhost_profile.as_deref(), profile.type_.as_str()) {
-        (None | Some(""), "Localhost") => errors.add(&name, "the type Localhost needs a localhostProfile"),
+        (None | Some(""), "Localhost") => {
+            errors.add(&name, "missing required field `localhostProfile` for type `Localhost`")
+        }
         (Some(text), "Localhost") if text.trim() != text => {
-            errors.add(&name, "the name begins or ends with a space");
+            errors.add(&name, "invalid profile name: must not start or end with whitespace");
         }
         (Some(text), "Localhost") if text.len() > 4095 => {
-            errors.add(&name, "the name is longer than 4095 bytes");
+            errors.add(&name, "profile name exceeds the limit of 4095 bytes");
         }
         (Some(_), "RuntimeDefault" | "Unconfined") => {
-            errors.add(&name, "localhostProfile goes with the type Localhost only");
+            errors.add(&name, "unexpected `localhostProfile`: only supported for type `Localhost`");
         }
         _ => {}
     }

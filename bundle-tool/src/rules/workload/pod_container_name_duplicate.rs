@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -9,10 +9,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-container-name-duplicate",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "Two containers of a pod have the same name, init containers among them.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "give each container a name of its own",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateContainers, validateInitContainers)",
+    what: "Two containers of a pod, including init containers, have the same name.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "give each container a unique name",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateContainers", "validateInitContainers"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -20,7 +24,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     let mut seen = BTreeSet::new();
     template.each_container(|container, path, _| {
         if !container.name.is_empty() && !seen.insert(&container.name) {
-            errors.add(&path.field("name"), format!("another container is named '{}'", container.name));
+            errors.add(&path.field("name"), format!("duplicate container name `{}`", container.name));
         }
     });
 }

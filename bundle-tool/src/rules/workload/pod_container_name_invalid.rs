@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, names};
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-container-name-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A container has no name, or one that is no DNS label.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "use lower case letters, digits and `-`, at most 63 of them",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateContainerCommon)",
+    what: "A container has no name, or an invalid one.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "use at most 63 lowercase letters, digits and `-`",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateContainerCommon"],
+    )],
     check: Check::PodTemplate(check),
 };
 

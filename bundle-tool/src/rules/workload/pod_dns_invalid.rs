@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, addresses, names};
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-dns-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The DNS policy is unknown, or the DNS configuration has too many or unusable servers, search domains or options.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "dnsPolicy None needs dnsConfig.nameservers; at most 3 servers and 32 search domains",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateDNSPolicy, validatePodDNSConfig)",
+    what: "The DNS policy is unknown, or the DNS configuration has too many or invalid name servers, search domains or options.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set dnsConfig.nameservers for dnsPolicy `None`; use at most 3 name servers and 32 search domains",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateDNSPolicy", "validatePodDNSConfig"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -23,12 +27,12 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     let servers = config.and_then(|config| config.nameservers.as_deref()).unwrap_or_default();
     let list = path.field("nameservers");
     if policy == "None" && servers.is_empty() {
-        errors.add(&list, "dnsPolicy None needs a nameserver");
+        errors.add(&list, "missing name servers: dnsPolicy `None` requires at least one");
         return;
     }
     let Some(config) = config else { return };
     if servers.len() > 3 {
-        errors.add(&list, format!("{} servers are more than 3", servers.len()));
+        errors.add(&list, format!("{} name servers exceed the limit of 3", servers.len()));
     }
     for (index, server) in servers.iter().enumerate() {
         errors.check(&list.index(index), addresses::ip(server));
@@ -36,10 +40,10 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     let list = path.field("searches");
     let searches = config.searches.as_deref().unwrap_or_default();
     if searches.len() > 32 {
-        errors.add(&list, format!("{} search domains are more than 32", searches.len()));
+        errors.add(&list, format!("{} search domains exceed the limit of 32", searches.len()));
     }
     if searches.join(" ").len() > 2048 {
-        errors.add(&list, "the search domains have more than 2048 characters together");
+        errors.add(&list, "search domains exceed the limit of 2048 characters in total");
     }
     for (index, search) in searches.iter().enumerate().filter(|(_, search)| *search != ".") {
         let name = search.strip_suffix('.').unwrap_or(search);

@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, names};
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-env-from-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "An item of envFrom names no ConfigMap or Secret, both, or one by a name that is none.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "set configMapRef or secretRef with a name",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidateEnvFrom)",
+    what: "An entry of `envFrom` names no ConfigMap or Secret, both, or one with an invalid name.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set either configMapRef or secretRef, with a name",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["ValidateEnvFrom"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -29,8 +33,12 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
                 }
             }
             match (config_map, secret) {
-                (None, None) => errors.add(&path, "neither configMapRef nor secretRef is set"),
-                (Some(_), Some(_)) => errors.add(&path, "configMapRef and secretRef are both set"),
+                (None, None) => {
+                    errors.add(&path, "missing source: `configMapRef` or `secretRef` must be set")
+                }
+                (Some(_), Some(_)) => {
+                    errors.add(&path, "`configMapRef` and `secretRef` are mutually exclusive")
+                }
                 _ => {}
             }
         }

@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, names};
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-env-name-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "An environment variable or the prefix of several has no name, or one with characters that are no printable ASCII, or with `=`.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "name the variable with letters, digits and `_`",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidateEnv, ValidateEnvFrom)",
+    what: "An environment variable has no name, or its name or the prefix of `envFrom` contains `=` or characters that are not printable ASCII.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "use letters, digits and `_` in the name",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["ValidateEnv", "ValidateEnvFrom"],
+    )],
     check: Check::PodTemplate(check),
 };
 

@@ -1,5 +1,5 @@
 use super::sources;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -8,10 +8,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-env-source-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "An environment variable takes its value from no source, from several, or from one that does not exist: a field that pods do not offer, a resource, a key.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "set exactly one of fieldRef, resourceFieldRef, configMapKeyRef and secretKeyRef, and no value beside it",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateEnvVarValueFrom)",
+    what: "An environment variable has no source, several sources, or an invalid one.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set exactly one of fieldRef, resourceFieldRef, configMapKeyRef and secretKeyRef, and no value",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateEnvVarValueFrom"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -44,11 +48,11 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
             .filter(|set| *set)
             .count();
             if count == 0 {
-                errors.add(&path, "valueFrom names no source");
+                errors.add(&path, "missing source: exactly one is required");
             } else if variable.value.as_ref().is_some_and(|value| !value.is_empty()) {
-                errors.add(&path, "the variable has a value and a source");
+                errors.add(&path, "`value` and `valueFrom` are mutually exclusive");
             } else if count > 1 {
-                errors.add(&path, "valueFrom names several sources");
+                errors.add(&path, "several sources: exactly one is required");
             }
         }
     });

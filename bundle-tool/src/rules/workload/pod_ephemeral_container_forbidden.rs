@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -7,16 +7,20 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-ephemeral-container-forbidden",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A pod template has ephemeral containers, which are only added to running pods.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "take ephemeralContainers out",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidatePodTemplateSpec)",
+    what: "A pod template has ephemeral containers, which can only be added to running pods.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "remove ephemeralContainers",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["ValidatePodTemplateSpec"],
+    )],
     check: Check::PodTemplate(check),
 };
 
 fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     if template.spec.ephemeral_containers.as_ref().is_some_and(|list| !list.is_empty()) {
         let path = template.spec_path.field("ephemeralContainers");
-        errors.add(&path, "a pod template has no ephemeral containers");
+        errors.add(&path, "unexpected `ephemeralContainers`: not supported in a pod template");
     }
 }

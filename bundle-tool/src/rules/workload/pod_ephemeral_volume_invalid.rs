@@ -1,5 +1,5 @@
 use super::claims;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -8,10 +8,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-ephemeral-volume-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The claim template of an ephemeral volume has no size, no access mode or metadata that a template cannot have.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "give volumeClaimTemplate a spec with accessModes and resources.requests.storage; its metadata holds labels and annotations only",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidatePersistentVolumeClaimTemplate)",
+    what: "The claim template of an ephemeral volume has no size, no access modes, or unsupported metadata.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set accessModes and resources.requests.storage in the spec of volumeClaimTemplate, and only labels and annotations in its metadata",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["ValidatePersistentVolumeClaimTemplate"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -21,7 +25,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
         let path = path.field("ephemeral");
         let path = path.field("volumeClaimTemplate");
         match &ephemeral.volume_claim_template {
-            None => errors.add(&path, "volumeClaimTemplate is missing"),
+            None => errors.add(&path, "missing required field `volumeClaimTemplate`"),
             Some(template) => {
                 if let Some(metadata) = &template.metadata {
                     claims::metadata(metadata, &path.field("metadata"), errors);

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, names};
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -9,10 +9,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-gate-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A readiness gate or scheduling gate has a name that is no qualified name, or a scheduling gate is there twice.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "name gates like example.com/ready, each once",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateReadinessGates, validateSchedulingGates)",
+    what: "A readiness gate or scheduling gate has an invalid name, or a scheduling gate is duplicated.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "use unique names like `example.com/ready`",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateReadinessGates", "validateSchedulingGates"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -27,7 +31,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
         let path = list.index(index);
         let path = path.field("name");
         if errors.check(&path, names::qualified(&gate.name)) && !seen.insert(&gate.name) {
-            errors.add(&path, format!("'{}' is there already", gate.name));
+            errors.add(&path, format!("duplicate scheduling gate `{}`", gate.name));
         }
     }
 }

@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, addresses, names};
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-host-alias-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "An entry for /etc/hosts has no IP address or a name that is no DNS name.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "give each of hostAliases an ip and hostnames",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidateHostAliases)",
+    what: "A host alias has an invalid IP address or host name.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set ip and hostnames in each entry of hostAliases",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["ValidateHostAliases"],
+    )],
     check: Check::PodTemplate(check),
 };
 

@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::{PodTemplate, Role};
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-host-port-mismatch",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A pod in the host's network has a container port and a host port that differ.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "make hostPort equal to containerPort, or take it out",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validatePodHostNetworkDeps)",
+    what: "A pod in the host network has a host port that differs from the container port.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set hostPort to the value of containerPort, or remove it",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validatePodHostNetworkDeps"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -24,7 +28,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
             let host = port.host_port.unwrap_or_default();
             if role == Role::Regular && host != 0 && host != port.container_port {
                 let message = format!(
-                    "hostPort {host} differs from containerPort {}, but hostNetwork is on",
+                    "invalid hostPort {host}: must equal `containerPort` {} in the host network",
                     port.container_port
                 );
                 errors.add(&list.index(index).field("hostPort"), message);

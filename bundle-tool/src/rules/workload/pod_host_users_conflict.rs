@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-host-users-conflict",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A pod with users of its own (hostUsers: false) asks for namespaces of the host, or for block devices.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "take hostUsers: false out, or hostNetwork, hostPID, hostIPC and volumeDevices",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateHostUsers)",
+    what: "A pod with `hostUsers: false` uses namespaces of the host or block devices.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "remove `hostUsers: false`, or remove hostNetwork, hostPID, hostIPC and volumeDevices",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateHostUsers"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -24,12 +28,18 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
         ("hostIPC", template.spec.host_ipc),
     ] {
         if set == Some(true) {
-            errors.add(&template.spec_path.field(field), format!("{field} contradicts hostUsers: false"));
+            errors.add(
+                &template.spec_path.field(field),
+                format!("`{field}` and `hostUsers: false` are mutually exclusive"),
+            );
         }
     }
     template.each_container(|container, path, _| {
         if container.volume_devices.as_ref().is_some_and(|devices| !devices.is_empty()) {
-            errors.add(&path.field("volumeDevices"), "block devices contradict hostUsers: false");
+            errors.add(
+                &path.field("volumeDevices"),
+                "`volumeDevices` and `hostUsers: false` are mutually exclusive",
+            );
         }
     });
 }

@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, numbers};
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-identity-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A user or group id is not from 0 to 2147483647.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "use an id from 0 to 2147483647, or leave it to the platform",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validatePodSpecSecurityContext, ValidateSecurityContext)",
+    what: "A user or group ID is not between 0 and 2147483647.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "use an ID from 0 to 2147483647, or remove the field",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validatePodSpecSecurityContext", "ValidateSecurityContext"],
+    )],
     check: Check::PodTemplate(check),
 };
 

@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -8,9 +8,13 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Error,
     what: "A container has no image.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "set image to the image that the container runs",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateContainerCommon)",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set image to the container's image",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateContainerCommon"],
+    )],
     check: Check::PodTemplate(check),
 };
 

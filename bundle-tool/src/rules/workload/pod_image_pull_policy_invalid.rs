@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-image-pull-policy-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "imagePullPolicy is none of Always, IfNotPresent and Never.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "use Always, IfNotPresent or Never, or take the field out",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validatePullPolicy)",
+    what: "`imagePullPolicy` is not `Always`, `IfNotPresent` or `Never`.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set imagePullPolicy to `Always`, `IfNotPresent` or `Never`, or remove it",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validatePullPolicy"],
+    )],
     check: Check::PodTemplate(check),
 };
 

@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::{PodTemplate, Role};
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-init-container-field-forbidden",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "An init container has a probe or a lifecycle, which only containers that keep running have.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "take them out, or make it a sidecar with restartPolicy: Always",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateInitContainers)",
+    what: "An init container has probes or lifecycle hooks.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "remove the field, or set `restartPolicy: Always` to make the container a sidecar",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateInitContainers"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -26,7 +30,10 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
             ("startupProbe", container.startup_probe.is_some()),
         ] {
             if set {
-                errors.add(&path.field(field), format!("an init container has no {field}"));
+                errors.add(
+                    &path.field(field),
+                    format!("unexpected `{field}`: not supported in an init container"),
+                );
             }
         }
     });

@@ -1,5 +1,5 @@
 use super::handlers;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::{PodTemplate, Role};
 use crate::rules::{Check, Rule};
@@ -8,10 +8,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-lifecycle-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "postStart or preStop has no handler, several, or one that cannot work, such as a sleep longer than the grace period.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "set one of exec, httpGet, tcpSocket and sleep; sleep no longer than terminationGracePeriodSeconds",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateLifecycle)",
+    what: "A lifecycle hook has no handler, several, or an invalid one.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set one of exec, httpGet, tcpSocket and sleep; a sleep must not exceed terminationGracePeriodSeconds",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateLifecycle"],
+    )],
     check: Check::PodTemplate(check),
 };
 

@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, names};
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-name-reference-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A name that the pod refers to cannot be one: of its host, service account, node, priority class or runtime class.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "use lower case letters, digits, `-` and, but for hostname and subdomain, `.`",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidatePodSpec)",
+    what: "The host name, or the name of a service account, node, priority class or runtime class that the pod uses, is invalid.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "use lowercase letters, digits and `-`; all but hostname and subdomain may also contain `.`",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["ValidatePodSpec"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -27,7 +31,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
             errors.check(&template.spec_path.field(field), names::dns_label(name));
         }
     }
-    // The old name of the field counts where the new one is not set.
+    // The deprecated field is used if the new one is not set.
     let old = spec.service_account.as_deref().filter(|name| !name.is_empty());
     if let Some(name) = old.filter(|_| spec.service_account_name.as_ref().is_none_or(String::is_empty)) {
         errors.check(&template.spec_path.field("serviceAccount"), names::dns_subdomain(name));

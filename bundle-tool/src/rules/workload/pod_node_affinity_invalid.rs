@@ -1,7 +1,7 @@
 use k8s_openapi::api::core::v1::NodeSelectorTerm;
 
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, names};
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -10,10 +10,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-node-affinity-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The node affinity of a pod has no terms, an expression that cannot be, or a weight that is not from 1 to 100.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "give each term a label's key, an operator, and the values that the operator takes",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateNodeAffinity)",
+    what: "The node affinity of a pod has no terms, an invalid expression, or a weight outside of 1 to 100.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set key, operator and the values that the operator requires in each expression",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateNodeAffinity"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -24,7 +28,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     if let Some(required) = &affinity.required_during_scheduling_ignored_during_execution {
         let list = path.field("requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms");
         if required.node_selector_terms.is_empty() {
-            errors.add(&list, "there are no terms");
+            errors.add(&list, "missing terms: at least one is required");
         }
         for (index, one) in required.node_selector_terms.iter().enumerate() {
             term(one, true, &list.index(index), errors);
@@ -35,14 +39,17 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     for (index, preferred) in preferred.into_iter().flatten().enumerate() {
         let path = list.index(index);
         if !(1..=100).contains(&preferred.weight) {
-            errors.add(&path.field("weight"), format!("{} is not from 1 to 100", preferred.weight));
+            errors.add(
+                &path.field("weight"),
+                format!("invalid weight {}: must be between 1 and 100", preferred.weight),
+            );
         }
-        // Values of wishes are not looked at: they need not match.
+        // The values of preferences are not validated.
         term(&preferred.preference, false, &path.field("preference"), errors);
     }
 }
 
-fn term(term: &NodeSelectorTerm, values_count: bool, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
+fn term(term: &NodeSelectorTerm, validate_values: bool, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
     let list = path.field("matchExpressions");
     for (index, requirement) in term.match_expressions.iter().flatten().enumerate() {
         let path = list.index(index);
@@ -50,19 +57,27 @@ fn term(term: &NodeSelectorTerm, values_count: bool, path: &Path<'_>, errors: &m
         let list = path.field("values");
         match requirement.operator.as_str() {
             "In" | "NotIn" if values.is_empty() => {
-                errors.add(&list, "the operators In and NotIn need a value");
+                let message =
+                    format!("missing values: operator `{}` requires at least one", requirement.operator);
+                errors.add(&list, message);
             }
             "Exists" | "DoesNotExist" if !values.is_empty() => {
-                errors.add(&list, "the operators Exists and DoesNotExist take no values");
+                let message =
+                    format!("unexpected values: operator `{}` does not accept any", requirement.operator);
+                errors.add(&list, message);
             }
-            "Gt" | "Lt" if values.len() != 1 => errors.add(&list, "the operators Gt and Lt need one value"),
+            "Gt" | "Lt" if values.len() != 1 => {
+                let message =
+                    format!("invalid values: operator `{}` requires exactly one", requirement.operator);
+                errors.add(&list, message);
+            }
             operator => {
                 let known = ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
                 errors.one_of(&path.field("operator"), operator, &known);
             }
         }
-        errors.check(&path.field("key"), names::qualified(&requirement.key));
-        for (index, value) in values.iter().enumerate().filter(|_| values_count) {
+        errors.check(&path.field("key"), names::label_key(&requirement.key));
+        for (index, value) in values.iter().enumerate().filter(|_| validate_values) {
             errors.check(&list.index(index), names::label_value(value));
         }
     }
@@ -73,7 +88,7 @@ fn term(term: &NodeSelectorTerm, values_count: bool, path: &Path<'_>, errors: &m
         let list = path.field("values");
         errors.one_of(&path.field("operator"), &requirement.operator, &["In", "NotIn"]);
         if matches!(requirement.operator.as_str(), "In" | "NotIn") && values.len() != 1 {
-            errors.add(&list, "a field takes one value");
+            errors.add(&list, "invalid values: a field requires exactly one");
         }
         if requirement.key == "metadata.name" {
             for (index, value) in values.iter().enumerate() {
@@ -82,7 +97,7 @@ fn term(term: &NodeSelectorTerm, values_count: bool, path: &Path<'_>, errors: &m
         } else {
             errors.add(
                 &path.field("key"),
-                format!("'{}' is no field of nodes: use metadata.name", requirement.key),
+                format!("unsupported field `{}`: must be `metadata.name`", requirement.key),
             );
         }
     }

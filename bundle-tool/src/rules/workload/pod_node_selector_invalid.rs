@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, labels};
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-node-selector-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A label of the node selector has a key or value that Kubernetes does not take.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "select nodes by their labels, such as kubernetes.io/os: linux",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidatePodSpec)",
+    what: "A label of the node selector has an invalid key or value.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set nodeSelector to labels of nodes, such as `kubernetes.io/os: linux`",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["ValidatePodSpec"],
+    )],
     check: Check::PodTemplate(check),
 };
 

@@ -1,5 +1,5 @@
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -8,10 +8,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-os-field-forbidden",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A pod that says it is for one system sets a field that only the other one has.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "take the field out, or os",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateLinux, validateWindows)",
+    what: "A pod for one operating system sets a field that only the other one supports.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "remove the field, or os",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateLinux", "validateWindows"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -26,12 +30,14 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
 fn linux(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     if template.security().is_some_and(|security| security.windows_options.is_some()) {
         let path = template.spec_path.field("securityContext.windowsOptions");
-        errors.add(&path, "a pod for linux has no windowsOptions");
+        errors.add(&path, "unexpected `windowsOptions`: not supported on `linux`");
     }
     template.each_container(|container, path, _| {
         if container.security_context.as_ref().is_some_and(|security| security.windows_options.is_some()) {
-            errors
-                .add(&path.field("securityContext.windowsOptions"), "a pod for linux has no windowsOptions");
+            errors.add(
+                &path.field("securityContext.windowsOptions"),
+                "unexpected `windowsOptions`: not supported on `linux`",
+            );
         }
     });
 }
@@ -40,7 +46,7 @@ fn windows(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     let spec = template.spec;
     let mut forbid = |path: &Path<'_>, field: &str, set: bool| {
         if set {
-            errors.add(&path.field(field), format!("a pod for windows has no {field}"));
+            errors.add(&path.field(field), format!("unexpected `{field}`: not supported on `windows`"));
         }
     };
     forbid(template.spec_path, "hostUsers", spec.host_users.is_some());

@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-os-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "os.name is neither linux nor windows.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "use linux or windows, or take os out",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateOS)",
+    what: "`os.name` is neither `linux` nor `windows`.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set os.name to `linux` or `windows`, or remove os",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateOS"],
+    )],
     check: Check::PodTemplate(check),
 };
 

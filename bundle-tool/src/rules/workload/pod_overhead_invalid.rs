@@ -1,7 +1,7 @@
 use k8s_openapi::api::core::v1::ResourceRequirements;
 
 use super::resources;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -10,10 +10,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-overhead-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The overhead of a pod is for a resource that containers do not have, or is negative.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "take overhead out: Kubernetes sets it from the RuntimeClass",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateOverhead)",
+    what: "The overhead of a pod names an unsupported resource, or is negative.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "remove overhead: Kubernetes sets it from the RuntimeClass",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateOverhead"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -21,7 +25,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     let Some(overhead) = &template.spec.overhead else { return };
     let requirements =
         ResourceRequirements { limits: Some(overhead.clone()), ..ResourceRequirements::default() };
-    // The API server calls them limits of the overhead.
+    // The API server validates them as limits.
     resources::validate_list(
         requirements.limits.as_ref(),
         resources::container_name,

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, names};
 use crate::rules::workload::{PodTemplate, Role};
 use crate::rules::{Check, Rule};
@@ -9,10 +9,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-port-duplicate",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "Two ports of a container have the same name, or two containers ask for the same port of the host.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "name each port once; use each port of the host once",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateContainerPorts, checkHostPortConflicts)",
+    what: "Two ports of a container have the same name, or two containers use the same host port.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "use unique port names, and each host port once",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateContainerPorts", "checkHostPortConflicts"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -21,7 +25,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     template.each_container(|container, path, role| {
         let list = path.field("ports");
         let mut named = BTreeSet::new();
-        // Containers that run before the others share no port with them.
+        // Init containers run before the others, so their ports do not conflict.
         let mut alone = BTreeSet::new();
         let taken = if role == Role::Regular { &mut taken } else { &mut alone };
         for (index, port) in container.ports.iter().flatten().enumerate() {
@@ -30,7 +34,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
                 && names::port_name(name).is_ok()
                 && !named.insert(name)
             {
-                errors.add(&path.field("name"), format!("another port is named '{name}'"));
+                errors.add(&path.field("name"), format!("duplicate port name `{name}`"));
             }
             if let Some(number) = port.host_port.filter(|port| *port != 0)
                 && !taken.insert((
@@ -39,10 +43,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
                     number,
                 ))
             {
-                errors.add(
-                    &path.field("hostPort"),
-                    format!("the host's port {number} is taken by another port"),
-                );
+                errors.add(&path.field("hostPort"), format!("duplicate host port {number}"));
             }
         }
     });

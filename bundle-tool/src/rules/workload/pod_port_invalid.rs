@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, names, numbers};
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-port-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A port of a container has no number, a number that is no port, a name that is none, or an unknown protocol.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "give containerPort from 1 to 65535, a name of at most 15 lower case letters, digits and `-`, and TCP, UDP or SCTP",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateContainerPorts)",
+    what: "A port of a container has a missing or invalid number, an invalid name, or an unknown protocol.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set containerPort to a number from 1 to 65535, name to at most 15 lowercase letters, digits and `-`, and protocol to `TCP`, `UDP` or `SCTP`",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateContainerPorts"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -24,7 +28,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
             }
             let number = path.field("containerPort");
             if port.container_port == 0 {
-                errors.add(&number, "containerPort is missing");
+                errors.add(&number, "missing required field `containerPort`");
             } else {
                 errors.check(&number, numbers::port(port.container_port));
             }

@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-preemption-policy-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "preemptionPolicy is neither PreemptLowerPriority nor Never.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "use one of them, or take the field out",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidatePreemptionPolicy)",
+    what: "`preemptionPolicy` is neither `PreemptLowerPriority` nor `Never`.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set preemptionPolicy to `PreemptLowerPriority` or `Never`, or remove it",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["ValidatePreemptionPolicy"],
+    )],
     check: Check::PodTemplate(check),
 };
 

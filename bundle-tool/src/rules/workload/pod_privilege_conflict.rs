@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-privilege-conflict",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A container forbids the escalation of privileges and asks for them: privileged, or CAP_SYS_ADMIN.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "take privileged and CAP_SYS_ADMIN out, or allowPrivilegeEscalation: false",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidateSecurityContext)",
+    what: "A container disallows privilege escalation, but is privileged or adds `CAP_SYS_ADMIN`.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "remove privileged and CAP_SYS_ADMIN, or `allowPrivilegeEscalation: false`",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["ValidateSecurityContext"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -22,13 +26,16 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
         }
         let path = path.field("securityContext");
         if security.privileged == Some(true) {
-            errors.add(&path.field("privileged"), "privileged contradicts allowPrivilegeEscalation: false");
+            errors.add(
+                &path.field("privileged"),
+                "`privileged` and `allowPrivilegeEscalation: false` are mutually exclusive",
+            );
         }
         let added = security.capabilities.as_ref().and_then(|capabilities| capabilities.add.as_ref());
         if added.into_iter().flatten().any(|capability| capability == "CAP_SYS_ADMIN") {
             errors.add(
                 &path.field("capabilities.add"),
-                "CAP_SYS_ADMIN contradicts allowPrivilegeEscalation: false",
+                "`CAP_SYS_ADMIN` and `allowPrivilegeEscalation: false` are mutually exclusive",
             );
         }
     });

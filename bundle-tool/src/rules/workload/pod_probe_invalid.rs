@@ -1,5 +1,5 @@
 use super::handlers;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::{PodTemplate, Role};
 use crate::rules::{Check, Rule};
@@ -8,10 +8,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-probe-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A probe has no handler, several, one that cannot work, or numbers that are not possible.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "set one of exec, httpGet, tcpSocket and grpc; successThreshold of liveness and startup probes is 1",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateProbe)",
+    what: "A probe has no handler, several, an invalid one, or invalid numbers.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set one of exec, httpGet, tcpSocket and grpc; set successThreshold of liveness and startup probes to 1",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateProbe"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -41,14 +45,17 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
             if field == "readinessProbe" {
                 errors.not_negative(&success, threshold);
             } else if threshold != 1 {
-                errors.add(&success, format!("{threshold} is not 1, as it must be for a {field}"));
+                errors.add(&success, format!("invalid threshold {threshold}: must be 1 for `{field}`"));
             }
             if let Some(seconds) = probe.termination_grace_period_seconds {
                 let path = path.field("terminationGracePeriodSeconds");
                 if field == "readinessProbe" {
-                    errors.add(&path, "a readinessProbe ends no container: it has no grace period");
+                    errors.add(
+                        &path,
+                        "unexpected `terminationGracePeriodSeconds`: not supported for `readinessProbe`",
+                    );
                 } else if seconds <= 0 {
-                    errors.add(&path, format!("{seconds} is not above 0"));
+                    errors.add(&path, format!("invalid grace period {seconds}: must be greater than 0"));
                 }
             }
         }

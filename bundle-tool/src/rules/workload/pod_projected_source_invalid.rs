@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, paths};
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -9,10 +9,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-projected-source-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A source of a projected volume is of several types, has no name, writes a path that another source writes, or asks for a token that lives shorter than ten minutes.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "one type a source, each with a name or path of its own; expirationSeconds from 600 on",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateProjectionSources)",
+    what: "A source of a projected volume has several types, no name, a duplicate path, or a token that expires in less than ten minutes.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "use one type per source, unique paths, and expirationSeconds of at least 600",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateProjectionSources"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -34,7 +38,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
                 let path = path.field("serviceAccountToken");
                 let seconds = token.expiration_seconds.unwrap_or_default();
                 if !(600..=1 << 32).contains(&seconds) {
-                    let message = format!("{seconds} is not from 600 (ten minutes) to 4294967296");
+                    let message = format!("invalid expiration {seconds}: must be between 600 and 4294967296");
                     errors.add(&path.field("expirationSeconds"), message);
                 }
                 let file = path.field("path");
@@ -49,16 +53,16 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
                 source.service_account_token.is_some(),
             ];
             if set.into_iter().filter(|set| *set).count() > 1 {
-                errors.add(&path, "the source is of several types at once");
+                errors.add(&path, "several types in one source: exactly one is required");
             }
-            // The path of a token is not compared, as in Kubernetes.
+            // As in Kubernetes, the path of a token is not compared.
             let items = source.secret.iter().flat_map(|source| source.items.iter().flatten());
             let more = source.config_map.iter().flat_map(|source| source.items.iter().flatten());
             let written = items.chain(more).map(|item| &item.path);
             let shown = source.downward_api.iter().flat_map(|source| source.items.iter().flatten());
             for file in written.chain(shown.map(|item| &item.path)) {
                 if !file.is_empty() && !taken.insert(file) {
-                    errors.add(&path, format!("another source writes '{file}', too"));
+                    errors.add(&path, format!("duplicate path `{file}`"));
                 }
             }
         }

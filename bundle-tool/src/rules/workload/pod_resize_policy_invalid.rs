@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -9,10 +9,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-resize-policy-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The resize policy of a container names an unknown resource or policy, or one resource twice.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "one item for cpu and one for memory, with NotRequired or RestartContainer",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateResizePolicy)",
+    what: "The resize policy of a container names an unknown resource or policy, or a resource twice.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "add one entry each for cpu and memory, with `NotRequired` or `RestartContainer`",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateResizePolicy"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -29,7 +33,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
                 &["NotRequired", "RestartContainer"],
             );
             if !seen.insert(&item.resource_name) {
-                errors.add(&path, format!("'{}' has a policy already", item.resource_name));
+                errors.add(&path, format!("duplicate policy for resource `{}`", item.resource_name));
             }
         }
     });

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::resources;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, names};
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -10,10 +10,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-resource-claim-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A resource claim of the pod has no name, no source or two, or a container uses one that the pod does not have.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "give each of resourceClaims a name and a resourceClaimName or resourceClaimTemplateName, and use these names",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validatePodResourceClaims, validateResourceClaimNames)",
+    what: "A resource claim of the pod has no name or not exactly one source, or a container uses a claim that the pod does not declare.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set name and either resourceClaimName or resourceClaimTemplateName in each of resourceClaims, and use these names in containers",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validatePodResourceClaims", "validateResourceClaimNames"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -27,16 +31,18 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
             && errors.check(&name, names::dns_label(&claim.name))
             && !named.insert(claim.name.as_str())
         {
-            errors.add(&name, format!("another claim is named '{}'", claim.name));
+            errors.add(&name, format!("duplicate claim name `{}`", claim.name));
         }
         let sources = [
             ("resourceClaimName", &claim.resource_claim_name),
             ("resourceClaimTemplateName", &claim.resource_claim_template_name),
         ];
         match sources.iter().filter(|(_, source)| source.is_some()).count() {
-            0 => errors.add(&path, "neither resourceClaimName nor resourceClaimTemplateName is set"),
+            0 => errors
+                .add(&path, "missing source: `resourceClaimName` or `resourceClaimTemplateName` must be set"),
             1 => {}
-            _ => errors.add(&path, "resourceClaimName and resourceClaimTemplateName are both set"),
+            _ => errors
+                .add(&path, "`resourceClaimName` and `resourceClaimTemplateName` are mutually exclusive"),
         }
         for (field, source) in sources {
             if let Some(source) = source {

@@ -1,5 +1,5 @@
 use super::resources;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -8,10 +8,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-resource-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A limit or request is for a resource that containers do not have, is negative, or is no whole number where one is needed.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "use cpu, memory, ephemeral-storage, hugepages-SIZE or example.com/device with a positive amount",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateResourceRequirements, validateContainerResourceName)",
+    what: "A limit or request names an unsupported resource, is negative, or is not an integer where one is required.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "use cpu, memory, ephemeral-storage, hugepages-SIZE or a name like `example.com/device`, with a positive quantity",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateResourceRequirements", "validateContainerResourceName"],
+    )],
     check: Check::PodTemplate(check),
 };
 

@@ -1,5 +1,5 @@
 use super::resources;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -8,10 +8,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-resource-request-exceeds-limit",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A container requests more of a resource than its limit, or something else than the limit of a resource that cannot be shared.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "lower the request or raise the limit; for devices and huge pages make them equal",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateResourceRequirements)",
+    what: "A request of a container exceeds its limit, or differs from the limit of a resource that cannot be overcommitted.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "lower the request or raise the limit; set them to the same value for devices and huge pages",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateResourceRequirements"],
+    )],
     check: Check::PodTemplate(check),
 };
 

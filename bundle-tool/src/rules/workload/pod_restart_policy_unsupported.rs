@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -7,17 +7,21 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-restart-policy-unsupported",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The pods of a Deployment have another restart policy than Always.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "take restartPolicy out",
-    source: "k8s.io/kubernetes, pkg/apis/apps/validation/validation.go (ValidatePodTemplateSpecForReplicaSet)",
+    what: "The restart policy of a Deployment's pods is not `Always`.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "remove restartPolicy",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/apps/validation/validation.go",
+        &["ValidatePodTemplateSpecForReplicaSet"],
+    )],
     check: Check::PodTemplate(check),
 };
 
 fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     let policy = template.spec.restart_policy.as_deref().unwrap_or_default();
     if policy != "Always" {
-        let message = format!("'{policy}' is not Always, which is all that a Deployment's pods can have");
+        let message = format!("unsupported restartPolicy `{policy}`: must be `Always` for a Deployment");
         errors.add(&template.spec_path.field("restartPolicy"), message);
     }
 }

@@ -1,7 +1,7 @@
 use k8s_openapi::api::core::v1::SeccompProfile;
 
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, paths};
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -10,10 +10,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-seccomp-profile-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A seccomp profile has no type or an unknown one, or a file without the type Localhost, or the other way round.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "use RuntimeDefault, or Localhost with localhostProfile",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateSeccompProfileField)",
+    what: "A seccomp profile has a missing or unknown type, or its type and its file do not match.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set type to `RuntimeDefault`, or to `Localhost` with localhostProfile",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateSeccompProfileField"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -33,11 +37,15 @@ fn validate(profile: &SeccompProfile, path: &Path<'_>, errors: &mut Errors<'_, '
     errors.one_of(&path.field("type"), &profile.type_, &["Localhost", "RuntimeDefault", "Unconfined"]);
     let file = path.field("localhostProfile");
     match (&profile.localhost_profile, profile.type_.as_str()) {
-        (None, "Localhost") => errors.add(&file, "the type Localhost needs a localhostProfile"),
+        (None, "Localhost") => {
+            errors.add(&file, "missing required field `localhostProfile` for type `Localhost`")
+        }
         (Some(name), "Localhost") => {
             errors.check(&file, paths::descending(name));
         }
-        (Some(_), _) => errors.add(&file, "localhostProfile goes with the type Localhost only"),
+        (Some(_), _) => {
+            errors.add(&file, "unexpected `localhostProfile`: only supported for type `Localhost`")
+        }
         (None, _) => {}
     }
 }

@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-security-policy-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A policy of the pod's security context is none that Kubernetes knows: fsGroupChangePolicy, supplementalGroupsPolicy, seLinuxChangePolicy, or the procMount of a container.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "use one of the known words, or take the field out",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validatePodSpecSecurityContext, ValidateProcMountType)",
+    what: "A policy of a security context is unknown: fsGroupChangePolicy, supplementalGroupsPolicy, seLinuxChangePolicy, or the procMount of a container.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set the field to one of the allowed values, or remove it",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validatePodSpecSecurityContext", "ValidateProcMountType"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -24,7 +28,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
             errors.one_of(&path.field("supplementalGroupsPolicy"), policy, &["Merge", "Strict"]);
         }
         if let Some(policy) = &security.se_linux_change_policy {
-            // MountOption belongs to the feature SELinuxMount, which is off.
+            // MountOption requires the feature SELinuxMount, which is disabled.
             errors.one_of(&path.field("seLinuxChangePolicy"), policy, &["Recursive"]);
         }
     }
@@ -34,7 +38,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
             let path = path.field("securityContext.procMount");
             errors.one_of(&path, kind, &["Default", "Unmasked"]);
             if kind == "Unmasked" && template.host_users() {
-                errors.add(&path, "Unmasked needs hostUsers: false");
+                errors.add(&path, "`Unmasked` requires `hostUsers: false`");
             }
         }
     });

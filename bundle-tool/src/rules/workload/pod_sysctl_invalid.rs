@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -9,10 +9,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-sysctl-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A kernel parameter of the pod has no name, one that is none, one that is there twice, or one of the host's own network or IPC.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "name each parameter once, like net.core.somaxconn, and not those of namespaces that are the host's",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateSysctls)",
+    what: "A sysctl of the pod has a missing, invalid or duplicate name, or belongs to a namespace of the host.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "list each sysctl once, such as `net.core.somaxconn`, and remove those of host namespaces",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateSysctls"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -26,16 +30,20 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
         if !errors.required(&path, &sysctl.name) {
             continue;
         }
-        // Parts may be separated by slashes, in which case dots are part of a name.
+        // Slashes may separate the parts, in which case dots are part of a name.
         let name = normalized(&sysctl.name);
         if !is_name(&sysctl.name) {
-            errors.add(&path, format!("'{}' is no kernel parameter", sysctl.name));
+            errors.add(&path, format!("invalid sysctl name `{}`", sysctl.name));
         } else if !seen.insert(&sysctl.name) {
-            errors.add(&path, format!("'{}' is set already", sysctl.name));
+            errors.add(&path, format!("duplicate sysctl `{}`", sysctl.name));
         } else if template.host_network() && name.starts_with("net.") {
-            errors.add(&path, format!("'{}' belongs to the network, which is the host's", sysctl.name));
+            errors
+                .add(&path, format!("forbidden sysctl `{}`: not supported in the host network", sysctl.name));
         } else if template.spec.host_ipc == Some(true) && is_ipc(&name) {
-            errors.add(&path, format!("'{}' belongs to IPC, which is the host's", sysctl.name));
+            errors.add(
+                &path,
+                format!("forbidden sysctl `{}`: not supported with `hostIPC: true`", sysctl.name),
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-termination-message-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "terminationMessagePolicy is neither File nor FallbackToLogsOnError.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "use File or FallbackToLogsOnError, or take the field out",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateContainerCommon)",
+    what: "`terminationMessagePolicy` is neither `File` nor `FallbackToLogsOnError`.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set terminationMessagePolicy to `File` or `FallbackToLogsOnError`, or remove it",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateContainerCommon"],
+    )],
     check: Check::PodTemplate(check),
 };
 

@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::{PodTemplate, tolerations};
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-toleration-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A toleration has a key, operator, value or effect that does not fit the others.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "operator Exists takes no value; an empty key needs Exists; tolerationSeconds needs the effect NoExecute",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidateTolerations)",
+    what: "A toleration has an invalid combination of key, operator, value and effect.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "use operator `Exists` without a value or with an empty key, and tolerationSeconds only with effect `NoExecute`",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["ValidateTolerations"],
+    )],
     check: Check::PodTemplate(check),
 };
 

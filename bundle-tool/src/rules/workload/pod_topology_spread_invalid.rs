@@ -1,4 +1,4 @@
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, selectors};
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -7,10 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-topology-spread-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A topology spread constraint has no skew above 0, no topology key, an unknown reaction or policy, or stands there twice.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "maxSkew from 1 on, a topologyKey, DoNotSchedule or ScheduleAnyway, each pair of these once",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateTopologySpreadConstraints)",
+    what: "A topology spread constraint has no positive skew, no topology key, an unknown action or policy, or is duplicated.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set maxSkew to at least 1, topologyKey, and whenUnsatisfiable to `DoNotSchedule` or `ScheduleAnyway`, each combination once",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateTopologySpreadConstraints"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -20,7 +24,10 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     for (index, constraint) in constraints.iter().enumerate() {
         let path = list.index(index);
         if constraint.max_skew <= 0 {
-            errors.add(&path.field("maxSkew"), format!("{} is not above 0", constraint.max_skew));
+            errors.add(
+                &path.field("maxSkew"),
+                format!("invalid maxSkew {}: must be greater than 0", constraint.max_skew),
+            );
         }
         errors.required(&path.field("topologyKey"), &constraint.topology_key);
         let action = constraint.when_unsatisfiable.as_str();
@@ -30,16 +37,15 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
                 && other.when_unsatisfiable == constraint.when_unsatisfiable
         });
         if repeated {
-            let message =
-                format!("there is another constraint with '{}' and '{action}'", constraint.topology_key);
+            let message = format!("duplicate constraint for `{}` and `{action}`", constraint.topology_key);
             errors.add(&path, message);
         }
         if let Some(domains) = constraint.min_domains {
             let path = path.field("minDomains");
             if domains <= 0 {
-                errors.add(&path, format!("{domains} is not above 0"));
+                errors.add(&path, format!("invalid minDomains {domains}: must be greater than 0"));
             } else if action != "DoNotSchedule" {
-                errors.add(&path, "minDomains goes with DoNotSchedule only");
+                errors.add(&path, "`minDomains` requires `whenUnsatisfiable: DoNotSchedule`");
             }
         }
         for (field, policy) in [

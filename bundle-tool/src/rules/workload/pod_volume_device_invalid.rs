@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, paths};
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -9,10 +9,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-volume-device-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A block device of a container has no path, the path or name of another, or a volume that is no claim.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "use a persistentVolumeClaim or ephemeral volume, once, at a path of its own",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidateVolumeDevices)",
+    what: "A block device of a container has no path, a duplicate path or name, or a volume that is not a claim.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "use a persistentVolumeClaim or ephemeral volume once, with a unique devicePath",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["ValidateVolumeDevices"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -26,25 +30,26 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
             let mut mounts =
                 container.volume_mounts.iter().flatten().filter(|mount| !template.is_dropped(&mount.name));
             if !device.name.is_empty() && !named.insert(&device.name) {
-                errors.add(&name, format!("'{}' is a device already", device.name));
+                errors.add(&name, format!("duplicate device `{}`", device.name));
             } else if mounts.clone().any(|mount| mount.name == device.name) {
-                errors.add(&name, format!("'{}' is mounted as a file system, too", device.name));
+                errors.add(&name, format!("volume `{}` is also mounted as a file system", device.name));
             } else if let Some(volume) = template.volume(&device.name)
                 && volume.persistent_volume_claim.is_none()
                 && volume.ephemeral.is_none()
             {
-                errors.add(
-                    &name,
-                    format!("the volume '{}' is no claim: it cannot be a block device", device.name),
-                );
+                errors
+                    .add(&name, format!("invalid volume `{}`: a block device must be a claim", device.name));
             }
             let place = path.field("devicePath");
-            let sound = errors.required(&place, &device.device_path)
+            let valid = errors.required(&place, &device.device_path)
                 && errors.check(&place, paths::without_backsteps(&device.device_path));
-            if sound && !taken.insert(&device.device_path) {
-                errors.add(&place, format!("another device is at '{}'", device.device_path));
-            } else if sound && mounts.any(|mount| mount.mount_path == device.device_path) {
-                errors.add(&place, format!("a volume is mounted at '{}'", device.device_path));
+            if valid && !taken.insert(&device.device_path) {
+                errors.add(&place, format!("duplicate device path `{}`", device.device_path));
+            } else if valid && mounts.any(|mount| mount.mount_path == device.device_path) {
+                errors.add(
+                    &place,
+                    format!("conflicting device path `{}`: a volume is mounted there", device.device_path),
+                );
             }
         }
     });

@@ -1,5 +1,5 @@
 use super::{sources, volumes};
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, numbers};
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -9,9 +9,13 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Error,
     what: "A file of a volume has no key, no path, a path that leaves the volume, or a mode above 0777.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "give each item a key, a relative path without `..`, and a mode from 0 to 0777",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateKeyToPath, validateDownwardAPIVolumeFile)",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set key, a relative path without `..`, and a mode from 0 to 0777",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateKeyToPath", "validateDownwardAPIVolumeFile"],
+    )],
     check: Check::PodTemplate(check),
 };
 

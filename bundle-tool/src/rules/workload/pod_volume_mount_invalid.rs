@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, paths};
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -9,10 +9,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-volume-mount-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A mount has no path, the path of another mount, a sub-path that leaves the volume, or options that contradict each other.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "give each mount a mountPath of its own; subPath is relative and without `..`",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidateVolumeMounts)",
+    what: "A mount has no path, a duplicate path, a subpath that leaves the volume, or contradictory options.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "use a unique mountPath, and a relative subPath without `..`",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["ValidateVolumeMounts"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -31,22 +35,25 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
             let mut devices = container.volume_devices.iter().flatten();
             let placed = errors.required(&place, &mount.mount_path);
             if placed && !taken.insert(&mount.mount_path) {
-                errors.add(&place, format!("another volume is mounted at '{}'", mount.mount_path));
+                errors.add(&place, format!("duplicate mount path `{}`", mount.mount_path));
             } else if placed && devices.any(|device| device.device_path == mount.mount_path) {
-                errors.add(&place, format!("'{}' is the path of a device", mount.mount_path));
+                errors.add(
+                    &place,
+                    format!("conflicting mount path `{}`: it is the path of a device", mount.mount_path),
+                );
             }
             let sub_path = mount.sub_path.as_deref().unwrap_or_default();
             errors.check(&path.field("subPath"), paths::descending(sub_path));
             let expression = mount.sub_path_expr.as_deref().unwrap_or_default();
             if !sub_path.is_empty() && !expression.is_empty() {
-                errors.add(&path.field("subPathExpr"), "subPath and subPathExpr are both set");
+                errors.add(&path.field("subPathExpr"), "`subPath` and `subPathExpr` are mutually exclusive");
             }
             errors.check(&path.field("subPathExpr"), paths::descending(expression));
             if let Some(propagation) = &mount.mount_propagation {
                 let path = path.field("mountPropagation");
                 errors.one_of(&path, propagation, &["None", "HostToContainer", "Bidirectional"]);
                 if propagation == "Bidirectional" && !privileged {
-                    errors.add(&path, "Bidirectional is only for privileged containers");
+                    errors.add(&path, "`Bidirectional` requires a privileged container");
                 }
             }
             if let Some(recursive) = &mount.recursive_read_only {
@@ -54,9 +61,9 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
                 errors.one_of(&path, recursive, &["Disabled", "IfPossible", "Enabled"]);
                 if matches!(recursive.as_str(), "IfPossible" | "Enabled") {
                     if mount.read_only != Some(true) {
-                        errors.add(&path, "recursiveReadOnly needs readOnly: true");
+                        errors.add(&path, "`recursiveReadOnly` requires `readOnly: true`");
                     } else if mount.mount_propagation.as_ref().is_some_and(|value| value != "None") {
-                        errors.add(&path, "recursiveReadOnly and mountPropagation contradict each other");
+                        errors.add(&path, "`recursiveReadOnly` requires `mountPropagation: None`");
                     }
                 }
             }

@@ -1,4 +1,5 @@
-use crate::report::{Severity, Suite};
+use crate::report::suggest::did_you_mean;
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -7,25 +8,40 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-volume-mount-unknown",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A container mounts a volume, or uses one as a device, that the pod does not have.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "add the volume to volumes, or take the mount out",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidateVolumeMounts, ValidateVolumeDevices)",
+    what: "A container uses a volume that the pod does not declare.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "add the volume to volumes, or remove the mount",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["ValidateVolumeMounts", "ValidateVolumeDevices"],
+    )],
     check: Check::PodTemplate(check),
 };
+
+fn unknown(template: &PodTemplate<'_>, name: &str) -> String {
+    if name.is_empty() {
+        return "missing required field `name`".to_owned();
+    }
+    let volumes = template.spec.volumes.iter().flatten().map(|volume| volume.name.as_str());
+    format!("unknown volume `{name}`{}", did_you_mean(name, volumes.take(MAX_CANDIDATES)))
+}
+
+/// Maximum number of volumes that a misspelled name is compared with.
+const MAX_CANDIDATES: usize = 100;
 
 fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     template.each_container(|container, path, _| {
         let list = path.field("volumeMounts");
         for (index, mount) in container.volume_mounts.iter().flatten().enumerate() {
             if template.volume(&mount.name).is_none() && !template.is_dropped(&mount.name) {
-                errors.add(&list.index(index).field("name"), format!("there is no volume '{}'", mount.name));
+                errors.add(&list.index(index).field("name"), unknown(template, &mount.name));
             }
         }
         let list = path.field("volumeDevices");
         for (index, device) in container.volume_devices.iter().flatten().enumerate() {
             if template.volume(&device.name).is_none() {
-                errors.add(&list.index(index).field("name"), format!("there is no volume '{}'", device.name));
+                errors.add(&list.index(index).field("name"), unknown(template, &device.name));
             }
         }
     });

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, names};
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -9,10 +9,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-volume-name-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A volume has no name, one that is no DNS label, or the name of another volume.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "give each volume a name of its own of lower case letters, digits and `-`",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (ValidateVolumes)",
+    what: "A volume has a missing, invalid or duplicate name.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "use a unique name of lowercase letters, digits and `-`",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["ValidateVolumes"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -24,7 +28,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
             && errors.check(&path, names::dns_label(&volume.name))
             && !seen.insert(&volume.name)
         {
-            errors.add(&path, format!("another volume is named '{}'", volume.name));
+            errors.add(&path, format!("duplicate volume name `{}`", volume.name));
         }
     });
 }

@@ -1,5 +1,5 @@
 use super::volumes;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::Errors;
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -8,10 +8,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-volume-source-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A volume lacks what its type needs, or has a value that its type does not take.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "give the volume what its type needs",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateVolumeSource)",
+    what: "A volume does not set a field that its type requires, or sets an invalid value.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "set the field that the message names",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateVolumeSource"],
+    )],
     check: Check::PodTemplate(check),
 };
 

@@ -1,7 +1,7 @@
 use k8s_openapi::api::core::v1::WindowsSecurityContextOptions;
 
 use crate::model::yaml::Path;
-use crate::report::{Severity, Suite};
+use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, names};
 use crate::rules::workload::PodTemplate;
 use crate::rules::{Check, Rule};
@@ -10,10 +10,14 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-windows-options-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The Windows options of a security context have a name that Windows or Kubernetes does not take, or host processes that do not fit the pod.",
-    why: "The API server refuses the Deployment, and the CSV fails with InstallComponentFailed.",
-    help: "mend the name; a pod of host processes has only such containers, and hostNetwork",
-    source: "k8s.io/kubernetes, pkg/apis/core/validation/validation.go (validateWindowsSecurityContextOptions, validateWindowsHostProcessPod)",
+    what: "The Windows options of a security context have an invalid name, or host processes that do not match the pod.",
+    impacts: &[Impact::DeploymentRejected],
+    help: "correct the name; use host processes for all containers of the pod, with `hostNetwork: true`",
+    sources: &[Source::symbols(
+        Project::Kubernetes,
+        "pkg/apis/core/validation/validation.go",
+        &["validateWindowsSecurityContextOptions", "validateWindowsHostProcessPod"],
+    )],
     check: Check::PodTemplate(check),
 };
 
@@ -38,7 +42,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
         {
             errors.add(
                 &path.field("hostProcess"),
-                format!("hostProcess of the pod is {pod}, that of the container {container}"),
+                format!("conflicting hostProcess `{container}`: the pod sets `{pod}`"),
             );
         }
         if explicit.or(inherited) == Some(true) {
@@ -49,11 +53,12 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
         if host_processes != containers {
             errors.add(
                 &template.spec_path.field("containers"),
-                "some containers are host processes, and some are not",
+                "either all containers or none must be host processes",
             );
         }
         if !template.host_network() {
-            errors.add(&template.spec_path.field("hostNetwork"), "host processes need hostNetwork: true");
+            errors
+                .add(&template.spec_path.field("hostNetwork"), "host processes require `hostNetwork: true`");
         }
     }
 }
@@ -65,9 +70,9 @@ fn validate(options: &WindowsSecurityContextOptions, path: &Path<'_>, errors: &m
     if let Some(content) = &options.gmsa_credential_spec {
         let path = path.field("gmsaCredentialSpec");
         if content.is_empty() {
-            errors.add(&path, "gmsaCredentialSpec is empty");
+            errors.add(&path, "`gmsaCredentialSpec` must not be empty");
         } else if content.len() > 64 << 10 {
-            errors.add(&path, "gmsaCredentialSpec is larger than 64 KiB");
+            errors.add(&path, "`gmsaCredentialSpec` exceeds the limit of 65536 bytes");
         }
     }
     if let Some(name) = &options.run_as_user_name {
@@ -75,31 +80,33 @@ fn validate(options: &WindowsSecurityContextOptions, path: &Path<'_>, errors: &m
     }
 }
 
-/// A user, or a domain and a user with a backslash between them.
+/// Validates a user name, optionally after a domain and a backslash.
 fn user_name(text: &str) -> Result<(), String> {
-    let wrong = |why: &str| Err(format!("{} {why}", names::shown(text)));
+    let wrong = |why: &str| Err(names::invalid("user name", text, why));
     if text.is_empty() || text.chars().any(|c| c.is_ascii_control()) {
-        return wrong("is empty or has control characters");
+        return wrong("must not be empty or contain control characters");
     }
     let (domain, user) = match text.split_once('\\') {
         Some((domain, user)) => (Some(domain), user),
         None => (None, text),
     };
     if user.contains('\\') {
-        return wrong("has several backslashes");
+        return wrong("must not contain several backslashes");
     }
     if let Some(domain) = domain
         && (domain.len() >= 256 || !(is_netbios(domain) || is_dns(domain)))
     {
-        return wrong("has a domain that is neither a NetBIOS nor a DNS name");
+        return wrong("the domain must be a NetBIOS or DNS name");
     }
     if user.is_empty() || user.len() > 104 {
-        return wrong("has a user of no or more than 104 characters");
+        return wrong("the user must have between 1 and 104 characters");
     }
     if user.chars().all(|c| c == '.' || c == ' ')
         || user.contains(['"', '/', '\\', ':', ';', '|', '=', ',', '+', '*', '?', '<', '>', '@', '[', ']'])
     {
-        return wrong("has a user of dots and spaces only, or with one of \"/:;|=,+*?<>@[]");
+        return wrong(
+            "the user must not consist of dots and spaces only, or contain one of `\"/:;|=,+*?<>@[]`",
+        );
     }
     Ok(())
 }

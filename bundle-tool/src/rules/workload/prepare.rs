@@ -1,4 +1,4 @@
-//! What happens to a Deployment before it is validated: OLM's additions, defaults, fields of features that are off.
+//! Preparation of a Deployment before validation: OLM's additions, defaults, removal of the fields of disabled features.
 //!
 //! Sources: `k8s.io/kubernetes/pkg/apis/core/v1/defaults.go`, `pkg/apis/apps/v1/defaults.go` and `pkg/api/pod/util.go`
 //! (`DropDisabledTemplateFields`) with the feature gates as 1.34 has them.
@@ -12,20 +12,20 @@ use crate::model::csv::StrategyDeployment;
 /// A Deployment's spec as it is validated.
 #[derive(Debug, Clone)]
 pub struct Prepared {
-    /// The spec with defaults, without fields of features that are off.
+    /// The spec with defaults, without the fields of disabled features.
     pub spec: DeploymentSpec,
     /// The spec of its pods.
     pub pod: PodSpec,
 }
 
 impl Prepared {
-    /// What the API server validates of a Deployment of the install strategy.
+    /// Prepares a Deployment of the install strategy as the API server does.
     #[must_use]
     pub fn new(written: &StrategyDeployment) -> Self {
         let mut spec = written.spec.clone();
         let mut pod = spec.template.spec.take().unwrap_or_default();
         spec.replicas.get_or_insert(1);
-        // OLM keeps one old ReplicaSet, whatever the CSV says.
+        // OLM always sets one old ReplicaSet.
         spec.revision_history_limit = Some(1);
         spec.progress_deadline_seconds.get_or_insert(600);
         let strategy = spec.strategy.get_or_insert_default();
@@ -48,7 +48,7 @@ fn prepare_pod(pod: &mut PodSpec) {
     default(&mut pod.dns_policy, "ClusterFirst");
     default(&mut pod.restart_policy, "Always");
     pod.termination_grace_period_seconds.get_or_insert(30);
-    // HostnameOverride is off.
+    // HostnameOverride is disabled.
     pod.hostname_override = None;
     for volume in pod.volumes.iter_mut().flatten() {
         prepare_volume(volume);
@@ -57,7 +57,7 @@ fn prepare_pod(pod: &mut PodSpec) {
         prepare_container(container);
     }
     for container in pod.init_containers.iter_mut().flatten() {
-        // ContainerRestartRules is off: only sidecars may have a policy of their own, others lose it.
+        // ContainerRestartRules is disabled: only sidecars keep their own policy.
         container.restart_policy = container.restart_policy.take().filter(|policy| policy == "Always");
     }
     for container in &mut pod.containers {
@@ -67,14 +67,14 @@ fn prepare_pod(pod: &mut PodSpec) {
 
 fn prepare_container(container: &mut Container) {
     default(&mut container.termination_message_policy, "File");
-    // The default depends on the tag, but is a sound one either way.
+    // The default depends on the tag, but is valid either way.
     default(&mut container.image_pull_policy, "IfNotPresent");
     for port in container.ports.iter_mut().flatten() {
         default(&mut port.protocol, "TCP");
     }
     for variable in container.env.iter_mut().flatten() {
         if let Some(source) = &mut variable.value_from {
-            // EnvFiles is off.
+            // EnvFiles is disabled.
             source.file_key_ref = None;
             if let Some(field) = &mut source.field_ref {
                 default(&mut field.api_version, "v1");
@@ -87,7 +87,7 @@ fn prepare_container(container: &mut Container) {
         prepare_probe(probe);
     }
     if let Some(lifecycle) = &mut container.lifecycle {
-        // ContainerStopSignals is off; nothing is left of a lifecycle that has nothing else.
+        // ContainerStopSignals is disabled; a lifecycle with nothing else is dropped.
         if lifecycle.stop_signal.take().is_some() && *lifecycle == Lifecycle::default() {
             container.lifecycle = None;
         }
@@ -138,7 +138,7 @@ fn prepare_volume(volume: &mut Volume) {
         }
     }
     for source in volume.projected.iter_mut().flat_map(|source| source.sources.iter_mut().flatten()) {
-        // ClusterTrustBundleProjection and PodCertificateRequest are off.
+        // ClusterTrustBundleProjection and PodCertificateRequest are disabled.
         source.cluster_trust_bundle = None;
         source.pod_certificate = None;
         if let Some(token) = &mut source.service_account_token {
@@ -152,7 +152,7 @@ fn prepare_volume(volume: &mut Volume) {
     }
 }
 
-/// Sets a text that is missing or empty.
+/// Sets a string that is missing or empty.
 fn default(value: &mut Option<String>, default: &str) {
     if value.as_ref().is_none_or(String::is_empty) {
         *value = Some(default.to_owned());

@@ -10,6 +10,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Text;
 
 use crate::model::Quantity;
 use crate::model::yaml::Path;
+use crate::report::suggest::did_you_mean;
 use crate::rules::kubernetes::{Errors, names};
 
 type List = BTreeMap<String, Text>;
@@ -37,7 +38,7 @@ const STANDARD: [&str; 20] = [
     "services.nodeports",
     "services.loadbalancers",
 ];
-/// The standard resources that are counted.
+/// The standard resources with integer quantities.
 const COUNTED: [&str; 9] = [
     "pods",
     "resourcequotas",
@@ -50,7 +51,7 @@ const COUNTED: [&str; 9] = [
     "services.loadbalancers",
 ];
 
-/// An amount as it is compared: parsed, in thousandths. Decoding has refused what is no quantity.
+/// Returns a quantity in thousandths, as it is compared. Decoding has rejected invalid quantities.
 fn amount(text: &Text) -> Quantity {
     Quantity::parse(&text.0).unwrap_or(Quantity::ZERO).in_thousandths()
 }
@@ -65,7 +66,7 @@ fn is_extended(name: &str) -> bool {
         && names::qualified(&format!("requests.{name}")).is_ok()
 }
 
-fn can_be_shared(name: &str) -> bool {
+fn can_be_overcommitted(name: &str) -> bool {
     is_native(name) && !name.starts_with(HUGE_PAGES)
 }
 
@@ -73,38 +74,39 @@ fn resource_name(name: &str) -> Result<(), String> {
     names::qualified(name)?;
     let huge = name.starts_with(HUGE_PAGES) || name.starts_with("requests.hugepages-");
     if !name.contains('/') && !STANDARD.contains(&name) && !huge {
-        return Err(format!("'{name}' is no resource; devices are named like example.com/device"));
+        let near = did_you_mean(name, STANDARD);
+        return Err(format!("unknown resource `{name}`{near}"));
     }
     Ok(())
 }
 
-/// Whether containers have a resource of this name.
+/// Validates the name of a container's resource.
 pub(super) fn container_name(name: &str) -> Result<(), String> {
     resource_name(name)?;
     if !name.contains('/') {
         let known = matches!(name, "cpu" | "memory" | "ephemeral-storage") || name.starts_with(HUGE_PAGES);
         if !known {
             return Err(format!(
-                "'{name}' is no resource of containers: they have cpu, memory, ephemeral-storage and hugepages-SIZE"
+                "unsupported resource `{name}`: must be `cpu`, `memory`, `ephemeral-storage` or `hugepages-SIZE`"
             ));
         }
     } else if !is_native(name) && !is_extended(name) {
-        return Err(format!("'{name}' is no name of an extended resource such as example.com/device"));
+        return Err(format!("invalid extended resource name `{name}`: must be like `example.com/device`"));
     }
     Ok(())
 }
 
-/// Whether pods as a whole have a resource of this name.
+/// Validates the name of a pod-level resource.
 pub(super) fn pod_name(name: &str) -> Result<(), String> {
     resource_name(name)?;
     if matches!(name, "cpu" | "memory") || name.starts_with(HUGE_PAGES) {
         Ok(())
     } else {
-        Err(format!("'{name}' is no resource of whole pods: they have cpu, memory and hugepages-SIZE"))
+        Err(format!("unsupported pod-level resource `{name}`: must be `cpu`, `memory` or `hugepages-SIZE`"))
     }
 }
 
-/// Names and amounts of limits and requests.
+/// Validates the names and quantities of limits and requests.
 pub(super) fn validate(
     requirements: &ResourceRequirements,
     name: fn(&str) -> Result<(), String>,
@@ -115,7 +117,7 @@ pub(super) fn validate(
     validate_list(requirements.requests.as_ref(), name, &path.field("requests"), errors);
 }
 
-/// Names and amounts of one list.
+/// Validates the names and quantities of one list.
 pub(super) fn validate_list(
     list: Option<&List>,
     name: fn(&str) -> Result<(), String>,
@@ -130,13 +132,16 @@ pub(super) fn validate_list(
         let value = amount(text);
         let counted = COUNTED.contains(&resource.as_str()) || is_extended(resource);
         if value.is_negative() {
-            errors.add(&path, format!("'{}' is below 0", text.0));
+            errors.add(&path, format!("invalid quantity `{}`: must not be negative", text.0));
         } else if counted && !value.is_whole() {
-            errors.add(&path, format!("'{}' is no whole number", text.0));
+            errors.add(&path, format!("invalid quantity `{}`: must be an integer", text.0));
         } else if let Some(page) = resource.strip_prefix(HUGE_PAGES)
             && !is_of_pages(&value, page)
         {
-            errors.add(&path, format!("'{}' is no multiple of the page size {page}", text.0));
+            errors.add(
+                &path,
+                format!("invalid quantity `{}`: must be a multiple of the page size `{page}`", text.0),
+            );
         }
     }
 }
@@ -150,7 +155,7 @@ fn is_of_pages(value: &Quantity, page: &str) -> bool {
     })
 }
 
-/// Requests beside limits.
+/// Compares requests with limits.
 pub(super) fn compare(requirements: &ResourceRequirements, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
     let requests = path.field("requests");
     for (resource, text) in requirements.requests.iter().flatten() {
@@ -159,16 +164,19 @@ pub(super) fn compare(requirements: &ResourceRequirements, path: &Path<'_>, erro
         let order = limit.map(|limit| amount(text).compare(&amount(limit)));
         let shown = limit.map(|limit| limit.0.as_str()).unwrap_or_default();
         match order {
-            None if !can_be_shared(resource) => {
-                errors.add(&path, format!("'{resource}' cannot be shared: it needs an equal limit"));
+            None if !can_be_overcommitted(resource) => {
+                errors.add(&path, format!("missing limit of `{resource}`: must equal the request"));
             }
-            Some(order) if order.is_ne() && !can_be_shared(resource) => {
-                let message =
-                    format!("'{}' is not equal to the limit of '{shown}', but it cannot be shared", text.0);
+            Some(order) if order.is_ne() && !can_be_overcommitted(resource) => {
+                let message = format!(
+                    "invalid request `{}`: must equal the limit `{shown}` of a resource that cannot be overcommitted",
+                    text.0
+                );
                 errors.add(&path, message);
             }
             Some(order) if order.is_gt() => {
-                errors.add(&path, format!("'{}' is more than the limit of '{shown}'", text.0));
+                errors
+                    .add(&path, format!("invalid request `{}`: must not exceed the limit `{shown}`", text.0));
             }
             _ => {}
         }
@@ -176,7 +184,7 @@ pub(super) fn compare(requirements: &ResourceRequirements, path: &Path<'_>, erro
     huge_pages_alone(requirements, path, errors);
 }
 
-/// Huge pages without cpu or memory.
+/// Reports huge pages without cpu or memory.
 pub(super) fn huge_pages_alone(
     requirements: &ResourceRequirements,
     path: &Path<'_>,
@@ -187,11 +195,11 @@ pub(super) fn huge_pages_alone(
     if lists().any(|name| name.starts_with(HUGE_PAGES))
         && !lists().any(|name| name == "cpu" || name == "memory")
     {
-        errors.add(path, "huge pages need a limit or request of cpu or memory beside them");
+        errors.add(path, "huge pages require a limit or request of `cpu` or `memory`");
     }
 }
 
-/// The claims that a container uses; `known` are those of the pod.
+/// Validates the claims that a container uses; `known` are those of the pod.
 pub(super) fn claims(
     requirements: &ResourceRequirements,
     known: &BTreeSet<&str>,
@@ -215,18 +223,21 @@ pub(super) fn claims(
             *other == name && (part.is_empty() || request.is_empty() || *part == request)
         });
         if overlaps {
-            errors.add(&path, format!("the claim '{name}' is used by the container already"));
+            errors.add(&path, format!("duplicate claim `{name}`"));
         }
         used.insert((name, request));
         if !known.contains(name) {
-            errors.add(&path.field("name"), format!("the pod has no claim '{name}' in resourceClaims"));
+            errors.add(
+                &path.field("name"),
+                format!("unknown claim `{name}`: not in `resourceClaims` of the pod"),
+            );
         }
     }
 }
 
 type Totals = BTreeMap<String, Quantity>;
 
-/// What the containers of a pod need together: sidecars beside the others, init containers one after the other.
+/// Returns the total of a pod's containers: sidecars run beside the others, init containers one after the other.
 fn total(pod: &PodSpec, list: fn(&ResourceRequirements) -> Option<&List>) -> Totals {
     let of = |container: &'_ Container| -> Totals {
         let list = container.resources.as_ref().and_then(list);
@@ -260,8 +271,8 @@ fn add(totals: &mut Totals, more: &Totals) {
     }
 }
 
-fn raise(totals: &mut Totals, least: &Totals) {
-    for (name, value) in least {
+fn raise(totals: &mut Totals, minimum: &Totals) {
+    for (name, value) in minimum {
         let total = totals.entry(name.clone()).or_insert(Quantity::ZERO);
         if value.compare(total).is_gt() {
             *total = value.clone();
@@ -269,7 +280,7 @@ fn raise(totals: &mut Totals, least: &Totals) {
     }
 }
 
-/// A pod's own limits and requests beside those of its containers.
+/// Compares the pod-level limits and requests with those of the containers.
 pub(super) fn totals(
     pod: &PodSpec,
     requirements: &ResourceRequirements,
@@ -282,7 +293,7 @@ pub(super) fn totals(
             && total.compare(&amount(text)).is_gt()
         {
             let message = format!(
-                "'{}' is less than the {} that the containers request together",
+                "invalid request `{}`: must be at least the sum `{}` of the containers' requests",
                 text.0,
                 total.canonical()
             );
@@ -295,8 +306,11 @@ pub(super) fn totals(
         if let Some(text) = limit(&name).filter(|_| name.starts_with(HUGE_PAGES))
             && total.compare(&amount(text)).is_gt()
         {
-            let message =
-                format!("'{}' is less than the {} of the containers together", text.0, total.canonical());
+            let message = format!(
+                "invalid limit `{}`: must be at least the sum `{}` of the containers' limits",
+                text.0,
+                total.canonical()
+            );
             errors.add(&limits.key(&name), message);
         }
     }
@@ -307,7 +321,7 @@ pub(super) fn totals(
                 && amount(text).compare(&amount(whole)).is_gt()
             {
                 let message = format!(
-                    "'{}' is less than the limit '{}' of the container '{}'",
+                    "invalid limit `{}`: must be at least the limit `{}` of container `{}`",
                     whole.0, text.0, container.name
                 );
                 errors.add(&limits.key(name), message);

@@ -1,5 +1,5 @@
-//! Where environment variables and files of volumes take their values from: fields of the pod, resources of a
-//! container, keys of `ConfigMaps` and Secrets.
+//! The sources of environment variables and files of volumes: fields of the pod, resources of a container, keys of
+//! `ConfigMaps` and Secrets.
 //!
 //! Source: `k8s.io/kubernetes/pkg/apis/core/validation/validation.go` (`validateObjectFieldSelector`,
 //! `validateContainerResourceFieldSelector`, `validateConfigMapKeySelector`) and `pkg/apis/core/pods/helpers.go`.
@@ -8,9 +8,10 @@ use k8s_openapi::api::core::v1::{KeyToPath, ObjectFieldSelector, ResourceFieldSe
 
 use crate::model::Quantity;
 use crate::model::yaml::Path;
+use crate::report::suggest;
 use crate::rules::kubernetes::{Errors, names, numbers, paths};
 
-/// The fields that an environment variable can show.
+/// The fields that an environment variable can refer to.
 pub(super) const VARIABLES: &[&str] = &[
     "metadata.name",
     "metadata.namespace",
@@ -22,7 +23,7 @@ pub(super) const VARIABLES: &[&str] = &[
     "status.podIP",
     "status.podIPs",
 ];
-/// The fields that a file can show.
+/// The fields that a file can refer to.
 pub(super) const FILES: &[&str] =
     &["metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations", "metadata.uid"];
 
@@ -36,7 +37,7 @@ const RESOURCES: [&str; 6] = [
 ];
 const SIZES: [&str; 13] = ["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"];
 
-/// A field of the pod, which must be one of `fields` or one label or annotation.
+/// Validates a field of the pod, which must be one of `fields` or one label or annotation.
 pub(super) fn field(
     selector: &ObjectFieldSelector,
     fields: &[&str],
@@ -50,7 +51,7 @@ pub(super) fn field(
         return;
     }
     if version != "v1" {
-        errors.add(&path.field("apiVersion"), format!("'{version}' is no version of pods: use v1"));
+        errors.add(&path.field("apiVersion"), format!("unsupported apiVersion `{version}`: must be `v1`"));
         return;
     }
     if let Some((map, key)) = subscript(field) {
@@ -58,31 +59,28 @@ pub(super) fn field(
             "metadata.annotations" => key.to_lowercase(),
             "metadata.labels" => key.to_owned(),
             _ => {
-                errors.add(&field_path, format!("'{map}' has no entries; labels and annotations have"));
+                errors.add(&field_path, format!("unsupported subscript of `{map}`: only `metadata.labels` and `metadata.annotations` support it"));
                 return;
             }
         };
         errors.check(&field_path, names::qualified(&key));
         return;
     }
-    // An old name of the same field.
+    // The deprecated name of the same field.
     let field = if field == "spec.host" { "spec.nodeName" } else { field };
     if !fields.contains(&field) {
-        let message = format!(
-            "'{field}' is none of the fields that can be taken here: {}, metadata.labels['KEY'], metadata.annotations['KEY']",
-            fields.join(", ")
-        );
+        let message = suggest::unknown("field", field, fields);
         errors.add(&field_path, message);
     }
 }
 
-/// `map['key']` as its two parts.
+/// Splits `map['key']` into its two parts.
 fn subscript(field: &str) -> Option<(&str, &str)> {
     let (map, key) = field.strip_suffix("']")?.split_once("['")?;
     (!map.is_empty()).then_some((map, key))
 }
 
-/// A resource of a container; a volume must say of which.
+/// Validates a resource of a container, which a volume must name.
 pub(super) fn resource(
     selector: &ResourceFieldSelector,
     of_volume: bool,
@@ -92,9 +90,9 @@ pub(super) fn resource(
     let resource = selector.resource.as_str();
     let huge = resource.starts_with("limits.hugepages-") || resource.starts_with("requests.hugepages-");
     if of_volume && selector.container_name.as_ref().is_none_or(String::is_empty) {
-        errors.add(&path.field("containerName"), "containerName is missing");
+        errors.add(&path.field("containerName"), "missing required field `containerName`");
     } else if errors.required(&path.field("resource"), resource) && !huge && !RESOURCES.contains(&resource) {
-        let message = format!("'{resource}' is none of {}, limits.hugepages-SIZE", RESOURCES.join(", "));
+        let message = suggest::unknown("resource", resource, &RESOURCES);
         errors.add(&path.field("resource"), message);
     }
     let Some(divisor) = selector.divisor.as_ref().and_then(|divisor| Quantity::parse(&divisor.0)) else {
@@ -106,12 +104,16 @@ pub(super) fn resource(
         _ => return,
     };
     if !divisor.is_zero() && !allowed.contains(&divisor.canonical().as_str()) {
-        let message = format!("'{}' is none of {}", divisor.canonical(), allowed.join(", "));
+        let message = format!(
+            "unsupported divisor `{}`: must be {}",
+            divisor.canonical(),
+            suggest::alternatives(allowed)
+        );
         errors.add(&path.field("divisor"), message);
     }
 }
 
-/// A key of a `ConfigMap` or Secret.
+/// Validates a reference to a key of a `ConfigMap` or Secret.
 pub(super) fn key(name: &str, key: &str, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
     let name_path = path.field("name");
     if errors.required(&name_path, name) {
@@ -123,7 +125,7 @@ pub(super) fn key(name: &str, key: &str, path: &Path<'_>, errors: &mut Errors<'_
     }
 }
 
-/// The keys of a `ConfigMap` or Secret that become files.
+/// Validates the keys of a `ConfigMap` or Secret that become files.
 pub(super) fn files(items: Option<&Vec<KeyToPath>>, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
     let list = path.field("items");
     for (index, item) in items.into_iter().flatten().enumerate() {

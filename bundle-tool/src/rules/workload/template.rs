@@ -1,4 +1,4 @@
-//! The pod template of one Deployment, as the rules see it.
+//! The pod template of one Deployment.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::model::Object;
 use crate::model::yaml::Path;
 use crate::rules::context::Csv;
 
-/// A pod template with defaults, in its place.
+/// A pod template with defaults, and its path.
 #[derive(Debug)]
 pub struct PodTemplate<'t> {
     /// The CSV.
@@ -26,12 +26,12 @@ pub struct PodTemplate<'t> {
     pub annotations: BTreeMap<&'t str, &'t str>,
 }
 
-/// What a container is there for.
+/// The role of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// One of `containers`.
     Regular,
-    /// One of `initContainers` that must end before the next one begins.
+    /// One of `initContainers` that must end before the next one starts.
     Init,
     /// One of `initContainers` with `restartPolicy: Always`, which runs beside the regular ones.
     Sidecar,
@@ -71,7 +71,7 @@ impl<'t> PodTemplate<'t> {
         }
     }
 
-    /// Calls `visit` with every volume and its path; volumes of type `image`, whose feature is off, are left out.
+    /// Calls `visit` with every volume and its path; volumes of type `image`, whose feature is disabled, are skipped.
     pub fn each_volume(&self, mut visit: impl FnMut(&'t Volume, &Path<'_>)) {
         let list = self.spec_path.field("volumes");
         for (index, volume) in self.spec.volumes.iter().flatten().enumerate() {
@@ -81,37 +81,37 @@ impl<'t> PodTemplate<'t> {
         }
     }
 
-    /// The volume with a name.
+    /// Returns the volume with this name.
     #[must_use]
     pub fn volume(&self, name: &str) -> Option<&'t Volume> {
         self.spec.volumes.iter().flatten().find(|volume| volume.image.is_none() && volume.name == name)
     }
 
-    /// Whether mounts of this name are dropped, because a volume of that name is of type `image`.
+    /// Returns whether mounts of this name are dropped because the volume is of type `image`.
     #[must_use]
     pub fn is_dropped(&self, name: &str) -> bool {
         self.spec.volumes.iter().flatten().any(|volume| volume.image.is_some() && volume.name == name)
     }
 
-    /// The pods' security context.
+    /// Returns the pods' security context.
     #[must_use]
     pub fn security(&self) -> Option<&'t PodSecurityContext> {
         self.spec.security_context.as_ref()
     }
 
-    /// Whether the pods are in the host's network.
+    /// Returns whether the pods use the host network.
     #[must_use]
     pub fn host_network(&self) -> bool {
         self.spec.host_network.unwrap_or_default()
     }
 
-    /// Whether the pods' users are the host's; they are unless `hostUsers` is false.
+    /// Returns whether the pods use the user namespace of the host, which is the default.
     #[must_use]
     pub fn host_users(&self) -> bool {
         self.spec.host_users.unwrap_or(true)
     }
 
-    /// `os.name`, where it is set.
+    /// Returns `os.name`, if it is set.
     #[must_use]
     pub fn os(&self) -> Option<&'t str> {
         self.spec.os.as_ref().map(|os| os.name.as_str())

@@ -1,4 +1,4 @@
-//! The types of volumes, and what each of them needs.
+//! The types of volumes, and the validation of each.
 //!
 //! Source: `k8s.io/kubernetes/pkg/apis/core/validation/validation.go` (`validateVolumeSource` and what it calls).
 
@@ -12,7 +12,7 @@ use crate::model::Quantity;
 use crate::model::yaml::Path;
 use crate::rules::kubernetes::{Errors, names, numbers, paths};
 
-/// The types that a volume has, in the order that Kubernetes looks at them.
+/// Returns the types of a volume, in Kubernetes' order.
 pub(super) fn sources(volume: &Volume) -> Vec<&'static str> {
     [
         ("emptyDir", volume.empty_dir.is_some()),
@@ -50,13 +50,16 @@ pub(super) fn sources(volume: &Volume) -> Vec<&'static str> {
     .collect()
 }
 
-/// What the type of a volume needs, but for files, projected sources and claim templates.
+/// Validates a volume, except for files, projected sources and claim templates.
 pub(super) fn validate(volume: &Volume, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     if let Some(limit) = volume.empty_dir.as_ref().and_then(|source| source.size_limit.as_ref())
         && Quantity::parse(&limit.0).is_some_and(|limit| limit.is_negative())
     {
-        errors.add(&path.field("emptyDir.sizeLimit"), format!("'{}' is below 0", limit.0));
+        errors.add(
+            &path.field("emptyDir.sizeLimit"),
+            format!("invalid size limit `{}`: must not be negative", limit.0),
+        );
     }
     if let Some(host) = &volume.host_path {
         let path = path.field("hostPath");
@@ -91,7 +94,7 @@ pub(super) fn validate(volume: &Volume, path: &Path<'_>, errors: &mut Errors<'_,
     if let Some(nfs) = &volume.nfs {
         errors.required(&path.field("nfs.server"), &nfs.server);
         if errors.required(&path.field("nfs.path"), &nfs.path) && !nfs.path.starts_with('/') {
-            errors.add(&path.field("nfs.path"), format!("'{}' is no absolute path", nfs.path));
+            errors.add(&path.field("nfs.path"), format!("invalid path `{}`: must be absolute", nfs.path));
         }
     }
     if let Some(iscsi) = &volume.iscsi {
@@ -102,7 +105,7 @@ pub(super) fn validate(volume: &Volume, path: &Path<'_>, errors: &mut Errors<'_,
         let driver = path.field("driver");
         if errors.required(&driver, &csi.driver) {
             if csi.driver.len() > 63 {
-                errors.add(&driver, "the driver's name is longer than 63 characters");
+                errors.add(&driver, "driver name exceeds the limit of 63 characters");
             } else {
                 errors.check(&driver, names::dns_subdomain(&csi.driver.to_lowercase()));
             }
@@ -128,29 +131,35 @@ fn validate_networked(volume: &Volume, path: &Path<'_>, errors: &mut Errors<'_, 
         let name = flocker.dataset_name.as_deref().unwrap_or_default();
         let identity = flocker.dataset_uuid.as_deref().unwrap_or_default();
         if name.is_empty() == identity.is_empty() {
-            errors.add(&path, "set datasetName or datasetUUID, and not both");
+            errors.add(&path, "exactly one of `datasetName` and `datasetUUID` must be set");
         } else if name.contains('/') {
-            errors.add(&path.field("datasetName"), format!("'{name}' holds a '/'"));
+            errors.add(
+                &path.field("datasetName"),
+                format!("invalid dataset name `{name}`: must not contain `/`"),
+            );
         }
     }
     if let Some(rbd) = &volume.rbd {
         if rbd.monitors.is_empty() {
-            errors.add(&path.field("rbd.monitors"), "monitors is missing");
+            errors.add(&path.field("rbd.monitors"), "missing required field `monitors`");
         }
         errors.required(&path.field("rbd.image"), &rbd.image);
     }
     if let Some(ceph) = &volume.cephfs
         && ceph.monitors.is_empty()
     {
-        errors.add(&path.field("cephfs.monitors"), "monitors is missing");
+        errors.add(&path.field("cephfs.monitors"), "missing required field `monitors`");
     }
     if let Some(quobyte) = &volume.quobyte {
         let path = path.field("quobyte");
         if errors.required(&path.field("registry"), &quobyte.registry) {
             if quobyte.tenant.as_ref().is_some_and(|tenant| tenant.len() >= 65) {
-                errors.add(&path.field("tenant"), "the tenant is longer than 64 characters");
+                errors.add(&path.field("tenant"), "tenant exceeds the limit of 64 characters");
             } else if !quobyte.registry.split(',').all(is_host_and_port) {
-                let message = format!("'{}' is no list of host:port separated by commas", quobyte.registry);
+                let message = format!(
+                    "invalid registry `{}`: must be a list of `host:port` separated by commas",
+                    quobyte.registry
+                );
                 errors.add(&path.field("registry"), message);
             }
         }
@@ -161,10 +170,10 @@ fn validate_networked(volume: &Volume, path: &Path<'_>, errors: &mut Errors<'_, 
         let names = fc.target_wwns.as_ref().is_some_and(|list| !list.is_empty());
         let identities = fc.wwids.as_ref().is_some_and(|list| !list.is_empty());
         if names == identities {
-            errors.add(&path.field("targetWWNs"), "set targetWWNs or wwids, and not both");
+            errors.add(&path.field("targetWWNs"), "exactly one of `targetWWNs` and `wwids` must be set");
         }
         if names && !fc.lun.is_some_and(|lun| (0..=255).contains(&lun)) {
-            errors.add(&path.field("lun"), "targetWWNs need a lun from 0 to 255");
+            errors.add(&path.field("lun"), "invalid `lun`: `targetWWNs` requires a number between 0 and 255");
         }
     }
     if let Some(flex) = &volume.flex_volume {
@@ -174,7 +183,10 @@ fn validate_networked(volume: &Volume, path: &Path<'_>, errors: &mut Errors<'_, 
         for key in flex.options.iter().flatten().map(|(key, _)| key) {
             let namespace = format!(".{}", key.split('/').next().unwrap_or_default().to_lowercase());
             if namespace.ends_with(".kubernetes.io") || namespace.ends_with(".k8s.io") {
-                errors.add(&options.key(key), "kubernetes.io and k8s.io are reserved");
+                errors.add(
+                    &options.key(key),
+                    "reserved option key: must not be in `kubernetes.io` or `k8s.io`",
+                );
             }
         }
     }
@@ -195,9 +207,9 @@ fn validate_networked(volume: &Volume, path: &Path<'_>, errors: &mut Errors<'_, 
         let path = path.field("scaleIO");
         errors.required(&path.field("gateway"), &scale.gateway);
         errors.required(&path.field("system"), &scale.system);
-        // Kubernetes would take it without, but not the CSV that the Deployment stands in.
+        // Kubernetes accepts it without, but the CRD of the CSV requires it.
         if !errors.is_written(&path.field("secretRef")) {
-            errors.add(&path.field("secretRef"), "secretRef is missing");
+            errors.add(&path.field("secretRef"), "missing required field `secretRef`");
         }
         errors.required(&path.field("volumeName"), scale.volume_name.as_deref().unwrap_or_default());
     }
@@ -209,7 +221,7 @@ fn validate_networked(volume: &Volume, path: &Path<'_>, errors: &mut Errors<'_, 
 fn validate_cloud(volume: &Volume, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
     let partition = |path: &Path<'_>, value: Option<i32>, errors: &mut Errors<'_, '_>| {
         if let Some(number) = value.filter(|number| !(0..=255).contains(number)) {
-            errors.add(path, format!("{number} is not from 0 to 255"));
+            errors.add(path, format!("invalid partition {number}: must be between 0 and 255"));
         }
     };
     if let Some(disk) = &volume.gce_persistent_disk {
@@ -239,7 +251,8 @@ fn validate_cloud(volume: &Volume, path: &Path<'_>, errors: &mut Errors<'_, '_>)
         errors.one_of(&path.field("kind"), kind, &["Shared", "Dedicated", "Managed"]);
         let begins = if kind == "Managed" { "/subscriptions/" } else { "https://" };
         if errors.required(&path.field("diskURI"), &disk.disk_uri) && !disk.disk_uri.starts_with(begins) {
-            let message = format!("'{}' does not begin with {begins}, as kind {kind} needs", disk.disk_uri);
+            let message =
+                format!("invalid disk URI `{}`: must start with `{begins}` for kind `{kind}`", disk.disk_uri);
             errors.add(&path.field("diskURI"), message);
         }
     }
@@ -257,17 +270,16 @@ fn validate_iscsi(name: &str, iscsi: &ISCSIVolumeSource, path: &Path<'_>, errors
         errors.check(&path.field("iqn"), iscsi_name(&iscsi.iqn));
     }
     if !(0..=255).contains(&iscsi.lun) {
-        errors.add(&path.field("lun"), format!("{} is not from 0 to 255", iscsi.lun));
+        errors.add(&path.field("lun"), format!("invalid LUN {}: must be between 0 and 255", iscsi.lun));
     }
     let secured = iscsi.chap_auth_discovery == Some(true) || iscsi.chap_auth_session == Some(true);
     if secured && iscsi.secret_ref.is_none() {
-        errors.add(&path.field("secretRef"), "authentication needs a secretRef");
+        errors.add(&path.field("secretRef"), "missing required field `secretRef` for CHAP authentication");
     }
     if let Some(initiator) = &iscsi.initiator_name {
         errors.check(&path.field("initiatorName"), iscsi_name(initiator));
         if name.len() + 1 + iscsi.target_portal.len() > 64 {
-            let message =
-                "with initiatorName, the volume's name and targetPortal have at most 63 characters together";
+            let message = "volume name and `targetPortal` exceed the limit of 63 characters in total with `initiatorName`";
             errors.add(&path.field("targetPortal"), message);
         }
     }
@@ -278,31 +290,31 @@ static IQN: LazyLock<Option<Regex>> =
 
 fn iscsi_name(name: &str) -> Result<(), String> {
     let of_length = |prefix: &str, length: usize| {
-        // The dot after the prefix stands for any character.
+        // The dot after the prefix matches any character.
         let mut rest = name.strip_prefix(prefix).unwrap_or_default().chars();
         rest.next().is_some_and(|c| c != '\n')
             && rest.clone().count() == length
             && rest.all(|c| c.is_ascii_alphanumeric())
     };
-    let sound = if name.starts_with("iqn") {
+    let valid = if name.starts_with("iqn") {
         IQN.as_ref().is_some_and(|pattern| pattern.is_match(name))
     } else {
         of_length("eui", 16) || of_length("naa", 32)
     };
-    if sound { Ok(()) } else { Err(format!("{} is no iqn, eui or naa name", names::shown(name))) }
+    if valid { Ok(()) } else { Err(names::invalid("iSCSI name", name, "must be an iqn, eui or naa name")) }
 }
 
 fn is_host_and_port(text: &str) -> bool {
     let Some((host, port)) = text.rsplit_once(':') else { return false };
     let bracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-    let host_is_sound = match bracketed {
+    let host_is_valid = match bracketed {
         Some(host) => !host.contains(['[', ']']),
         None => !host.contains([':', '[', ']']),
     };
-    host_is_sound && !port.contains(['[', ']'])
+    host_is_valid && !port.contains(['[', ']'])
 }
 
-/// The files of a downward API volume.
+/// Validates the files of a downward API volume.
 pub(super) fn downward_files(
     items: Option<&Vec<DownwardAPIVolumeFile>>,
     path: &Path<'_>,
@@ -319,8 +331,10 @@ pub(super) fn downward_files(
             sources::field(field, FILES, &path.field("fieldRef"), errors);
         }
         match (&item.field_ref, &item.resource_field_ref) {
-            (None, None) => errors.add(&path, "neither fieldRef nor resourceFieldRef is set"),
-            (Some(_), Some(_)) => errors.add(&path, "fieldRef and resourceFieldRef are both set"),
+            (None, None) => errors.add(&path, "missing source: `fieldRef` or `resourceFieldRef` must be set"),
+            (Some(_), Some(_)) => {
+                errors.add(&path, "`fieldRef` and `resourceFieldRef` are mutually exclusive")
+            }
             (None, Some(resource)) => {
                 sources::resource(resource, true, &path.field("resourceFieldRef"), errors);
             }
