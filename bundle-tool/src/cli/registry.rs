@@ -1,4 +1,4 @@
-//! `bundle-tool registry`: a small registry of one's own.
+//! `bundle-tool registry`: a small registry.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -9,9 +9,9 @@ use clap::{Args, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Exit, runtime};
-use oci_images::registry::server::Server;
+use oci_images::registry::server::{Options, Server};
 
-/// A small registry for trying things out.
+/// Run a small registry for tests and trials
 #[derive(Debug, Args)]
 pub(super) struct Registry {
     #[command(subcommand)]
@@ -23,41 +23,70 @@ enum Command {
     Serve(Serve),
 }
 
-/// Serves a registry that stores into a folder, until it is interrupted.
+/// Serve a registry that stores into a directory
 ///
-/// Its address is the one line on standard output. It knows no users: whoever reaches it may read, write and delete.
+/// Prints its address as the one line on standard output and runs until SIGINT or SIGTERM, after which requests in
+/// progress have 10 seconds to complete; a second signal ends it at once. Without --listen-anywhere only this machine
+/// can reach it. Every client may read, write and delete, except web pages of other origins.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  bundle-tool registry serve --dir /var/tmp/registry
+  bundle-tool registry serve --address 127.0.0.1:0 --dir registry
+  bundle-tool registry serve --address 0.0.0.0:5000 --listen-anywhere --dir registry")]
 struct Serve {
-    /// Where to listen; port 0 takes a free one
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:5000")]
+    /// Address to listen on; port 0 chooses a free port
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:5000")]
     address: SocketAddr,
-    /// Where to store, made where there is none
-    #[arg(long, value_name = "FOLDER")]
+    /// Directory to store into: a registry of this command, or a directory that is empty or does not exist
+    #[arg(long, value_name = "DIR")]
     dir: PathBuf,
-    /// Listen also on an address that other machines reach
+    /// Accept an address that other machines can reach
     #[arg(long)]
     listen_anywhere: bool,
+    /// Name under which clients reach the registry, beside its IP address and localhost (repeatable)
+    #[arg(long, value_name = "NAME")]
+    host: Vec<String>,
 }
 
 impl Registry {
     pub(super) fn run(self) -> Result<Exit> {
-        let Command::Serve(Serve { address, dir, listen_anywhere }) = self.command;
-        runtime()?.block_on(async {
-            let server = Server::bind(address, &dir, listen_anywhere).await?;
-            let mut interrupted = signal(SignalKind::interrupt())?;
-            let mut terminated = signal(SignalKind::terminate())?;
-            let mut out = io::stdout().lock();
-            writeln!(out, "{}", server.address())?;
-            out.flush()?;
-            drop(out);
-            let stop = async move {
-                tokio::select! {
-                    _ = interrupted.recv() => {}
-                    _ = terminated.recv() => {}
-                }
-            };
-            server.serve(stop).await?;
-            Ok(Exit::Success)
-        })
+        let Command::Serve(Serve { address, dir, listen_anywhere, host }) = self.command;
+        let mut options = Options::new(address, dir);
+        options.listen_anywhere = listen_anywhere;
+        options.hosts = host;
+        let runtime = runtime()?;
+        let exit = runtime.block_on(serve(options));
+        // Whatever still runs was cut off: nothing waits for it.
+        runtime.shutdown_background();
+        exit
+    }
+}
+
+async fn serve(options: Options) -> Result<Exit> {
+    let server = Server::bind(options).await?;
+    let mut interrupted = signal(SignalKind::interrupt())?;
+    let mut terminated = signal(SignalKind::terminate())?;
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", server.address())?;
+    out.flush()?;
+    drop(out);
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let mut stop = Some(stop);
+    let serving = server.serve(async {
+        // The sender is dropped to stop.
+        let _ = stopped.await;
+    });
+    tokio::pin!(serving);
+    loop {
+        tokio::select! {
+            () = &mut serving => return Ok(Exit::Success),
+            _ = interrupted.recv() => {}
+            _ = terminated.recv() => {}
+        }
+        if stop.take().is_none() {
+            writeln!(io::stderr(), "warning: stopped by a second signal; requests in progress were cut off")?;
+            return Ok(Exit::Success);
+        }
     }
 }

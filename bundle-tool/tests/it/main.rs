@@ -12,6 +12,7 @@ mod help;
 mod patch;
 mod project;
 mod push;
+mod registry;
 mod round_trip;
 mod rule_docs;
 mod rules;

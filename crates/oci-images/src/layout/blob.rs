@@ -1,5 +1,6 @@
 //! Bytes with a digest, wherever they are stored.
 
+use std::cmp::Ordering;
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
@@ -200,22 +201,24 @@ impl<R: Read> Read for Checked<R> {
         }
         let count = reader.read(buffer)?;
         let size = reader.size();
-        let difference = if size > self.size {
-            Difference { expected: format!("{} bytes", self.size), found: "more".to_owned() }
-        } else if size < self.size {
-            if count > 0 {
-                return Ok(count);
+        let difference = match size.cmp(&self.size) {
+            Ordering::Greater => {
+                Difference { expected: format!("{} bytes", self.size), found: "more".to_owned() }
             }
-            Difference { expected: format!("{} bytes", self.size), found: format!("{size} bytes") }
-        } else {
-            let digest = reader.digest();
-            if digest == self.digest {
-                if count == 0 {
-                    self.reader = None;
+            Ordering::Less if count > 0 => return Ok(count),
+            Ordering::Less => {
+                Difference { expected: format!("{} bytes", self.size), found: format!("{size} bytes") }
+            }
+            Ordering::Equal => {
+                let digest = reader.digest();
+                if digest == self.digest {
+                    if count == 0 {
+                        self.reader = None;
+                    }
+                    return Ok(count);
                 }
-                return Ok(count);
+                Difference { expected: self.digest.to_string(), found: digest.to_string() }
             }
-            Difference { expected: self.digest.to_string(), found: digest.to_string() }
         };
         self.reader = None;
         Err(io::Error::new(io::ErrorKind::InvalidData, difference))

@@ -159,13 +159,13 @@ impl Tree {
                         continue;
                     }
                     Node::File(bytes) => bytes,
-                    Node::Link(next) => match self.nodes.get(self.follow(nested, next)?) {
-                        Some(Node::File(bytes)) => bytes,
-                        _ => {
+                    Node::Link(next) => {
+                        let Some(Node::File(bytes)) = self.nodes.get(self.follow(nested, next)?) else {
                             let reason = "it leads to a directory with links to directories";
                             return Err(Error::unsafe_path(path, reason));
-                        }
-                    },
+                        };
+                        bytes
+                    }
                 };
                 let path = format!("{path}/{}", nested[target.len()..].trim_start_matches('/'));
                 count(&path, bytes.len() as u64)?;

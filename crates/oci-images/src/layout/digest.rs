@@ -34,11 +34,6 @@ impl<T> Hashing<T> {
         self.size
     }
 
-    /// Returns the wrapped reader or writer.
-    pub(crate) fn get_ref(&self) -> &T {
-        &self.inner
-    }
-
     /// Returns the digest of the bytes so far.
     #[must_use]
     pub fn digest(&self) -> Digest {

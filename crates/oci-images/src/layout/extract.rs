@@ -163,7 +163,7 @@ impl Usage {
         self.bytes = self.bytes.saturating_add(size);
         let limit = self.limits.total_bytes.min(self.ratio_limit());
         if self.bytes > limit {
-            return too_large(format!("the files up to {}", Quoted(path)), limit);
+            return too_large(format!("the total size of the files up to {}", Quoted(path)), limit);
         }
         Ok(())
     }
@@ -269,9 +269,8 @@ impl Reader<'_> {
                 Node::File(Rc::new(bytes))
             }
             EntryType::Link => {
-                let target = match safe_path(target()?.as_bytes()) {
-                    Ok(target) => target,
-                    Err(_) => return Err(Error::unsafe_path(&path, "it is a hard link out of the image")),
+                let Ok(target) = safe_path(target()?.as_bytes()) else {
+                    return Err(Error::unsafe_path(&path, "it is a hard link out of the image"));
                 };
                 let bytes = changes.file(self.lower, &target).ok_or_else(|| {
                     let reason =
@@ -462,7 +461,7 @@ mod tests {
             (EntryType::Char, "dev/null", "", b""),
             file("metadata/deep/c", "3"),
         ]);
-        assert_eq!(paths(&[layer.clone()]), ["manifests/a", "metadata/deep/c"]);
+        assert_eq!(paths(std::slice::from_ref(&layer)), ["manifests/a", "metadata/deep/c"]);
         assert_eq!(paths(&[compressed(&layer)]), ["manifests/a", "metadata/deep/c"]);
     }
 
@@ -658,7 +657,7 @@ mod tests {
         let wanted = compressed(&blob(&[(EntryType::Regular, "manifests/a", "", &zeros)]));
         rejected(&[wanted], limits);
         let unwanted = compressed(&blob(&[(EntryType::Regular, "other", "", &zeros)]));
-        rejected(&[unwanted.clone()], limits);
+        rejected(std::slice::from_ref(&unwanted), limits);
         // Naming a layer again does not raise the limit.
         rejected(&[unwanted.clone(), unwanted], limits);
         // What follows the archive is read too, to verify the digest, and counts.
@@ -690,7 +689,7 @@ mod tests {
         upper.extend(files.iter().map(|_| file("manifests/.wh..wh..opq", "")));
         let lower = blob(&lower);
         let wanted = ["manifests".to_owned()];
-        assert_eq!(extract(&[lower.clone()], &wanted, limits).unwrap().len(), 2 * COUNT);
+        assert_eq!(extract(std::slice::from_ref(&lower), &wanted, limits).unwrap().len(), 2 * COUNT);
         assert_eq!(extract(&[lower, blob(&upper)], &wanted, limits).unwrap().len(), COUNT);
     }
 

@@ -1,10 +1,11 @@
-//! Images to a registry and back: against the registry of this tool, spoken to by hand and by the client, and against
-//! one that lies.
+//! Images to a registry and back: the registry of this crate, with plain HTTP and with the client, and a registry that
+//! lies.
 
 // Helpers of tests fail as tests do.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod hand;
+mod conformance;
+mod http;
 mod lies;
 mod lying;
 mod server;
@@ -14,7 +15,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use oci_images::layout::{File, FileMap, Image, Recipe, Source, layer};
-use oci_images::registry::server::Server;
+use oci_images::registry::server::{Options as ServerOptions, Server};
 use oci_images::registry::{Backoff, Options, Reference, Resolver};
 
 /// Nothing here takes longer, be the machine as slow as it may.
@@ -49,33 +50,44 @@ fn reference(address: SocketAddr, name: &str) -> Reference {
     format!("{address}/{name}").parse().unwrap()
 }
 
-/// The tool's own registry, until it is dropped.
+/// The registry of this crate, until it is dropped.
 struct Running {
     address: SocketAddr,
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     stop: Option<tokio::sync::oneshot::Sender<()>>,
     task: tokio::task::JoinHandle<()>,
 }
 
 impl Running {
     async fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let server = Server::bind("127.0.0.1:0".parse().unwrap(), folder.path(), false).await.unwrap();
+        Self::start_with(|_| {}).await
+    }
+
+    /// Starts it with other options.
+    async fn start_with(change: impl FnOnce(&mut ServerOptions)) -> Self {
+        Self::start_in(tempfile::tempdir().unwrap(), change).await
+    }
+
+    /// Starts it in a directory.
+    async fn start_in(directory: tempfile::TempDir, change: impl FnOnce(&mut ServerOptions)) -> Self {
+        let mut options = ServerOptions::new("127.0.0.1:0".parse().unwrap(), directory.path());
+        change(&mut options);
+        let server = Server::bind(options).await.unwrap();
         let address = server.address();
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let task = tokio::spawn(async move {
             let stopped = async {
                 let _ = stopped.await;
             };
-            server.serve(stopped).await.unwrap();
+            server.serve(stopped).await;
         });
-        Self { address, folder, stop: Some(stop), task }
+        Self { address, directory, stop: Some(stop), task }
     }
 
-    /// Stops it gracefully and keeps what it stored.
+    /// Stops it gracefully and returns its directory.
     async fn stop(mut self) -> tempfile::TempDir {
         drop(self.stop.take());
         tokio::time::timeout(LONG, self.task).await.expect("it does not stop").unwrap();
-        self.folder
+        self.directory
     }
 }

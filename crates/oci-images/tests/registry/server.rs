@@ -1,298 +1,362 @@
-//! The registry, spoken to by hand: what the distribution specification 1.1 asks of it.
+//! The registry under attack: foreign names and web pages, slow and many clients, abandoned uploads, and directories
+//! that are not its own.
 
+use std::fs;
+use std::io::Write;
 use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
 
 use oci_images::layout::sha256;
-use oci_images::registry::server::{Error, Server};
-use serde_json::{Value, json};
+use oci_images::registry::server::{Error, Options, Server};
 
-use crate::Running;
-use crate::hand::{Answer, send};
+use crate::http::{connect, read_to_close, send, send_raw};
+use crate::{LONG, Running};
 
-const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
-
-async fn upload(address: SocketAddr, name: &str, bytes: &[u8]) -> String {
-    let digest = sha256(bytes).to_string();
-    let path = format!("/v2/{name}/blobs/uploads/?digest={digest}");
-    assert_eq!(send(address, "POST", &path, &[], bytes).await.status, 201);
-    digest
+async fn push(address: SocketAddr, name: &str, bytes: &[u8]) -> u16 {
+    let path = format!("/v2/{name}/blobs/uploads/?digest={}", sha256(bytes));
+    send(address, "POST", &path, &[], bytes).await.status
 }
 
-/// A manifest whose configuration is in the repository.
-async fn manifest(address: SocketAddr, name: &str, extra: &Value) -> Vec<u8> {
-    let config = upload(address, name, b"{}").await;
-    let mut manifest = json!({
-        "schemaVersion": 2,
-        "mediaType": MANIFEST,
-        "config": { "mediaType": "application/vnd.oci.image.config.v1+json", "digest": config, "size": 2 },
-        "layers": [],
-    });
-    for (key, value) in extra.as_object().unwrap() {
-        manifest[key] = value.clone();
-    }
-    serde_json::to_vec(&manifest).unwrap()
+async fn begin(address: SocketAddr) -> String {
+    let response = send(address, "POST", "/v2/a/blobs/uploads/", &[], b"").await;
+    assert_eq!(response.status, 202);
+    response.header("location").to_owned()
 }
 
-async fn put(address: SocketAddr, name: &str, reference: &str, bytes: &[u8]) -> Answer {
-    let path = format!("/v2/{name}/manifests/{reference}");
-    send(address, "PUT", &path, &[&format!("content-type: {MANIFEST}")], bytes).await
+fn count(directory: &Path) -> usize {
+    fs::read_dir(directory).unwrap().count()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn it_says_what_it_is() {
-    let registry = Running::start().await;
-    let answer = send(registry.address, "GET", "/v2/", &[], b"").await;
-    assert_eq!((answer.status, answer.text().as_str()), (200, "{}"));
-    assert_eq!(answer.header("docker-distribution-api-version"), "registry/2.0");
-    assert_eq!(send(registry.address, "GET", "/", &[], b"").await.status, 404);
-    assert_eq!(send(registry.address, "POST", "/v2/", &[], b"").await.status, 405);
+fn options(directory: &Path) -> Options {
+    Options::new("127.0.0.1:0".parse().unwrap(), directory)
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn blobs_come_in_one_piece_and_go_in_ranges() {
-    let registry = Running::start().await;
-    let address = registry.address;
-    let digest = upload(address, "a/b", b"0123456789").await;
-    let path = format!("/v2/a/b/blobs/{digest}");
+mod access {
+    use super::*;
 
-    let whole = send(address, "GET", &path, &[], b"").await;
-    assert_eq!((whole.status, whole.body.as_slice()), (200, &b"0123456789"[..]));
-    assert_eq!(whole.header("docker-content-digest"), digest);
-    let head = send(address, "HEAD", &path, &[], b"").await;
-    assert_eq!((head.status, head.header("content-length"), head.body.len()), (200, "10", 0));
-
-    for (range, status, body, content_range) in [
-        ("bytes=2-4", 206, "234", "bytes 2-4/10"),
-        ("bytes=8-", 206, "89", "bytes 8-9/10"),
-        ("bytes=-1", 206, "9", "bytes 9-9/10"),
-        ("bytes=0-0,2-2", 200, "0123456789", ""),
-    ] {
-        let part = send(address, "GET", &path, &[&format!("range: {range}")], b"").await;
-        assert_eq!((part.status, part.text().as_str()), (status, body), "{range}");
-        assert_eq!(part.header("content-range"), content_range, "{range}");
-    }
-    let outside = send(address, "GET", &path, &["range: bytes=10-"], b"").await;
-    assert_eq!((outside.status, outside.header("content-range")), (416, "bytes */10"));
-
-    // A blob belongs to a repository, although the content is stored once.
-    let other = send(address, "HEAD", &format!("/v2/other/blobs/{digest}"), &[], b"").await;
-    assert_eq!(other.status, 404);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn blobs_come_in_chunks() {
-    let registry = Running::start().await;
-    let address = registry.address;
-    let begun = send(address, "POST", "/v2/a/blobs/uploads/", &[], b"").await;
-    assert_eq!((begun.status, begun.header("range")), (202, "0-0"));
-    let upload = begun.header("location").to_owned();
-
-    let first = send(address, "PATCH", &upload, &["content-range: 0-2"], b"abc").await;
-    assert_eq!((first.status, first.header("range")), (202, "0-2"));
-    let gap = send(address, "PATCH", &upload, &["content-range: 5-6"], b"fg").await;
-    assert_eq!((gap.status, gap.header("range")), (416, "0-2"));
-    let wrong_length = send(address, "PATCH", &upload, &["content-range: 3-9"], b"d").await;
-    assert_eq!(wrong_length.status, 416);
-    let state = send(address, "GET", &upload, &[], b"").await;
-    assert_eq!((state.status, state.header("range")), (204, "0-2"));
-    let elsewhere = upload.replace("/v2/a/", "/v2/b/");
-    assert_eq!(send(address, "GET", &elsewhere, &[], b"").await.status, 404);
-
-    let digest = sha256(b"abcdef").to_string();
-    let done =
-        send(address, "PUT", &format!("{upload}?digest={digest}"), &["content-range: 3-5"], b"def").await;
-    assert_eq!((done.status, done.header("location")), (201, format!("/v2/a/blobs/{digest}").as_str()));
-    let whole = send(address, "GET", done.header("location"), &[], b"").await;
-    assert_eq!(whole.text(), "abcdef");
-    assert_eq!(send(address, "GET", &upload, &[], b"").await.code(), "BLOB_UPLOAD_UNKNOWN");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_digest_leaves_nothing() {
-    let registry = Running::start().await;
-    let address = registry.address;
-    let digest = sha256(b"right").to_string();
-    let whole = send(address, "POST", &format!("/v2/a/blobs/uploads/?digest={digest}"), &[], b"wrong").await;
-    assert_eq!((whole.status, whole.code().as_str()), (400, "DIGEST_INVALID"));
-    let upload = send(address, "POST", "/v2/a/blobs/uploads/", &[], b"").await.header("location").to_owned();
-    for query in ["", "?digest=sha256:short", "?digest=md5:d41d8cd98f00b204e9800998ecf8427e"] {
-        let answer = send(address, "PUT", &format!("{upload}{query}"), &[], b"").await;
-        assert_eq!((answer.status, answer.code().as_str()), (400, "DIGEST_INVALID"), "{query}");
-    }
-    let answer = send(address, "PUT", &format!("{upload}?digest={digest}"), &[], b"wrong").await;
-    assert_eq!(answer.code(), "DIGEST_INVALID");
-    assert_eq!(send(address, "HEAD", &format!("/v2/a/blobs/{digest}"), &[], b"").await.status, 404);
-    let given_up =
-        send(address, "POST", "/v2/a/blobs/uploads/", &[], b"").await.header("location").to_owned();
-    assert_eq!(send(address, "DELETE", &given_up, &[], b"").await.status, 204);
-    let folder = registry.stop().await;
-    for part in ["blobs/sha256", "uploads"] {
-        assert_eq!(std::fs::read_dir(folder.path().join(part)).unwrap().count(), 0, "{part} is not empty");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn blobs_are_mounted() {
-    let registry = Running::start().await;
-    let address = registry.address;
-    let digest = upload(address, "a", b"shared").await;
-    let mounted =
-        send(address, "POST", &format!("/v2/b/blobs/uploads/?mount={digest}&from=a"), &[], b"").await;
-    assert_eq!(mounted.status, 201);
-    assert_eq!(send(address, "HEAD", &format!("/v2/b/blobs/{digest}"), &[], b"").await.status, 200);
-    let absent = sha256(b"absent");
-    let begun = send(address, "POST", &format!("/v2/b/blobs/uploads/?mount={absent}&from=a"), &[], b"").await;
-    assert_eq!(begun.status, 202, "an upload begins where there is nothing to mount");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn manifests_are_checked_and_kept() {
-    let registry = Running::start().await;
-    let address = registry.address;
-    let bytes = manifest(address, "a", &json!({})).await;
-    let digest = sha256(&bytes).to_string();
-    let put_answer = put(address, "a", "v1", &bytes).await;
-    assert_eq!((put_answer.status, put_answer.header("docker-content-digest")), (201, digest.as_str()));
-    for reference in ["v1", digest.as_str()] {
-        let answer = send(address, "GET", &format!("/v2/a/manifests/{reference}"), &[], b"").await;
-        assert_eq!((answer.status, &answer.body), (200, &bytes));
-        assert_eq!(
-            (answer.header("content-type"), answer.header("docker-content-digest")),
-            (MANIFEST, digest.as_str())
-        );
-        let head = send(address, "HEAD", &format!("/v2/a/manifests/{reference}"), &[], b"").await;
-        assert_eq!(head.header("content-length"), bytes.len().to_string());
-    }
-    assert_eq!(send(address, "GET", "/v2/a/manifests/v2", &[], b"").await.code(), "MANIFEST_UNKNOWN");
-    assert_eq!(send(address, "GET", &format!("/v2/b/manifests/{digest}"), &[], b"").await.status, 404);
-
-    let missing = manifest(address, "a", &json!({ "layers": [{ "digest": sha256(b"?"), "size": 1 }] })).await;
-    let large = vec![b' '; (4 << 20) + 1];
-    for (reference, bytes, status, code) in [
-        ("v2", missing.as_slice(), 404, "MANIFEST_BLOB_UNKNOWN"),
-        ("v2", b"no JSON", 400, "MANIFEST_INVALID"),
-        ("v2", b"{\"schemaVersion\":2}", 400, "MANIFEST_INVALID"),
-        (sha256(b"other").as_ref(), bytes.as_slice(), 400, "DIGEST_INVALID"),
-        ("v2", large.as_slice(), 413, "MANIFEST_INVALID"),
-    ] {
-        let answer = put(address, "a", reference, bytes).await;
-        assert_eq!((answer.status, answer.code().as_str()), (status, code));
-    }
-    assert_eq!(send(address, "GET", "/v2/a/manifests/v2", &[], b"").await.status, 404);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn tags_come_in_pages() {
-    let registry = Running::start().await;
-    let address = registry.address;
-    assert_eq!(send(address, "GET", "/v2/a/tags/list", &[], b"").await.code(), "NAME_UNKNOWN");
-    let bytes = manifest(address, "a", &json!({})).await;
-    for tag in ["v2", "v10", "latest"] {
-        put(address, "a", tag, &bytes).await;
-    }
-    let mut path = "/v2/a/tags/list?n=2".to_owned();
-    let mut pages = Vec::new();
-    loop {
-        let answer = send(address, "GET", &path, &[], b"").await;
-        let body: Value = serde_json::from_slice(&answer.body).unwrap();
-        pages.push(body["tags"].clone());
-        match answer.header("link").split_once('>') {
-            Some((next, rest)) => {
-                assert_eq!(rest, "; rel=\"next\"");
-                path = next.trim_start_matches('<').to_owned();
+    #[tokio::test(flavor = "multi_thread")]
+    async fn requests_with_foreign_hosts_are_rejected() {
+        let registry = Running::start_with(|options| options.hosts = vec!["registry.test".into()]).await;
+        let address = registry.address;
+        assert_eq!(push(address, "a", b"blob").await, 201);
+        let blob = format!("/v2/a/blobs/{}", sha256(b"blob"));
+        for host in
+            ["evil.example", "evil.example:5000", "localhost.evil.example", "10.0.0.1", "x@127.0.0.1", ""]
+        {
+            for method in ["GET", "DELETE"] {
+                let response = send(address, method, &blob, &[&format!("host: {host}")], b"").await;
+                assert_eq!(response.status, 403, "{method} {host}");
             }
-            None => break,
+        }
+        for request in [
+            format!("DELETE {blob} HTTP/1.0\r\n\r\n"),
+            format!(
+                "DELETE {blob} HTTP/1.1\r\nhost: localhost\r\nhost: evil.example\r\nconnection: close\r\n\r\n"
+            ),
+            format!(
+                "DELETE http://evil.example{blob} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
+            ),
+        ] {
+            let response = String::from_utf8(send_raw(address, request.as_bytes()).await).unwrap();
+            assert!(response.contains(" 400 ") || response.contains(" 403 "), "{request}: {response}");
+        }
+        for host in ["localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:5000", "registry.test:443"] {
+            assert_eq!(
+                send(address, "GET", &blob, &[&format!("host: {host}")], b"").await.status,
+                200,
+                "{host}"
+            );
         }
     }
-    assert_eq!(pages, [json!(["latest", "v10"]), json!(["v2"])]);
-    let none = send(address, "GET", "/v2/a/tags/list?n=0", &[], b"").await;
-    assert_eq!(none.text(), r#"{"name":"a","tags":[]}"#);
-    assert_eq!(send(address, "GET", "/v2/a/tags/list?n=x", &[], b"").await.status, 400);
-    let catalog = send(address, "GET", "/v2/_catalog", &[], b"").await;
-    assert_eq!(catalog.text(), r#"{"repositories":["a"]}"#);
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn requests_of_web_pages_of_other_origins_are_rejected() {
+        let registry = Running::start().await;
+        let address = registry.address;
+        let path = format!("/v2/a/blobs/uploads/?digest={}", sha256(b"blob"));
+        for header in [
+            "origin: http://evil.example",
+            "origin: null",
+            "origin: http://localhost:3000",
+            "sec-fetch-site: cross-site",
+            "sec-fetch-site: same-site",
+        ] {
+            let response = send(address, "POST", &path, &["content-type: text/plain", header], b"blob").await;
+            assert_eq!(response.status, 403, "{header}");
+        }
+        let blob = format!("/v2/a/blobs/{}", sha256(b"blob"));
+        assert_eq!(send(address, "HEAD", &blob, &[], b"").await.status, 404);
+        let own = format!("origin: http://{address}");
+        assert_eq!(
+            send(address, "POST", &path, &[&own, "sec-fetch-site: same-origin"], b"blob").await.status,
+            201
+        );
+    }
+
+    #[tokio::test]
+    async fn addresses_that_other_machines_reach_need_consent() {
+        let directory = tempfile::tempdir().unwrap();
+        let everywhere: SocketAddr = "0.0.0.0:0".parse().unwrap();
+        let options = Options::new(everywhere, directory.path());
+        let error = Server::bind(options.clone()).await.unwrap_err();
+        assert!(matches!(error, Error::NotLoopback(_)), "{error}");
+        assert_eq!(count(directory.path()), 0);
+        let mut options = options;
+        options.listen_anywhere = true;
+        assert!(Server::bind(options).await.is_ok());
+    }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn things_are_deleted() {
-    let registry = Running::start().await;
-    let address = registry.address;
-    let bytes = manifest(address, "a", &json!({})).await;
-    let digest = sha256(&bytes);
-    put(address, "a", "one", &bytes).await;
-    put(address, "a", "two", &bytes).await;
-    assert_eq!(send(address, "DELETE", "/v2/a/manifests/one", &[], b"").await.status, 202);
-    assert_eq!(send(address, "GET", "/v2/a/manifests/one", &[], b"").await.status, 404);
-    assert_eq!(send(address, "GET", "/v2/a/manifests/two", &[], b"").await.status, 200);
-    assert_eq!(send(address, "DELETE", &format!("/v2/a/manifests/{digest}"), &[], b"").await.status, 202);
-    assert_eq!(send(address, "GET", "/v2/a/manifests/two", &[], b"").await.status, 404);
-    assert_eq!(send(address, "DELETE", "/v2/a/manifests/two", &[], b"").await.status, 404);
-    let config = format!("/v2/a/blobs/{}", sha256(b"{}"));
-    assert_eq!(send(address, "DELETE", &config, &[], b"").await.status, 202);
-    assert_eq!(send(address, "GET", &config, &[], b"").await.status, 404);
-    assert_eq!(send(address, "DELETE", &config, &[], b"").await.code(), "BLOB_UNKNOWN");
+mod directory {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_directory_with_other_content_is_not_touched() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("uploads")).unwrap();
+        fs::write(directory.path().join("uploads/precious"), "mine").unwrap();
+        let error = Server::bind(options(directory.path())).await.unwrap_err();
+        assert!(matches!(error, Error::NotARegistry { .. }), "{error}");
+        assert_eq!(fs::read_to_string(directory.path().join("uploads/precious")).unwrap(), "mine");
+        assert_eq!(count(directory.path()), 1);
+        // A marker of something else does not make it a registry.
+        for marker in ["", "{\"version\":2}"] {
+            fs::write(directory.path().join("registry-layout"), marker).unwrap();
+            let error = Server::bind(options(directory.path())).await.unwrap_err();
+            assert!(matches!(error, Error::NotARegistry { .. }), "{error}");
+            assert!(directory.path().join("uploads/precious").exists());
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_port_that_is_taken_leaves_the_directory_alone() {
+        let registry = Running::start().await;
+        let directory = tempfile::tempdir().unwrap();
+        let error = Server::bind(Options::new(registry.address, directory.path())).await.unwrap_err();
+        assert!(matches!(error, Error::Listen { .. }), "{error}");
+        assert!(error.to_string().contains(&registry.address.to_string()), "{error}");
+        assert_eq!(count(directory.path()), 0);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_second_server_does_not_destroy_uploads() {
+        let registry = Running::start().await;
+        let upload = begin(registry.address).await;
+        assert_eq!(send(registry.address, "PATCH", &upload, &[], b"half").await.status, 202);
+        let error = Server::bind(options(registry.directory.path())).await.unwrap_err();
+        assert!(matches!(error, Error::InUse { .. }), "{error}");
+        let path = format!("{upload}?digest={}", sha256(b"half and half"));
+        assert_eq!(send(registry.address, "PUT", &path, &[], b" and half").await.status, 201);
+        // When the first one has stopped, another can start.
+        let directory = registry.stop().await;
+        assert!(Server::bind(options(directory.path())).await.is_ok());
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn content_survives_a_restart_and_leftovers_do_not() {
+        let registry = Running::start().await;
+        assert_eq!(push(registry.address, "a", b"blob").await, 201);
+        let directory = registry.stop().await;
+        fs::write(directory.path().join("uploads/leftover"), "half a blob").unwrap();
+        let registry = Running::start_in(directory, |_| {}).await;
+        let blob = format!("/v2/a/blobs/{}", sha256(b"blob"));
+        assert_eq!(send(registry.address, "GET", &blob, &[], b"").await.text(), "blob");
+        assert_eq!(count(&registry.directory.path().join("uploads")), 0);
+    }
+
+    #[tokio::test]
+    async fn a_path_that_is_not_a_directory_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("file");
+        fs::write(&file, "").unwrap();
+        let error = Server::bind(options(&file)).await.unwrap_err().to_string();
+        assert!(error.contains(&file.display().to_string()), "{error}");
+    }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn referrers_are_found() {
-    let registry = Running::start().await;
-    let address = registry.address;
-    let subject = sha256(&manifest(address, "a", &json!({})).await).to_string();
-    let extra = json!({
-        "artifactType": "application/example",
-        "subject": { "mediaType": MANIFEST, "digest": subject, "size": 1 },
-        "annotations": { "a": "b" },
-    });
-    let bytes = manifest(address, "a", &extra).await;
-    let answer = put(address, "a", "signature", &bytes).await;
-    assert_eq!(answer.header("oci-subject"), subject);
-    let list = |path: String| async move {
-        let answer = send(address, "GET", &path, &[], b"").await;
-        assert_eq!(answer.header("content-type"), "application/vnd.oci.image.index.v1+json");
-        let body: Value = serde_json::from_slice(&answer.body).unwrap();
-        (body["manifests"].clone(), answer.header("oci-filters-applied").to_owned())
-    };
-    let (all, _) = list(format!("/v2/a/referrers/{subject}")).await;
-    assert_eq!(all[0]["digest"], json!(sha256(&bytes)));
-    assert_eq!(
-        (&all[0]["artifactType"], &all[0]["annotations"]["a"]),
-        (&json!("application/example"), &json!("b"))
-    );
-    let (none, applied) = list(format!("/v2/a/referrers/{subject}?artifactType=other")).await;
-    assert_eq!((none, applied.as_str()), (json!([]), "artifactType"));
-    assert_eq!(list(format!("/v2/a/referrers/{}", sha256(b"nothing"))).await.0, json!([]));
+mod uploads {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn abandoned_uploads_do_not_stop_the_registry() {
+        // More than a process may have descriptors open by default.
+        let registry = Running::start().await;
+        let address = registry.address;
+        let mut last = String::new();
+        for _ in 0..1100 {
+            last = begin(address).await;
+        }
+        assert_eq!(push(address, "a", b"blob").await, 201);
+        assert_eq!(count(&registry.directory.path().join("uploads")), 1000);
+        let path = format!("{last}?digest={}", sha256(b"last"));
+        assert_eq!(send(address, "PUT", &path, &[], b"last").await.status, 201);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn uploads_are_limited_in_number_and_the_registry_recovers() {
+        let registry = Running::start_with(|options| options.limits.uploads = 2).await;
+        let address = registry.address;
+        let uploads = [begin(address).await, begin(address).await];
+        for upload in &uploads {
+            assert_eq!(send(address, "PATCH", upload, &[], b"x").await.status, 202);
+        }
+        let response = send(address, "POST", "/v2/a/blobs/uploads/", &[], b"").await;
+        assert_eq!((response.status, response.code().as_str()), (429, "TOOMANYREQUESTS"));
+        assert!(!response.header("retry-after").is_empty());
+        assert_eq!(send(address, "DELETE", &uploads[0], &[], b"").await.status, 204);
+        begin(address).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn idle_and_old_uploads_expire() {
+        for change in [
+            (|options: &mut Options| options.limits.upload_idle = Duration::ZERO) as fn(&mut Options),
+            |options| options.limits.upload_age = Duration::ZERO,
+        ] {
+            let registry = Running::start_with(change).await;
+            let upload = begin(registry.address).await;
+            begin(registry.address).await;
+            assert_eq!(send(registry.address, "GET", &upload, &[], b"").await.code(), "BLOB_UPLOAD_UNKNOWN");
+            assert_eq!(count(&registry.directory.path().join("uploads")), 1);
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn blobs_and_uploads_are_limited_in_size() {
+        let registry = Running::start_with(|options| {
+            options.limits.blob_bytes = 10;
+            options.limits.upload_bytes = 15;
+        })
+        .await;
+        let address = registry.address;
+        assert_eq!(push(address, "a", b"eleven byte").await, 413);
+        let first = begin(address).await;
+        assert_eq!(send(address, "PATCH", &first, &[], b"ten bytes.").await.status, 202);
+        assert_eq!(send(address, "PATCH", &first, &[], b"x").await.status, 413);
+        assert_eq!(push(address, "a", b"ten bytes!").await, 429);
+        let path = format!("{first}?digest={}", sha256(b"ten bytes."));
+        assert_eq!(send(address, "PUT", &path, &[], b"").await.status, 201);
+        assert_eq!(push(address, "a", b"ten bytes!").await, 201);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn an_upload_that_broke_off_is_resumed() {
+        let registry = Running::start().await;
+        let address = registry.address;
+        let upload = begin(address).await;
+        let mut stream = connect(address);
+        write!(stream, "PATCH {upload} HTTP/1.1\r\nhost: {address}\r\ncontent-length: 100\r\n\r\nabc")
+            .unwrap();
+        stream.shutdown(std::net::Shutdown::Both).unwrap();
+        // The status waits until the request that broke off has ended; it may come before that one begins.
+        let size = tokio::time::timeout(LONG, async {
+            loop {
+                let range = send(address, "GET", &upload, &[], b"").await.header("range").to_owned();
+                if range == "0-2" {
+                    break range;
+                }
+            }
+        });
+        size.await.unwrap();
+        let path = format!("{upload}?digest={}", sha256(b"abcdef"));
+        let done = send(address, "PUT", &path, &["content-range: 3-5"], b"def").await;
+        assert_eq!(done.status, 201, "{}", done.text());
+    }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn it_remembers_after_a_restart() {
-    let registry = Running::start().await;
-    let bytes = manifest(registry.address, "a", &json!({})).await;
-    put(registry.address, "a", "v1", &bytes).await;
-    let folder = registry.stop().await;
-    std::fs::write(folder.path().join("uploads/left-over"), "half a blob").unwrap();
-    let server = Server::bind("127.0.0.1:0".parse().unwrap(), folder.path(), false).await.unwrap();
-    let address = server.address();
-    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let task = tokio::spawn(server.serve(async {
-        let _ = stopped.await;
-    }));
-    assert_eq!(send(address, "GET", "/v2/a/manifests/v1", &[], b"").await.body, bytes);
-    assert!(!folder.path().join("uploads/left-over").exists());
-    drop(stop);
-    tokio::time::timeout(crate::LONG, task).await.unwrap().unwrap().unwrap();
-}
+mod connections {
+    use super::*;
 
-#[tokio::test]
-async fn it_keeps_to_this_machine_unless_told() {
-    let folder = tempfile::tempdir().unwrap();
-    let everywhere: SocketAddr = "0.0.0.0:0".parse().unwrap();
-    let refused = Server::bind(everywhere, folder.path(), false).await.unwrap_err();
-    assert!(matches!(refused, Error::NotLoopback(_)), "{refused}");
-    assert!(Server::bind(everywhere, folder.path(), true).await.is_ok());
-    let taken = Server::bind("127.0.0.1:0".parse().unwrap(), folder.path(), false).await.unwrap();
-    let error = Server::bind(taken.address(), folder.path(), false).await.unwrap_err().to_string();
-    assert!(error.contains(&taken.address().to_string()), "{error}");
-    let file = folder.path().join("file");
-    std::fs::write(&file, "").unwrap();
-    let error = Server::bind("127.0.0.1:0".parse().unwrap(), &file, false).await.unwrap_err().to_string();
-    assert!(error.contains(&file.display().to_string()), "{error}");
+    #[tokio::test(flavor = "multi_thread")]
+    async fn slow_headers_and_idle_connections_are_cut() {
+        let registry =
+            Running::start_with(|options| options.limits.header_timeout = Duration::from_millis(100)).await;
+        for start in [
+            "",
+            "GET /v2/ HTTP/1.1\r\nhost: localhost\r\nx: ",
+            "GET /v2/ HTTP/1.1\r\nhost: localhost\r\n\r\n",
+        ] {
+            let closed = tokio::time::timeout(LONG, send_raw(registry.address, start.as_bytes()));
+            closed.await.expect("the connection stays open");
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn slow_bodies_are_cut() {
+        let registry =
+            Running::start_with(|options| options.limits.body_timeout = Duration::from_millis(100)).await;
+        let digest = sha256(b"x");
+        for line in
+            [format!("POST /v2/a/blobs/uploads/?digest={digest}"), "PUT /v2/a/manifests/v1".to_owned()]
+        {
+            let request = format!("{line} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\nx");
+            let response = tokio::time::timeout(LONG, send_raw(registry.address, request.as_bytes()));
+            let response = String::from_utf8(response.await.expect("the connection stays open")).unwrap();
+            assert!(response.starts_with("HTTP/1.1 408 "), "{response}");
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_body_that_drips_is_cut() {
+        let registry =
+            Running::start_with(|options| options.limits.body_timeout = Duration::from_millis(200)).await;
+        let address = registry.address;
+        let dripped = tokio::task::spawn_blocking(move || {
+            let mut stream = connect(address);
+            let digest = sha256(b"x");
+            write!(stream, "POST /v2/a/blobs/uploads/?digest={digest} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100000\r\n\r\n")
+                .unwrap();
+            // One byte each time, well within the time without progress, until the server closes the connection.
+            for _ in 0..1000 {
+                if stream.write_all(b"x").is_err() {
+                    return true;
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            false
+        });
+        assert!(dripped.await.unwrap(), "the connection stays open");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn connections_beyond_the_limit_wait() {
+        let registry = Running::start_with(|options| {
+            options.limits.connections = 2;
+            options.limits.header_timeout = Duration::from_millis(500);
+        })
+        .await;
+        let idle: Vec<_> = (0..8).map(|_| connect(registry.address)).collect();
+        // Served as soon as the idle ones are cut.
+        assert_eq!(send(registry.address, "GET", "/v2/", &[], b"").await.status, 200);
+        for stream in idle {
+            assert!(tokio::task::spawn_blocking(move || read_to_close(stream)).await.unwrap().is_empty());
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn heads_are_limited_in_size() {
+        let registry = Running::start().await;
+        let many: String = (0..65).map(|number| format!("x-{number}: 1\r\n")).collect();
+        for headers in [format!("x: {}\r\n", "a".repeat(64 << 10)), many] {
+            let request = format!("GET /v2/ HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n");
+            let response = send_raw(registry.address, request.as_bytes()).await;
+            assert!(response.is_empty() || response.starts_with(b"HTTP/1.1 431 "));
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn requests_in_progress_delay_the_end_for_a_limited_time() {
+        let registry =
+            Running::start_with(|options| options.limits.shutdown_timeout = Duration::from_millis(100)).await;
+        let mut stream = connect(registry.address);
+        let digest = sha256(b"x");
+        write!(stream, "POST /v2/a/blobs/uploads/?digest={digest} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\nx")
+            .unwrap();
+        let idle = connect(registry.address);
+        registry.stop().await;
+        for stream in [stream, idle] {
+            tokio::task::spawn_blocking(move || read_to_close(stream)).await.unwrap();
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Blobs: whole, in ranges, and gone.
+//! Reading blobs, whole or in ranges, and deleting them.
 
 use std::io::SeekFrom;
 
@@ -10,7 +10,7 @@ use futures::stream;
 use oci_spec::image::Digest;
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
-use super::answer::{Code, Failure, digest_header, empty, set};
+use super::response::{Code, Failure, digest_header, empty, set};
 use super::store::Store;
 
 pub(super) async fn get(
@@ -30,7 +30,7 @@ pub(super) async fn get(
         None | Some(Range::Ignored) => (0, size, StatusCode::OK),
         Some(Range::Part { start, end }) => (start, end - start + 1, StatusCode::PARTIAL_CONTENT),
         Some(Range::Outside) => {
-            let message = format!("the blob has {size} bytes");
+            let message = format!("blob {digest} has {size} bytes");
             return Err(Failure::new(StatusCode::RANGE_NOT_SATISFIABLE, Code::SizeInvalid, message)
                 .with_header(CONTENT_RANGE, format!("bytes */{size}")));
         }
@@ -58,7 +58,7 @@ pub(super) fn delete(store: &Store, name: &str, digest: &Digest) -> Result<Respo
 }
 
 fn unknown(digest: &Digest) -> Failure {
-    Failure::not_found(Code::BlobUnknown, format!("there is no blob {digest} in this repository"))
+    Failure::not_found(Code::BlobUnknown, format!("blob {digest} is not in this repository"))
 }
 
 fn chunks(
@@ -71,10 +71,10 @@ fn chunks(
     })
 }
 
-/// What a Range header asks for.
+/// The part of a blob that a Range header names.
 #[derive(Debug, PartialEq, Eq)]
 enum Range {
-    /// Several ranges or none that is understood: the whole is the right answer (RFC 9110, 14.2).
+    /// Several ranges, or an unknown form: the response is the whole blob (RFC 9110, 14.2).
     Ignored,
     Part {
         start: u64,
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges() {
+    fn range_headers() {
         let part = |start, end| Range::Part { start, end };
         for (header, expected) in [
             ("bytes=0-3", part(0, 3)),

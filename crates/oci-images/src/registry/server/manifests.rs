@@ -1,16 +1,18 @@
-//! Manifests, tags, and who refers to whom.
+//! Manifests, tags and referrers.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use axum::body::Body;
-use axum::extract::{Query, Request};
-use axum::http::StatusCode;
+use axum::extract::Request;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, LINK, LOCATION};
 use axum::response::Response;
 use oci_spec::image::Digest;
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::json;
 
-use super::answer::{self, Code, Failure, digest_header, empty, set};
+use super::Limits;
+use super::body::Incoming;
+use super::response::{self, Code, Failure, digest_header, empty, set};
 use super::route::{self, Reference};
 use super::store::Store;
 use super::uploads::query;
@@ -26,12 +28,43 @@ const TYPES: [&str; 4] = [
     "application/vnd.docker.distribution.manifest.list.v2+json",
 ];
 
+/// The maximum number of referrers in one response; others follow on the next page.
+const MAX_REFERRERS: usize = 100;
+
+/// The fields of a manifest or an index that matter to a registry.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Manifest {
+    media_type: Option<String>,
+    artifact_type: Option<String>,
+    config: Option<Descriptor>,
+    layers: Option<Vec<Descriptor>>,
+    manifests: Option<Vec<Descriptor>>,
+    subject: Option<Descriptor>,
+    annotations: Option<BTreeMap<String, String>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Descriptor {
+    #[serde(default)]
+    media_type: String,
+    digest: String,
+}
+
+impl Descriptor {
+    fn digest(&self) -> Result<Digest, Failure> {
+        route::digest(&self.digest)
+            .map_err(|_| Failure::bad(Code::ManifestInvalid, "a descriptor has no valid SHA-256 digest"))
+    }
+}
+
 pub(super) fn get(store: &Store, name: &str, reference: &Reference) -> Result<Response, Failure> {
     let digest = resolve(store, name, reference)?;
     let media_type = store.manifest_type(name, &digest)?.ok_or_else(|| unknown(reference))?;
     let bytes = store.manifest(&digest)?;
     let length = bytes.len();
-    // For HEAD the server leaves the body out and keeps the length.
+    // For HEAD, hyper omits the body and keeps the length.
     let mut response = Response::new(Body::from(bytes));
     set(&mut response, CONTENT_TYPE, &media_type);
     set(&mut response, CONTENT_LENGTH, &length.to_string());
@@ -41,6 +74,7 @@ pub(super) fn get(store: &Store, name: &str, reference: &Reference) -> Result<Re
 
 pub(super) async fn put(
     store: &Store,
+    limits: &Limits,
     name: &str,
     reference: &Reference,
     request: Request,
@@ -50,74 +84,67 @@ pub(super) async fn put(
         .get(CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
         .map(|value| value.split(';').next().unwrap_or(value).trim().to_owned());
-    let limit = usize::try_from(DOCUMENT_LIMIT).unwrap_or(usize::MAX);
-    let bytes = axum::body::to_bytes(request.into_body(), limit).await.map_err(|_| {
-        let message = format!("a manifest has at most {limit} bytes");
-        Failure::new(StatusCode::PAYLOAD_TOO_LARGE, Code::ManifestInvalid, message)
+    let body = Incoming::new(request.into_body(), limits).read(DOCUMENT_LIMIT).await?;
+    let bytes = body.ok_or_else(|| {
+        let message = format!("a manifest may have at most {DOCUMENT_LIMIT} bytes");
+        Failure::too_large(Code::ManifestInvalid, message)
     })?;
     let digest = sha256(&bytes);
     if let Reference::Digest(expected) = reference
         && *expected != digest
     {
-        return Err(Failure::bad(Code::DigestInvalid, format!("the bytes have the digest {digest}")));
+        return Err(Failure::bad(Code::DigestInvalid, format!("expected digest {expected}, got {digest}")));
     }
     let invalid = |message: String| Failure::bad(Code::ManifestInvalid, message);
-    let manifest: Value = serde_json::from_slice(&bytes).map_err(|error| invalid(error.to_string()))?;
-    let own_type = manifest["mediaType"].as_str();
+    let manifest: Manifest = serde_json::from_slice(&bytes).map_err(|error| invalid(error.to_string()))?;
+    let own_type = manifest.media_type.as_deref();
     let media_type = media_type
         .or_else(|| own_type.map(str::to_owned))
         .filter(|media_type| TYPES.contains(&media_type.as_str()))
-        .ok_or_else(|| invalid(format!("the media type is none of {}", TYPES.join(", "))))?;
+        .ok_or_else(|| invalid(format!("unsupported media type; supported: {}", TYPES.join(", "))))?;
     if own_type.is_some_and(|own| own != media_type) {
         return Err(invalid("mediaType and Content-Type differ".into()));
     }
-    check_parts(store, name, &manifest).map_err(|failure| *failure)?;
+    check_parts(store, name, &manifest)?;
     let tag = match reference {
         Reference::Tag(tag) => Some(tag.as_str()),
         Reference::Digest(_) => None,
     };
-    store.put_manifest(name, tag, &media_type, &bytes)?;
-    let mut response = empty(StatusCode::CREATED);
+    let subject = manifest.subject.as_ref().map(Descriptor::digest).transpose()?;
+    store.put_manifest(name, tag, &media_type, subject.as_ref(), &bytes)?;
+    let mut response = empty(axum::http::StatusCode::CREATED);
     set(&mut response, LOCATION, &format!("/v2/{name}/manifests/{digest}"));
     set(&mut response, digest_header(), digest.as_ref());
-    if let Some(subject) = manifest["subject"]["digest"].as_str() {
-        set(&mut response, HeaderName::from_static("oci-subject"), subject);
+    if let Some(subject) = subject {
+        set(&mut response, HeaderName::from_static("oci-subject"), subject.as_ref());
     }
     Ok(response)
 }
 
-/// A manifest comes last: what it names must be in the repository.
-fn check_parts(store: &Store, name: &str, manifest: &Value) -> Result<(), Box<Failure>> {
-    let digest = |descriptor: &Value| {
-        let text = descriptor["digest"].as_str().unwrap_or_default();
-        route::digest(text).map_err(|_| {
-            Box::new(Failure::bad(Code::ManifestInvalid, format!("{text:?} is no SHA-256 digest")))
-        })
-    };
+/// Rejects a manifest that names what the repository lacks: content is pushed before its manifest.
+fn check_parts(store: &Store, name: &str, manifest: &Manifest) -> Result<(), Failure> {
     let missing = |digest: &Digest| {
         let message = format!("{digest} is not in this repository");
-        Box::new(Failure::not_found(Code::ManifestBlobUnknown, message))
+        Failure::not_found(Code::ManifestBlobUnknown, message)
     };
-    if let Some(manifests) = manifest["manifests"].as_array() {
+    if let Some(manifests) = &manifest.manifests {
         for descriptor in manifests {
-            let digest = digest(descriptor)?;
-            if store.manifest_type(name, &digest).map_err(Box::new)?.is_none() {
+            let digest = descriptor.digest()?;
+            if store.manifest_type(name, &digest)?.is_none() {
                 return Err(missing(&digest));
             }
         }
         return Ok(());
     }
-    let (config, Some(layers)) = (&manifest["config"], manifest["layers"].as_array()) else {
-        let message = "it has neither layers nor manifests";
-        return Err(Box::new(Failure::bad(Code::ManifestInvalid, message)));
+    let (Some(config), Some(layers)) = (&manifest.config, &manifest.layers) else {
+        return Err(Failure::bad(Code::ManifestInvalid, "expected config and layers, or manifests"));
     };
     for descriptor in layers.iter().chain([config]) {
-        // Layers that may not be distributed lie elsewhere.
-        let elsewhere = descriptor["mediaType"]
-            .as_str()
-            .is_some_and(|kind| kind.contains("nondistributable") || kind.contains("foreign"));
-        let digest = digest(descriptor)?;
-        if !elsewhere && !store.has_blob(name, &digest) {
+        // Layers that may not be distributed are stored elsewhere.
+        let kind = &descriptor.media_type;
+        let is_elsewhere = kind.contains("nondistributable") || kind.contains("foreign");
+        let digest = descriptor.digest()?;
+        if !is_elsewhere && !store.has_blob(name, &digest) {
             return Err(missing(&digest));
         }
     }
@@ -125,20 +152,20 @@ fn check_parts(store: &Store, name: &str, manifest: &Value) -> Result<(), Box<Fa
 }
 
 pub(super) fn delete(store: &Store, name: &str, reference: &Reference) -> Result<Response, Failure> {
-    let gone = match reference {
+    let existed = match reference {
         Reference::Tag(tag) => store.remove_tag(name, tag)?,
         Reference::Digest(digest) => store.remove_manifest(name, digest)?,
     };
-    if gone { Ok(empty(StatusCode::ACCEPTED)) } else { Err(unknown(reference)) }
+    if existed { Ok(empty(axum::http::StatusCode::ACCEPTED)) } else { Err(unknown(reference)) }
 }
 
 pub(super) fn tags(store: &Store, name: &str, request: &Request) -> Result<Response, Failure> {
     if !store.has_repository(name) {
-        return Err(Failure::not_found(Code::NameUnknown, format!("there is no repository {name}")));
+        return Err(Failure::not_found(Code::NameUnknown, format!("unknown repository {name}")));
     }
     let page = Page::read(request)?;
     let (tags, more) = page.of(store.tags(name)?);
-    let mut response = answer::json(&json!({ "name": name, "tags": tags }));
+    let mut response = response::json(&json!({ "name": name, "tags": tags }));
     page.link(&mut response, &format!("/v2/{name}/tags/list"), &tags, more);
     Ok(response)
 }
@@ -146,7 +173,7 @@ pub(super) fn tags(store: &Store, name: &str, request: &Request) -> Result<Respo
 pub(super) fn catalog(store: &Store, request: &Request) -> Result<Response, Failure> {
     let page = Page::read(request)?;
     let (names, more) = page.of(store.repositories()?);
-    let mut response = answer::json(&json!({ "repositories": names }));
+    let mut response = response::json(&json!({ "repositories": names }));
     page.link(&mut response, "/v2/_catalog", &names, more);
     Ok(response)
 }
@@ -157,36 +184,57 @@ pub(super) fn referrers(
     subject: &Digest,
     request: &Request,
 ) -> Result<Response, Failure> {
-    let wanted = query(request.uri(), "artifactType");
+    let mut query = query(request.uri());
+    let wanted = query.remove("artifactType");
+    let page = Page { count: Some(MAX_REFERRERS), last: query.remove("last") };
+    let (digests, more) = page.of(store.referrers(name, subject)?);
     let mut manifests = Vec::new();
-    for digest in store.manifests(name)? {
+    for digest in &digests {
+        let digest = route::digest(digest)?;
+        // Deleted manifests are still in the list.
+        let Some(media_type) = store.manifest_type(name, &digest)? else { continue };
         let bytes = store.manifest(&digest)?;
-        let Ok(manifest) = serde_json::from_slice::<Value>(&bytes) else { continue };
-        if manifest["subject"]["digest"].as_str() != Some(subject.as_ref()) {
+        let Ok(manifest) = serde_json::from_slice::<Manifest>(&bytes) else { continue };
+        // The artifact type of an image manifest without one is the type of its configuration.
+        let config_type = manifest.config.map(|config| config.media_type);
+        let kind = manifest.artifact_type.filter(|kind| !kind.is_empty()).or(config_type);
+        if wanted.is_some() && wanted != kind {
             continue;
         }
-        // An image manifest without an artifact type is of the type of its configuration.
-        let kind = manifest["artifactType"].as_str().or_else(|| manifest["config"]["mediaType"].as_str());
-        if wanted.as_deref().is_some_and(|wanted| Some(wanted) != kind) {
-            continue;
-        }
-        let media_type = store.manifest_type(name, &digest)?;
         let mut descriptor = json!({ "mediaType": media_type, "digest": digest, "size": bytes.len() });
         if let Some(kind) = kind {
             descriptor["artifactType"] = json!(kind);
         }
-        if manifest["annotations"].is_object() {
-            descriptor["annotations"] = manifest["annotations"].clone();
+        if let Some(annotations) = manifest.annotations {
+            descriptor["annotations"] = json!(annotations);
         }
         manifests.push(descriptor);
     }
     let index = json!({ "schemaVersion": 2, "mediaType": INDEX, "manifests": manifests });
-    let mut response = answer::json(&index);
+    let mut response = response::json(&index);
     set(&mut response, CONTENT_TYPE, INDEX);
-    if wanted.is_some() {
+    let mut next = format!("/v2/{name}/referrers/{subject}?last={}", digests.last().map_or("", |last| last));
+    if let Some(wanted) = wanted {
         set(&mut response, HeaderName::from_static("oci-filters-applied"), "artifactType");
+        next = format!("{next}&artifactType={}", percent_encoded(&wanted));
+    }
+    if more {
+        set(&mut response, LINK, &format!("<{next}>; rel=\"next\""));
     }
     Ok(response)
+}
+
+/// Encodes a value of a query (RFC 3986, 2.1).
+fn percent_encoded(value: &str) -> String {
+    value
+        .bytes()
+        .map(|byte| match byte {
+            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'.' | b'_' | b'~' => {
+                char::from(byte).to_string()
+            }
+            _ => format!("%{byte:02X}"),
+        })
+        .collect()
 }
 
 fn resolve(store: &Store, name: &str, reference: &Reference) -> Result<Digest, Failure> {
@@ -201,10 +249,10 @@ fn unknown(reference: &Reference) -> Failure {
         Reference::Tag(tag) => tag.clone(),
         Reference::Digest(digest) => digest.to_string(),
     };
-    Failure::not_found(Code::ManifestUnknown, format!("there is no manifest {what} in this repository"))
+    Failure::not_found(Code::ManifestUnknown, format!("manifest {what} is not in this repository"))
 }
 
-/// A part of a list: at most so many, after a name.
+/// A part of a sorted list: a number of names after a name.
 struct Page {
     count: Option<usize>,
     last: Option<String>,
@@ -212,14 +260,13 @@ struct Page {
 
 impl Page {
     fn read(request: &Request) -> Result<Self, Failure> {
-        let Query(mut values) =
-            Query::<HashMap<String, String>>::try_from_uri(request.uri()).unwrap_or_default();
+        let mut values = query(request.uri());
         let count = values.remove("n").map(|n| n.parse()).transpose();
-        let count = count.map_err(|_| Failure::bad(Code::SizeInvalid, "n is a number"))?;
+        let count = count.map_err(|_| Failure::bad(Code::SizeInvalid, "n must be a number"))?;
         Ok(Self { count, last: values.remove("last") })
     }
 
-    /// The names of this page, and whether there are more.
+    /// Returns the names of this page, and whether there are more.
     fn of(&self, names: BTreeSet<String>) -> (Vec<String>, bool) {
         let mut rest: Vec<String> =
             names.into_iter().filter(|name| self.last.as_ref().is_none_or(|last| name > last)).collect();
@@ -228,7 +275,7 @@ impl Page {
         (rest, more)
     }
 
-    /// Says where the next page is.
+    /// Adds a link to the next page.
     fn link(&self, response: &mut Response, path: &str, names: &[String], more: bool) {
         if let (Some(count), Some(last), true) = (self.count, names.last(), more) {
             set(response, LINK, &format!("<{path}?n={count}&last={last}>; rel=\"next\""));

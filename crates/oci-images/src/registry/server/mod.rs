@@ -1,61 +1,117 @@
-//! A small registry that stores into a folder, for trying things out and for tests.
+//! A small registry that stores into a directory, for tests and trials.
 //!
-//! It speaks the OCI distribution specification 1.1: pulls with ranges, pushes in one piece or in chunks, mounts between
-//! repositories, tags in pages, referrers, deletions. It knows no users, so it listens on this machine only unless told
-//! otherwise. Content is hashed as it arrives and named by its digest; nothing appears under its name before it is
-//! whole.
+//! It implements the OCI distribution specification 1.1: pulls with ranges, pushes in one piece or in chunks, mounts
+//! between repositories, tags in pages, referrers and deletions. Content is hashed as it arrives, and nothing appears
+//! under its name before it is complete. By default it listens on loopback only and accepts every client there except
+//! web pages of other origins; [`Limits`] bounds what clients can occupy.
 
-mod answer;
+mod access;
 mod blobs;
+mod body;
+mod connection;
+mod limits;
 mod manifests;
+mod response;
 mod route;
 mod store;
 mod uploads;
 
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::header::RANGE;
 use axum::http::{HeaderName, HeaderValue, Method};
 use axum::response::Response;
 use tokio::net::TcpListener;
 
-use answer::Failure;
+pub use limits::Limits;
+
+use access::Access;
+use response::Failure;
 use route::Route;
 use store::Store;
 use uploads::Uploads;
 
 /// The registry could not start.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The address is reachable from other machines.
     #[error(
-        "{0} can be reached from other machines, and this registry lets everybody write: use 127.0.0.1, or say --listen-anywhere"
+        "{0} is reachable from other machines, which could read, write and delete: use 127.0.0.1, or pass --listen-anywhere"
     )]
     NotLoopback(SocketAddr),
-    /// The address cannot be listened on.
-    #[error("failed to listen on {address} (is something else there? port 0 takes a free one)")]
+    /// The address is not available.
+    #[error("failed to listen on {address} (port 0 chooses a free port)")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// Why not.
+        /// The system's reason.
         source: io::Error,
     },
-    /// The folder cannot be used.
-    #[error("failed to store into {}", .folder.display())]
-    Folder {
-        /// The folder.
-        folder: PathBuf,
-        /// Why not.
+    /// The directory cannot be used.
+    #[error("failed to open the registry in {}", .directory.display())]
+    Directory {
+        /// The directory.
+        directory: PathBuf,
+        /// The system's reason.
         source: io::Error,
     },
-    /// Serving ended with an error.
-    #[error("the registry stopped")]
-    Serve(#[source] io::Error),
+    /// The directory has other content, which is not touched.
+    #[error("{} is neither empty nor a registry: name a new directory", .directory.display())]
+    NotARegistry {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// Another server uses the directory.
+    #[error("{} is in use by another server", .directory.display())]
+    InUse {
+        /// The directory.
+        directory: PathBuf,
+    },
+}
+
+/// How a registry is served.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Options {
+    /// Where to listen. Port 0 chooses a free port.
+    pub address: SocketAddr,
+    /// Where to store. The directory is created if it does not exist; otherwise it must be empty or a registry.
+    pub directory: PathBuf,
+    /// Whether `address` may be reachable from other machines.
+    pub listen_anywhere: bool,
+    /// Names under which clients reach the registry, beside its address and `localhost`.
+    pub hosts: Vec<String>,
+    /// The limits.
+    pub limits: Limits,
+}
+
+impl Options {
+    /// Returns the options of a registry that is reachable from this machine only.
+    pub fn new(address: SocketAddr, directory: impl Into<PathBuf>) -> Self {
+        Self {
+            address,
+            directory: directory.into(),
+            listen_anywhere: false,
+            hosts: Vec::new(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Options")
+            .field("address", &self.address)
+            .field("directory", &self.directory)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A registry that listens and does not serve yet.
@@ -68,49 +124,51 @@ pub struct Server {
 
 #[derive(Debug)]
 struct Registry {
-    store: Store,
+    access: Access,
+    limits: Limits,
+    store: Arc<Store>,
     uploads: Uploads,
 }
 
 impl Server {
-    /// Listens on `address` (port 0 takes a free one) and stores into `folder`, which is made where there is none.
+    /// Listens, then opens the directory. Nothing in the directory is touched if the address is not available.
     ///
     /// # Errors
     ///
-    /// [`Error::NotLoopback`] where `address` is reachable from other machines and not `anywhere`; [`Error::Listen`]
-    /// and [`Error::Folder`] where the system refuses.
-    pub async fn bind(address: SocketAddr, folder: &Path, anywhere: bool) -> Result<Self, Error> {
-        if !anywhere && !address.ip().is_loopback() {
+    /// [`Error::NotLoopback`] if the address is reachable from other machines and that is not allowed;
+    /// [`Error::Listen`] if it is not available; [`Error::NotARegistry`], [`Error::InUse`] and [`Error::Directory`] if
+    /// the directory cannot be used.
+    pub async fn bind(options: Options) -> Result<Self, Error> {
+        let Options { address, directory, listen_anywhere, hosts, limits } = options;
+        if !listen_anywhere && !address.ip().is_loopback() {
             return Err(Error::NotLoopback(address));
         }
-        let fail = |source| Error::Folder { folder: folder.to_owned(), source };
-        let store = Store::open(folder).map_err(fail)?;
-        let uploads = Uploads::open(folder).map_err(fail)?;
         let fail = |source| Error::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(fail)?;
         let address = listener.local_addr().map_err(fail)?;
-        Ok(Self { listener, address, registry: Arc::new(Registry { store, uploads }) })
+        let store = Arc::new(Store::open(&directory, false)?);
+        let access = Access { address: address.ip(), hosts, users: Vec::new(), read_only: false };
+        let uploads = Uploads::new(limits.clone());
+        let registry = Arc::new(Registry { access, limits, store, uploads });
+        Ok(Self { listener, address, registry })
     }
 
-    /// Where it listens.
+    /// Returns the address that it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves until `stop` is done; requests under way are finished.
+    /// Serves until `stop` is ready, then finishes requests in progress for up to [`Limits::shutdown_timeout`].
     ///
-    /// # Errors
-    ///
-    /// [`Error::Serve`] where the system takes the listener away.
-    pub async fn serve(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), Error> {
-        let router = Router::new().fallback(handle).with_state(self.registry);
-        axum::serve(self.listener, router).with_graceful_shutdown(stop).await.map_err(Error::Serve)
+    /// Dropping the returned future stops at once.
+    pub async fn serve(self, stop: impl Future<Output = ()>) {
+        connection::serve(self.listener, None, self.registry, stop).await;
     }
 }
 
-async fn handle(State(registry): State<Arc<Registry>>, request: Request) -> Response {
-    let mut response = match dispatch(&registry, request).await {
+async fn handle(registry: &Registry, request: Request) -> Response {
+    let mut response = match dispatch(registry, request).await {
         Ok(response) => response,
         Err(failure) => failure.into_response(),
     };
@@ -120,11 +178,12 @@ async fn handle(State(registry): State<Arc<Registry>>, request: Request) -> Resp
 }
 
 async fn dispatch(registry: &Registry, request: Request) -> Result<Response, Failure> {
+    let Registry { access, limits, store, uploads } = registry;
+    access.check(request.method(), request.uri(), request.headers())?;
     let route = Route::parse(request.uri().path())?;
     let method = request.method().clone();
-    let (store, uploads) = (&registry.store, &registry.uploads);
     match (&method, route) {
-        (&Method::GET | &Method::HEAD, Route::Root) => Ok(answer::json(&serde_json::json!({}))),
+        (&Method::GET | &Method::HEAD, Route::Root) => Ok(response::json(&serde_json::json!({}))),
         (&Method::GET, Route::Catalog) => manifests::catalog(store, &request),
         (&Method::GET, Route::Tags { name }) => manifests::tags(store, &name, &request),
         (&Method::GET, Route::Referrers { name, digest }) => {
@@ -134,7 +193,7 @@ async fn dispatch(registry: &Registry, request: Request) -> Result<Response, Fai
             manifests::get(store, &name, &reference)
         }
         (&Method::PUT, Route::Manifest { name, reference }) => {
-            manifests::put(store, &name, &reference, request).await
+            manifests::put(store, limits, &name, &reference, request).await
         }
         (&Method::DELETE, Route::Manifest { name, reference }) => manifests::delete(store, &name, &reference),
         (&Method::GET | &Method::HEAD, Route::Blob { name, digest }) => {
@@ -149,4 +208,10 @@ async fn dispatch(registry: &Registry, request: Request) -> Result<Response, Fai
         (&Method::DELETE, Route::Upload { name, id }) => uploads.cancel(&name, &id),
         _ => Err(Failure::unsupported(&method)),
     }
+}
+
+/// Turns an I/O error about `directory` into an [`Error`].
+fn directory_error(directory: &Path) -> impl Fn(io::Error) -> Error {
+    let directory = directory.to_owned();
+    move |source| Error::Directory { directory: directory.clone(), source }
 }

@@ -1,10 +1,11 @@
-//! The paths of the distribution specification. Repository names have slashes, so routers for fixed segments do not do.
+//! The paths of the distribution specification. Names of repositories contain slashes, which no router for fixed
+//! segments supports.
 
 use oci_spec::image::Digest;
 
-use super::answer::{Code, Failure};
+use super::response::{Code, Failure};
 
-/// What a path names; names and digests are checked, so that they are safe as paths on disk.
+/// What a path names. Names, tags and digests are valid by their grammars, and so are safe as paths on disk.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Route {
     Root,
@@ -17,7 +18,7 @@ pub(super) enum Route {
     Upload { name: String, id: String },
 }
 
-/// How a manifest is named.
+/// The name of a manifest.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Reference {
     Tag(String),
@@ -26,7 +27,7 @@ pub(super) enum Reference {
 
 impl Route {
     pub(super) fn parse(path: &str) -> Result<Self, Failure> {
-        let unknown = || Failure::not_found(Code::NameUnknown, format!("there is nothing at {path}"));
+        let unknown = || Failure::not_found(Code::NameUnknown, "unknown path");
         let rest = match path.strip_prefix("/v2") {
             Some("" | "/") => return Ok(Self::Root),
             Some(rest) => rest.strip_prefix('/').ok_or_else(unknown)?,
@@ -44,7 +45,7 @@ impl Route {
             }
             [before @ .., "blobs", "uploads", id] => {
                 if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-                    return Err(Failure::not_found(Code::BlobUploadUnknown, "there is no such upload"));
+                    return Err(Failure::not_found(Code::BlobUploadUnknown, "unknown or expired upload"));
                 }
                 Ok(Self::Upload { name: name(before)?, id: (*id).to_owned() })
             }
@@ -75,38 +76,45 @@ impl Reference {
         if valid {
             Ok(Self::Tag(text.to_owned()))
         } else {
-            Err(Failure::not_found(Code::ManifestUnknown, "a tag has up to 128 letters, digits, _, . and -"))
+            Err(Failure::not_found(
+                Code::ManifestUnknown,
+                "invalid tag: expected 1 to 128 letters, digits, `_`, `.` and `-`",
+            ))
         }
     }
 }
 
-/// A repository's name: parts of lower case letters and digits, with single separators inside of a part.
+/// Returns `name` if it is a valid name of a repository.
+///
+/// The specification's grammar: parts of lower-case letters and digits, separated inside of a part by `.`, `_`, `__` or
+/// any number of `-`.
 pub(super) fn repository(name: &str) -> Result<String, Failure> {
-    let valid_part = |part: &str| {
-        let alphanumeric = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-        let inner = part.bytes().all(|byte| alphanumeric(byte) || matches!(byte, b'.' | b'_' | b'-'));
-        let ends =
-            part.bytes().next().is_some_and(alphanumeric) && part.bytes().last().is_some_and(alphanumeric);
-        inner && ends && !part.contains("..") && !part.contains("___")
+    let is_alphanumeric = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let is_separator = |run: &str| matches!(run, "." | "_" | "__") || run.bytes().all(|byte| byte == b'-');
+    let is_valid_part = |part: &str| {
+        let ends = part.bytes().next().is_some_and(is_alphanumeric)
+            && part.bytes().last().is_some_and(is_alphanumeric);
+        ends && part.split(|char: char| char.is_ascii_lowercase() || char.is_ascii_digit()).all(is_separator)
     };
-    if name.len() <= 255 && name.split('/').all(valid_part) {
+    if name.len() <= 255 && name.split('/').all(is_valid_part) {
         Ok(name.to_owned())
     } else {
-        Err(Failure::bad(
-            Code::NameInvalid,
-            "a repository's name has lower case letters, digits, and . _ - / between",
-        ))
+        let message = "invalid repository name: expected lower-case letters and digits, separated by `.`, `_`, `__`, `-` or `/`";
+        Err(Failure::bad(Code::NameInvalid, message))
     }
 }
 
-/// A SHA-256 digest; others are not stored here.
+/// Parses a SHA-256 digest. Other algorithms are not supported.
 pub(super) fn digest(text: &str) -> Result<Digest, Failure> {
     let valid = text.strip_prefix("sha256:").is_some_and(|hex| {
         hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     });
     match text.parse() {
         Ok(digest) if valid => Ok(digest),
-        _ => Err(Failure::bad(Code::DigestInvalid, "a digest is sha256: and 64 hexadecimal digits")),
+        _ => Err(Failure::bad(
+            Code::DigestInvalid,
+            "invalid digest: expected `sha256:` and 64 lower-case hexadecimal digits",
+        )),
     }
 }
 
@@ -150,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_leads_out_of_the_folder() {
+    fn no_path_leads_out_of_the_directory() {
         for path in [
             "/v2/../x/tags/list",
             "/v2/a/../../b/tags/list",
@@ -169,5 +177,19 @@ mod tests {
         ] {
             assert!(Route::parse(path).is_err(), "{path} was accepted");
         }
+    }
+
+    #[test]
+    fn names_follow_the_grammar() {
+        for name in ["a", "a/b", "a.b", "a_b", "a__b", "a-b", "a---b", "0", "a1/b2-c3"] {
+            assert!(repository(name).is_ok(), "{name} was rejected");
+        }
+        for name in [
+            "", "/", "a/", "/a", "a//b", ".a", "a.", "a..b", "a___b", "a_.b", "a-_b", "a._b", "A", "a b",
+            "\u{e4}", "a\0",
+        ] {
+            assert!(repository(name).is_err(), "{name:?} was accepted");
+        }
+        assert!(repository(&"a".repeat(256)).is_err());
     }
 }

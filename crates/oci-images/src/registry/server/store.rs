@@ -1,37 +1,131 @@
-//! The registry's folder.
+//! The registry's directory.
 //!
-//! `blobs/sha256/HEX` holds content once, whoever uses it. `repositories/NAME/` says what belongs to a repository:
-//! `_blobs/HEX` (empty), `_manifests/HEX` (the media type) and `_tags/TAG` (the digest). Names never begin with `_`.
+//! `blobs/sha256/HEX` has content once, whatever uses it. `repositories/NAME/` has what belongs to a repository:
+//! `_blobs/HEX` (empty), `_manifests/HEX` (the media type), `_tags/TAG` (the digest) and `_referrers/SUBJECT/HEX`
+//! (empty). Names of repositories never begin with `_`. `uploads/` has files that are being written; they get their
+//! names when they are complete, and what a killed process left behind is removed by the next one.
+//!
+//! `registry-layout` marks the directory as a registry, so that no other one is ever changed, and carries the lock.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use oci_spec::image::Digest;
+use tempfile::TempPath;
 
-use super::answer::Failure;
+use super::response::Failure;
+use super::{Error, directory_error};
 use crate::layout::sha256;
+
+/// The file that marks a registry's directory.
+const MARKER: &str = "registry-layout";
+
+/// The content of the marker.
+const VERSION: &[u8] = b"{\"registryLayoutVersion\":\"1.0.0\"}\n";
 
 #[derive(Debug)]
 pub(super) struct Store {
-    folder: PathBuf,
+    directory: PathBuf,
+    /// The marker, locked as long as the store is open.
+    lock: File,
 }
 
 impl Store {
-    pub(super) fn open(folder: &Path) -> io::Result<Self> {
-        fs::create_dir_all(folder.join("blobs/sha256"))?;
-        fs::create_dir_all(folder.join("repositories"))?;
-        Ok(Self { folder: folder.to_owned() })
+    /// Opens the registry in `directory`, or creates one if it does not exist or is empty.
+    ///
+    /// A registry that is opened for reading must exist; it may be opened several times at once.
+    pub(super) fn open(directory: &Path, read_only: bool) -> Result<Self, Error> {
+        let fail = directory_error(directory);
+        let marker = directory.join(MARKER);
+        let exists = fs::symlink_metadata(&marker).is_ok();
+        if !exists {
+            match fs::read_dir(directory).map(|mut entries| entries.next().is_none()) {
+                Ok(true) if !read_only => {}
+                Err(error) if !read_only && error.kind() == io::ErrorKind::NotFound => {
+                    fs::create_dir_all(directory).map_err(&fail)?;
+                }
+                Ok(_) => return Err(Error::NotARegistry { directory: directory.to_owned() }),
+                Err(error) => return Err(fail(error)),
+            }
+        }
+        if fs::symlink_metadata(&marker).is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(Error::NotARegistry { directory: directory.to_owned() });
+        }
+        let lock = OpenOptions::new()
+            .read(true)
+            .write(!read_only)
+            .create(!read_only && !exists)
+            .truncate(false)
+            .open(&marker)
+            .map_err(&fail)?;
+        match if read_only { lock.try_lock_shared() } else { lock.try_lock() } {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(Error::InUse { directory: directory.to_owned() }),
+            Err(TryLockError::Error(error)) => return Err(fail(error)),
+        }
+        let mut version = Vec::new();
+        (&lock).take(VERSION.len() as u64 + 1).read_to_end(&mut version).map_err(&fail)?;
+        let store = Self { directory: directory.to_owned(), lock };
+        if version != VERSION {
+            // An empty marker is a new one, or that of a process that was killed before it wrote anything else.
+            let is_new = !read_only && version.is_empty() && names(directory).map_err(&fail)?.len() == 1;
+            if !is_new {
+                return Err(Error::NotARegistry { directory: directory.to_owned() });
+            }
+            (&store.lock).write_all(VERSION).and_then(|()| store.lock.sync_all()).map_err(&fail)?;
+        }
+        if !read_only {
+            for part in ["blobs/sha256", "repositories", "uploads"] {
+                fs::create_dir_all(directory.join(part)).map_err(&fail)?;
+            }
+            for name in names(&store.uploads()).map_err(&fail)? {
+                fs::remove_file(store.uploads().join(name)).map_err(&fail)?;
+            }
+        }
+        Ok(store)
     }
 
-    /// Where the content of a digest lies.
+    /// Returns the directory of files that are being written.
+    pub(super) fn uploads(&self) -> PathBuf {
+        self.directory.join("uploads")
+    }
+
+    /// Creates a file that is being written; its name has 24 letters and digits.
+    pub(super) fn temporary(&self) -> io::Result<TempPath> {
+        let file = tempfile::Builder::new().prefix("").rand_bytes(24).tempfile_in(self.uploads())?;
+        Ok(file.into_temp_path())
+    }
+
+    /// Makes the bytes of `file` permanent and moves it to `path`.
+    fn persist(file: TempPath, path: &Path) -> Result<(), Failure> {
+        File::open(&file)?.sync_all()?;
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        file.persist(path).map_err(|error| error.error)?;
+        if let Some(parent) = path.parent() {
+            // A rename that is lost in a power failure loses the file and never its content.
+            let _ = File::open(parent).and_then(|parent| parent.sync_all());
+        }
+        Ok(())
+    }
+
+    /// Writes a small file, whole or not at all.
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+        let file = self.temporary()?;
+        fs::write(&file, bytes)?;
+        Self::persist(file, path)
+    }
+
+    /// Returns the path of the content with a digest.
     pub(super) fn content(&self, digest: &Digest) -> PathBuf {
-        self.folder.join("blobs/sha256").join(digest.digest())
+        self.directory.join("blobs/sha256").join(digest.digest())
     }
 
     fn repository(&self, name: &str) -> PathBuf {
-        self.folder.join("repositories").join(name)
+        self.directory.join("repositories").join(name)
     }
 
     fn blob_link(&self, name: &str, digest: &Digest) -> PathBuf {
@@ -42,11 +136,15 @@ impl Store {
         self.repository(name).join("_manifests").join(digest.digest())
     }
 
+    fn referrer_links(&self, name: &str, subject: &Digest) -> PathBuf {
+        self.repository(name).join("_referrers").join(subject.digest())
+    }
+
     fn tag(&self, name: &str, tag: &str) -> PathBuf {
         self.repository(name).join("_tags").join(tag)
     }
 
-    /// True where something was pushed to the repository.
+    /// Returns whether something was pushed to the repository.
     pub(super) fn has_repository(&self, name: &str) -> bool {
         ["_blobs", "_manifests", "_tags"].iter().any(|part| self.repository(name).join(part).is_dir())
     }
@@ -55,85 +153,94 @@ impl Store {
         self.blob_link(name, digest).is_file() && self.content(digest).is_file()
     }
 
-    /// Makes content that is stored already belong to a repository.
+    /// Moves a complete upload to its place and adds it to a repository.
+    pub(super) fn put_blob(&self, name: &str, digest: &Digest, file: TempPath) -> Result<(), Failure> {
+        Self::persist(file, &self.content(digest))?;
+        self.link_blob(name, digest)
+    }
+
+    /// Adds content that is already stored to a repository.
     pub(super) fn link_blob(&self, name: &str, digest: &Digest) -> Result<(), Failure> {
-        atomic_files::file(&self.blob_link(name, digest), b"")?;
-        Ok(())
+        self.write(&self.blob_link(name, digest), b"")
     }
 
-    /// Takes a blob from a repository. The content stays: other repositories may use it.
+    /// Removes a blob from a repository. The content stays: other repositories may use it.
     pub(super) fn unlink_blob(&self, name: &str, digest: &Digest) -> Result<bool, Failure> {
-        remove(&self.blob_link(name, digest))
+        Ok(remove(&self.blob_link(name, digest))?)
     }
 
-    /// The media type of a manifest, where the repository has it.
+    /// Returns the media type of a manifest, if the repository has it.
     pub(super) fn manifest_type(&self, name: &str, digest: &Digest) -> Result<Option<String>, Failure> {
-        read_text(&self.manifest_link(name, digest))
+        Ok(read_text(&self.manifest_link(name, digest))?)
     }
 
-    /// The bytes of a manifest.
+    /// Returns the bytes of a manifest.
     pub(super) fn manifest(&self, digest: &Digest) -> Result<Vec<u8>, Failure> {
         Ok(fs::read(self.content(digest))?)
     }
 
-    /// Stores a manifest, and names it by a tag.
+    /// Stores a manifest with its tag and its subject.
     pub(super) fn put_manifest(
         &self,
         name: &str,
         tag: Option<&str>,
         media_type: &str,
+        subject: Option<&Digest>,
         bytes: &[u8],
     ) -> Result<Digest, Failure> {
         let digest = sha256(bytes);
-        atomic_files::file(&self.content(&digest), bytes)?;
-        atomic_files::file(&self.manifest_link(name, &digest), media_type.as_bytes())?;
+        self.write(&self.content(&digest), bytes)?;
+        self.write(&self.manifest_link(name, &digest), media_type.as_bytes())?;
+        if let Some(subject) = subject {
+            self.write(&self.referrer_links(name, subject).join(digest.digest()), b"")?;
+        }
         if let Some(tag) = tag {
-            atomic_files::file(&self.tag(name, tag), digest.as_ref().as_bytes())?;
+            self.write(&self.tag(name, tag), digest.as_ref().as_bytes())?;
         }
         Ok(digest)
     }
 
-    /// Takes a manifest and the tags that name it from a repository.
+    /// Removes a manifest and its tags from a repository.
     pub(super) fn remove_manifest(&self, name: &str, digest: &Digest) -> Result<bool, Failure> {
         for tag in self.tags(name)? {
             if self.tagged(name, &tag)?.as_ref() == Some(digest) {
                 remove(&self.tag(name, &tag))?;
             }
         }
-        remove(&self.manifest_link(name, digest))
+        Ok(remove(&self.manifest_link(name, digest))?)
     }
 
     pub(super) fn remove_tag(&self, name: &str, tag: &str) -> Result<bool, Failure> {
-        remove(&self.tag(name, tag))
+        Ok(remove(&self.tag(name, tag))?)
     }
 
-    /// What a tag names.
+    /// Returns the digest of the manifest with a tag.
     pub(super) fn tagged(&self, name: &str, tag: &str) -> Result<Option<Digest>, Failure> {
         Ok(read_text(&self.tag(name, tag))?.and_then(|text| super::route::digest(&text).ok()))
     }
 
-    /// The tags of a repository, sorted.
+    /// Returns the tags of a repository, sorted.
     pub(super) fn tags(&self, name: &str) -> Result<BTreeSet<String>, Failure> {
-        names(&self.repository(name).join("_tags"))
+        Ok(names(&self.repository(name).join("_tags"))?)
     }
 
-    /// The manifests of a repository, sorted.
-    pub(super) fn manifests(&self, name: &str) -> Result<Vec<Digest>, Failure> {
-        let names = names(&self.repository(name).join("_manifests"))?;
-        Ok(names.iter().filter_map(|hex| super::route::digest(&format!("sha256:{hex}")).ok()).collect())
+    /// Returns the digests of the manifests with a subject, sorted. Some may be deleted.
+    pub(super) fn referrers(&self, name: &str, subject: &Digest) -> Result<BTreeSet<String>, Failure> {
+        let names = names(&self.referrer_links(name, subject))?;
+        Ok(names.iter().map(|hex| format!("sha256:{hex}")).collect())
     }
 
-    /// The names of all repositories, sorted.
+    /// Returns the names of all repositories, sorted.
     pub(super) fn repositories(&self) -> Result<BTreeSet<String>, Failure> {
-        let root = self.folder.join("repositories");
+        let root = self.directory.join("repositories");
         let mut found = BTreeSet::new();
-        let mut folders = vec![String::new()];
-        while let Some(name) = folders.pop() {
+        let mut directories = vec![String::new()];
+        while let Some(name) = directories.pop() {
             for part in names(&root.join(&name))? {
                 if part.starts_with('_') {
                     found.insert(name.clone());
                 } else {
-                    folders.push(if name.is_empty() { part } else { format!("{name}/{part}") });
+                    directories.push(if name.is_empty() { part } else { format!("{name}/{part}") });
                 }
             }
         }
@@ -141,36 +248,34 @@ impl Store {
     }
 }
 
-/// The names in a folder that is there or not, without temporary files.
-fn names(folder: &Path) -> Result<BTreeSet<String>, Failure> {
-    let entries = match fs::read_dir(folder) {
+/// Returns the names in a directory, or none if it does not exist.
+fn names(directory: &Path) -> io::Result<BTreeSet<String>> {
+    let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(error),
     };
     let mut found = BTreeSet::new();
     for entry in entries {
-        if let Ok(name) = entry?.file_name().into_string()
-            && !name.starts_with('.')
-        {
+        if let Ok(name) = entry?.file_name().into_string() {
             found.insert(name);
         }
     }
     Ok(found)
 }
 
-fn read_text(path: &Path) -> Result<Option<String>, Failure> {
+fn read_text(path: &Path) -> io::Result<Option<String>> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(error),
     }
 }
 
-fn remove(path: &Path) -> Result<bool, Failure> {
+fn remove(path: &Path) -> io::Result<bool> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(error),
     }
 }

@@ -1,176 +1,292 @@
-//! Blobs on their way in: in one piece, in chunks, or mounted from another repository.
+//! Uploads of blobs: in one piece, in chunks, or mounted from another repository.
+//!
+//! An upload in progress is a file in `uploads/` that is open only while a request writes to it, so that abandoned
+//! uploads occupy no descriptors. They expire, and their number and size are limited.
 
 use std::collections::HashMap;
-use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
-use axum::body::Body;
 use axum::extract::{Query, Request};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_RANGE, HeaderName, LOCATION, RANGE};
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
-use futures::StreamExt;
 use oci_spec::image::Digest;
-use tempfile::NamedTempFile;
+use tempfile::TempPath;
 
-use super::answer::{Code, Failure, digest_header, empty, set};
+use super::Limits;
+use super::body::Incoming;
+use super::response::{Code, Failure, digest_header, empty, set};
 use super::route;
 use super::store::Store;
 use crate::layout::Hashing;
 
-/// Uploads that were begun and are neither finished nor given up. They do not outlive the process.
+/// The uploads in progress. They do not outlive the process.
 #[derive(Debug)]
 pub(super) struct Uploads {
-    folder: PathBuf,
-    sessions: Mutex<HashMap<String, Session>>,
+    limits: Limits,
+    sessions: Mutex<HashMap<String, Arc<Session>>>,
+    /// The size of all uploads in progress in bytes.
+    bytes: Arc<AtomicU64>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Session {
     repository: String,
-    file: Arc<tokio::sync::Mutex<Hashing<NamedTempFile>>>,
+    started: Instant,
+    used: Mutex<Instant>,
+    upload: tokio::sync::Mutex<Upload>,
+}
+
+/// The bytes of an upload. The file is removed on drop, unless it is complete.
+#[derive(Debug)]
+struct Upload {
+    /// `None` when the upload is complete.
+    file: Option<TempPath>,
+    hashing: Hashing<()>,
+    all_bytes: Arc<AtomicU64>,
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        self.all_bytes.fetch_sub(self.hashing.size(), Ordering::Relaxed);
+    }
 }
 
 impl Uploads {
-    /// Makes the folder for uploads, and clears away those of an earlier process.
-    pub(super) fn open(folder: &Path) -> io::Result<Self> {
-        let folder = folder.join("uploads");
-        match fs::remove_dir_all(&folder) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => fs::create_dir_all(&folder)?,
-        }
-        Ok(Self { folder, sessions: Mutex::default() })
+    pub(super) fn new(limits: Limits) -> Self {
+        Self { limits, sessions: Mutex::default(), bytes: Arc::default() }
     }
 
-    fn sessions(&self) -> MutexGuard<'_, HashMap<String, Session>> {
-        // Whoever panicked while holding it cannot have left it half changed.
+    fn sessions(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
+        // No panic can leave the map half changed.
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn session(&self, name: &str, id: &str) -> Result<Session, Failure> {
+    fn session(&self, name: &str, id: &str) -> Result<Arc<Session>, Failure> {
         let found = self.sessions().get(id).filter(|session| session.repository == name).cloned();
-        found.ok_or_else(|| Failure::not_found(Code::BlobUploadUnknown, "there is no such upload"))
+        let session = found.ok_or_else(unknown)?;
+        session.touch();
+        Ok(session)
     }
 
-    /// `POST …/blobs/uploads/`: begins an upload, takes a whole blob (`?digest=`) or mounts one (`?mount=&from=`).
+    /// Removes uploads that no request has used for too long, or that are too old.
+    pub(super) fn expire(&self) {
+        let Limits { upload_idle, upload_age, .. } = self.limits;
+        self.sessions().retain(|_, session| {
+            let expired = session.idle() >= upload_idle || session.started.elapsed() >= upload_age;
+            !expired || session.upload.try_lock().is_err()
+        });
+    }
+
+    /// Makes room for a new upload.
+    fn make_room(&self) -> Result<(), Failure> {
+        self.expire();
+        let mut sessions = self.sessions();
+        if sessions.len() < self.limits.uploads {
+            return Ok(());
+        }
+        let is_unused =
+            |session: &Session| session.upload.try_lock().is_ok_and(|upload| upload.hashing.size() == 0);
+        let oldest = sessions
+            .iter()
+            .filter(|(_, session)| is_unused(session))
+            .max_by_key(|(_, session)| session.idle())
+            .map(|(id, _)| id.clone());
+        match oldest {
+            Some(id) => {
+                sessions.remove(&id);
+                Ok(())
+            }
+            None => Err(Failure::too_many("too many uploads are in progress")),
+        }
+    }
+
+    fn upload(&self, store: &Store) -> Result<Upload, Failure> {
+        let all_bytes = Arc::clone(&self.bytes);
+        Ok(Upload { file: Some(store.temporary()?), hashing: Hashing::new(()), all_bytes })
+    }
+
+    /// `POST …/blobs/uploads/`: begins an upload, stores a whole blob (`?digest=`) or mounts one (`?mount=&from=`).
     pub(super) async fn start(
         &self,
-        store: &Store,
+        store: &Arc<Store>,
         name: &str,
         request: Request,
     ) -> Result<Response, Failure> {
-        if let (Some(mount), Some(from)) = (query(request.uri(), "mount"), query(request.uri(), "from")) {
+        let mut query = query(request.uri());
+        if let Some(mount) = query.remove("mount") {
             let digest = route::digest(&mount)?;
-            if store.has_blob(&route::repository(&from)?, &digest) {
+            if let Some(from) = query.remove("from")
+                && store.has_blob(&route::repository(&from)?, &digest)
+            {
                 store.link_blob(name, &digest)?;
                 return Ok(created(name, &digest));
             }
         }
-        let mut file =
-            Hashing::new(tempfile::Builder::new().prefix("").rand_bytes(24).tempfile_in(&self.folder)?);
-        if let Some(digest) = query(request.uri(), "digest") {
+        if let Some(digest) = query.remove("digest") {
             let digest = route::digest(&digest)?;
-            receive(&mut file, request.into_body()).await?;
-            return keep(store, name, file, &digest);
+            let mut upload = self.upload(store)?;
+            self.receive(&mut upload, request).await?;
+            return complete(store, name, upload, digest).await;
         }
-        let id: String =
-            file.get_ref().path().file_name().map(|id| id.to_string_lossy().into_owned()).unwrap_or_default();
-        let session = Session { repository: name.to_owned(), file: Arc::new(tokio::sync::Mutex::new(file)) };
-        self.sessions().insert(id.clone(), session);
+        self.make_room()?;
+        let upload = self.upload(store)?;
+        let id = upload
+            .file
+            .as_ref()
+            .and_then(|file| Some(file.file_name()?.to_string_lossy().into_owned()))
+            .ok_or_else(unknown)?;
+        let now = Instant::now();
+        let session = Session {
+            repository: name.to_owned(),
+            started: now,
+            used: Mutex::new(now),
+            upload: tokio::sync::Mutex::new(upload),
+        };
+        self.sessions().insert(id.clone(), Arc::new(session));
         Ok(progress(StatusCode::ACCEPTED, name, &id, 0))
     }
 
-    /// `GET`: how far an upload is.
+    /// `GET`: the progress of an upload.
     pub(super) async fn status(&self, name: &str, id: &str) -> Result<Response, Failure> {
-        let size = self.session(name, id)?.file.lock().await.size();
+        let session = self.session(name, id)?;
+        let size = self.lock(&session).await?.hashing.size();
         Ok(progress(StatusCode::NO_CONTENT, name, id, size))
     }
 
     /// `PATCH`: the next chunk.
     pub(super) async fn append(&self, name: &str, id: &str, request: Request) -> Result<Response, Failure> {
         let session = self.session(name, id)?;
-        let mut file = session.file.lock().await;
-        check_range(&request, name, id, file.size())?;
-        self.receive_or_drop(id, &mut file, request.into_body()).await?;
-        Ok(progress(StatusCode::ACCEPTED, name, id, file.size()))
+        let mut upload = self.lock(&session).await?;
+        check_range(&request, name, id, upload.hashing.size())?;
+        let received = self.receive(&mut upload, request).await;
+        session.touch();
+        received?;
+        Ok(progress(StatusCode::ACCEPTED, name, id, upload.hashing.size()))
     }
 
     /// `PUT`: the last chunk, if any, and the digest of the whole.
     pub(super) async fn finish(
         &self,
-        store: &Store,
+        store: &Arc<Store>,
         name: &str,
         id: &str,
         request: Request,
     ) -> Result<Response, Failure> {
-        let digest = query(request.uri(), "digest")
-            .ok_or_else(|| Failure::bad(Code::DigestInvalid, "an upload ends with ?digest="))?;
+        let digest = query(request.uri())
+            .remove("digest")
+            .ok_or_else(|| Failure::bad(Code::DigestInvalid, "the query must have a digest"))?;
         let digest = route::digest(&digest)?;
         let session = self.session(name, id)?;
-        {
-            let mut file = session.file.lock().await;
-            check_range(&request, name, id, file.size())?;
-            self.receive_or_drop(id, &mut file, request.into_body()).await?;
-        }
+        let mut upload = self.lock(&session).await?;
+        check_range(&request, name, id, upload.hashing.size())?;
+        let received = self.receive(&mut upload, request).await;
+        session.touch();
+        received?;
         self.sessions().remove(id);
-        let file = Arc::try_unwrap(session.file).map_err(|_| {
-            Failure::new(StatusCode::CONFLICT, Code::BlobUploadInvalid, "the upload is still in use")
-        })?;
-        keep(store, name, file.into_inner(), &digest)
+        let empty = Upload { file: None, hashing: Hashing::new(()), all_bytes: Arc::clone(&self.bytes) };
+        complete(store, name, std::mem::replace(&mut *upload, empty), digest).await
     }
 
-    /// `DELETE`: gives an upload up.
+    /// `DELETE`: cancels an upload.
     pub(super) fn cancel(&self, name: &str, id: &str) -> Result<Response, Failure> {
         self.session(name, id)?;
         self.sessions().remove(id);
         Ok(empty(StatusCode::NO_CONTENT))
     }
 
-    /// What arrived in part cannot be taken back from the running digest, so the upload has to begin anew.
-    async fn receive_or_drop(
-        &self,
-        id: &str,
-        file: &mut Hashing<NamedTempFile>,
-        body: Body,
-    ) -> Result<(), Failure> {
-        let received = receive(file, body).await;
-        if received.is_err() {
-            self.sessions().remove(id);
+    /// Waits until no other request uses an upload.
+    async fn lock<'a>(&self, session: &'a Session) -> Result<tokio::sync::MutexGuard<'a, Upload>, Failure> {
+        let locked = tokio::time::timeout(self.limits.header_timeout, session.upload.lock()).await;
+        let upload = locked.map_err(|_| {
+            let message = "another request is writing to this upload";
+            Failure::new(StatusCode::CONFLICT, Code::BlobUploadInvalid, message)
+        })?;
+        if upload.file.is_none() { Err(unknown()) } else { Ok(upload) }
+    }
+
+    /// Appends the body of a request. If it is incomplete, the bytes that arrived stay, and the upload can be resumed.
+    async fn receive(&self, upload: &mut Upload, request: Request) -> Result<(), Failure> {
+        let too_large = || {
+            let message = format!("a blob may have at most {} bytes", self.limits.blob_bytes);
+            Failure::too_large(Code::SizeInvalid, message)
+        };
+        let left = self.limits.blob_bytes.saturating_sub(upload.hashing.size());
+        if content_length(&request).is_some_and(|length| length > left) {
+            return Err(too_large());
         }
-        received
+        let Some(path) = &upload.file else { return Err(unknown()) };
+        let mut file = OpenOptions::new().append(true).open(path)?;
+        let mut body = Incoming::new(request.into_body(), &self.limits);
+        while let Some(chunk) = body.next().await? {
+            let length = chunk.len() as u64;
+            if upload.hashing.size() + length > self.limits.blob_bytes {
+                return Err(too_large());
+            }
+            if upload.all_bytes.fetch_add(length, Ordering::Relaxed) + length > self.limits.upload_bytes {
+                upload.all_bytes.fetch_sub(length, Ordering::Relaxed);
+                return Err(Failure::too_many("the uploads in progress are too large"));
+            }
+            if let Err(error) = file.write_all(&chunk) {
+                upload.all_bytes.fetch_sub(length, Ordering::Relaxed);
+                // Part of the chunk may be in the file and not in the digest.
+                file.set_len(upload.hashing.size())?;
+                return Err(error.into());
+            }
+            upload.hashing.count(&chunk);
+        }
+        Ok(())
     }
 }
 
-async fn receive(file: &mut Hashing<NamedTempFile>, body: Body) -> Result<(), Failure> {
-    let mut chunks = body.into_data_stream();
-    while let Some(chunk) = chunks.next().await {
-        let chunk = chunk.map_err(|_| Failure::bad(Code::BlobUploadInvalid, "the upload broke off"))?;
-        file.write_all(&chunk)?;
+impl Session {
+    fn used(&self) -> MutexGuard<'_, Instant> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    Ok(())
+
+    fn touch(&self) {
+        *self.used() = Instant::now();
+    }
+
+    fn idle(&self) -> std::time::Duration {
+        self.used().elapsed()
+    }
 }
 
-/// Gives an upload its name, where it is what it should be.
-fn keep(
-    store: &Store,
+/// Stores a complete upload if it has the expected digest.
+async fn complete(
+    store: &Arc<Store>,
     name: &str,
-    file: Hashing<NamedTempFile>,
-    digest: &Digest,
+    mut upload: Upload,
+    digest: Digest,
 ) -> Result<Response, Failure> {
-    let (found, _, file) = file.finish();
-    if &found != digest {
-        let message = format!("the bytes have the digest {found}");
+    let found = upload.hashing.digest();
+    if found != digest {
+        let message = format!("expected digest {digest}, got {found}");
         return Err(Failure::bad(Code::DigestInvalid, message));
     }
-    file.as_file().sync_all()?;
-    file.persist(store.content(digest)).map_err(|error| error.error)?;
-    store.link_blob(name, digest)?;
-    Ok(created(name, digest))
+    let Some(file) = upload.file.take() else { return Err(unknown()) };
+    let response = created(name, &digest);
+    let (store, name) = (Arc::clone(store), name.to_owned());
+    // Flushing a large file to the disk takes time.
+    let stored = tokio::task::spawn_blocking(move || store.put_blob(&name, &digest, file)).await;
+    stored.map_err(|_| Failure::from(std::io::Error::other("aborted")))??;
+    Ok(response)
 }
 
-/// Chunks come in order: the one that begins elsewhere is refused, and told where to begin.
+fn unknown() -> Failure {
+    Failure::not_found(Code::BlobUploadUnknown, "unknown or expired upload")
+}
+
+fn content_length(request: &Request) -> Option<u64> {
+    request.headers().get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// Rejects a chunk that does not begin where the upload ends, and reports where it does.
 fn check_range(request: &Request, name: &str, id: &str, size: u64) -> Result<(), Failure> {
     let Some(range) = request.headers().get(CONTENT_RANGE) else { return Ok(()) };
     let bounds = range.to_str().ok().and_then(|range| {
@@ -178,16 +294,15 @@ fn check_range(request: &Request, name: &str, id: &str, size: u64) -> Result<(),
         let last = last.split('/').next().unwrap_or(last);
         Some((first.parse::<u64>().ok()?, last.parse::<u64>().ok()?))
     });
-    let length =
-        request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    let fits = bounds.is_some_and(|(first, last)| {
-        first == size
-            && length.is_none_or(|length| last.checked_sub(first).is_some_and(|more| more + 1 == length))
+    let length = content_length(request);
+    let matches = bounds.is_some_and(|(first, last)| {
+        let expected = last.checked_sub(first).and_then(|more| more.checked_add(1));
+        first == size && length.is_none_or(|length| expected == Some(length))
     });
-    if fits {
+    if matches {
         return Ok(());
     }
-    let message = format!("the upload has {size} bytes");
+    let message = format!("the upload has {size} bytes, and a chunk must begin there");
     Err(Failure::new(StatusCode::RANGE_NOT_SATISFIABLE, Code::BlobUploadInvalid, message)
         .with_header(RANGE, range_of(size))
         .with_header(LOCATION, location(name, id)))
@@ -212,13 +327,12 @@ fn location(name: &str, id: &str) -> String {
     format!("/v2/{name}/blobs/uploads/{id}")
 }
 
-/// The specification has no way to say 'nothing yet' but `0-0`.
+/// The range of the bytes so far. The specification has no other form for none than `0-0`.
 fn range_of(size: u64) -> String {
     format!("0-{}", size.saturating_sub(1))
 }
 
-/// A value of the query.
-pub(super) fn query(uri: &Uri, key: &str) -> Option<String> {
-    let Query(mut values) = Query::<HashMap<String, String>>::try_from_uri(uri).ok()?;
-    values.remove(key)
+/// Returns the values of the query.
+pub(super) fn query(uri: &Uri) -> HashMap<String, String> {
+    Query::try_from_uri(uri).map(|Query(values)| values).unwrap_or_default()
 }

@@ -1,10 +1,13 @@
-//! Answers and errors in the form of the distribution specification.
+//! Responses and errors in the form of the distribution specification.
 
 use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, HeaderName};
+use axum::http::header::{CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use serde_json::{Value, json};
+
+/// How long a client waits before it tries again after "too many requests", in seconds.
+const RETRY_SECONDS: &str = "10";
 
 /// The error codes of the distribution specification that are used here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +15,7 @@ pub(super) enum Code {
     BlobUnknown,
     BlobUploadInvalid,
     BlobUploadUnknown,
+    Denied,
     DigestInvalid,
     ManifestBlobUnknown,
     ManifestInvalid,
@@ -19,8 +23,10 @@ pub(super) enum Code {
     NameInvalid,
     NameUnknown,
     SizeInvalid,
+    TooManyRequests,
+    Unauthorized,
     Unsupported,
-    /// Not in the specification, which has no code for a server's own troubles.
+    /// Not in the specification, which has no code for internal errors.
     Unknown,
 }
 
@@ -30,6 +36,7 @@ impl Code {
             Self::BlobUnknown => "BLOB_UNKNOWN",
             Self::BlobUploadInvalid => "BLOB_UPLOAD_INVALID",
             Self::BlobUploadUnknown => "BLOB_UPLOAD_UNKNOWN",
+            Self::Denied => "DENIED",
             Self::DigestInvalid => "DIGEST_INVALID",
             Self::ManifestBlobUnknown => "MANIFEST_BLOB_UNKNOWN",
             Self::ManifestInvalid => "MANIFEST_INVALID",
@@ -37,13 +44,15 @@ impl Code {
             Self::NameInvalid => "NAME_INVALID",
             Self::NameUnknown => "NAME_UNKNOWN",
             Self::SizeInvalid => "SIZE_INVALID",
+            Self::TooManyRequests => "TOOMANYREQUESTS",
+            Self::Unauthorized => "UNAUTHORIZED",
             Self::Unsupported => "UNSUPPORTED",
             Self::Unknown => "UNKNOWN",
         }
     }
 }
 
-/// A request that is not fulfilled.
+/// An error response.
 #[derive(Debug)]
 pub(super) struct Failure {
     status: StatusCode,
@@ -65,9 +74,27 @@ impl Failure {
         Self::new(StatusCode::NOT_FOUND, code, message)
     }
 
+    pub(super) fn denied(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, Code::Denied, message)
+    }
+
+    pub(super) fn unauthorized() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, Code::Unauthorized, "authentication required")
+            .with_header(WWW_AUTHENTICATE, "Basic realm=\"registry\", charset=\"UTF-8\"")
+    }
+
     pub(super) fn unsupported(method: &Method) -> Self {
-        let message = format!("{method} is not possible here");
+        let message = format!("method {method} is not supported here");
         Self::new(StatusCode::METHOD_NOT_ALLOWED, Code::Unsupported, message)
+    }
+
+    pub(super) fn too_large(code: Code, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, code, message)
+    }
+
+    pub(super) fn too_many(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, Code::TooManyRequests, message)
+            .with_header(RETRY_AFTER, RETRY_SECONDS)
     }
 
     pub(super) fn with_header(mut self, name: HeaderName, value: impl Into<String>) -> Self {
@@ -86,7 +113,7 @@ impl Failure {
     }
 }
 
-/// A full disk and the like: the server's trouble, which the client may see once more in a while.
+/// A full disk and the like.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         let status = match error.kind() {
@@ -95,39 +122,33 @@ impl From<std::io::Error> for Failure {
             }
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        // The kind, and not the error: that may name paths, which are no client's business.
-        Self::new(status, Code::Unknown, format!("the registry cannot store: {}", error.kind()))
+        // The kind and not the error, which may name paths of this machine.
+        Self::new(status, Code::Unknown, format!("storage error: {}", error.kind()))
     }
 }
 
-impl From<atomic_files::Error> for Failure {
-    fn from(error: atomic_files::Error) -> Self {
-        std::io::Error::from(error.kind()).into()
-    }
-}
-
-/// A JSON document.
+/// Returns a response with a JSON document.
 pub(super) fn json(value: &Value) -> Response {
     let mut response = Response::new(Body::from(value.to_string()));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
-/// An answer without a body.
+/// Returns a response without a body.
 pub(super) fn empty(status: StatusCode) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
     response
 }
 
-/// Sets a header; a value that no header can carry is left out.
+/// Sets a header. A value that is not valid in a header is ignored.
 pub(super) fn set(response: &mut Response, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         response.headers_mut().insert(name, value);
     }
 }
 
-/// The header that names what was asked for or stored.
+/// Returns the name of the header with the digest of the content.
 pub(super) fn digest_header() -> HeaderName {
     HeaderName::from_static("docker-content-digest")
 }

@@ -1,0 +1,165 @@
+//! Who may use the registry: checks of a request before anything else is done with it.
+//!
+//! A web page can make a browser send requests to loopback. Its origin is then in the `Origin` header or in
+//! `Sec-Fetch-Site`; or, if the page's name was made to resolve to this machine (DNS rebinding), its name is in the
+//! `Host` header. None of these is accepted.
+
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use oci_spec::image::Digest;
+
+use super::response::{Code, Failure};
+use crate::layout::sha256;
+
+/// The rules of access.
+#[derive(Debug)]
+pub(super) struct Access {
+    /// The address that the server listens on.
+    pub(super) address: IpAddr,
+    /// Other names under which it is reached.
+    pub(super) hosts: Vec<String>,
+    /// The digests of `USER:PASSWORD`; without any, everybody has access.
+    pub(super) users: Vec<Digest>,
+    /// Whether writing is disabled.
+    pub(super) read_only: bool,
+}
+
+impl Access {
+    /// Accepts or rejects a request.
+    pub(super) fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Failure> {
+        let host = self.check_host(uri, headers)?;
+        check_origin(host, headers)?;
+        self.check_user(headers)?;
+        if self.read_only && !matches!(*method, Method::GET | Method::HEAD) {
+            let message = "the registry is read-only";
+            return Err(Failure::new(StatusCode::METHOD_NOT_ALLOWED, Code::Unsupported, message));
+        }
+        Ok(())
+    }
+
+    /// Returns the `Host` header if it names this server.
+    fn check_host<'a>(&self, uri: &Uri, headers: &'a HeaderMap) -> Result<&'a str, Failure> {
+        let mut values = headers.get_all(HOST).iter();
+        let (Some(value), None) = (values.next(), values.next()) else {
+            return Err(Failure::bad(Code::Denied, "the request must have one Host header"));
+        };
+        let host = value.to_str().ok().filter(|host| self.is_own(host));
+        let uri_is_own = uri.authority().is_none_or(|authority| self.is_own(authority.as_str()));
+        host.filter(|_| uri_is_own).ok_or_else(|| {
+            let message = "the Host header does not name this registry; allow other names with --host";
+            Failure::denied(message)
+        })
+    }
+
+    /// Whether `authority`, a host with or without a port, is a name of this server.
+    fn is_own(&self, authority: &str) -> bool {
+        let Ok(parsed) = Authority::from_str(authority) else { return false };
+        let host = parsed.host();
+        if authority.contains('@') {
+            return false;
+        }
+        if self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host)) {
+            return true;
+        }
+        let is_local = self.address.is_loopback() || self.address.is_unspecified();
+        if host.eq_ignore_ascii_case("localhost") {
+            return is_local;
+        }
+        let literal = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        // A page with an address as its name cannot be rebound to another address.
+        literal.parse::<IpAddr>().is_ok_and(|address| {
+            let address = address.to_canonical();
+            self.address.is_unspecified()
+                || address == self.address.to_canonical()
+                || (self.address.is_loopback() && address.is_loopback())
+        })
+    }
+
+    fn check_user(&self, headers: &HeaderMap) -> Result<(), Failure> {
+        if self.users.is_empty() {
+            return Ok(());
+        }
+        let login = headers.get(AUTHORIZATION).and_then(|value| {
+            let (scheme, encoded) = value.to_str().ok()?.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("basic").then(|| STANDARD.decode(encoded.trim()).ok())?
+        });
+        // Digests are compared, so that the time of a comparison says nothing about a password.
+        match login.map(|login| sha256(&login)) {
+            Some(login) if self.users.contains(&login) => Ok(()),
+            _ => Err(Failure::unauthorized()),
+        }
+    }
+}
+
+/// Rejects requests that a browser sends for a page of another origin.
+fn check_origin(host: &str, headers: &HeaderMap) -> Result<(), Failure> {
+    let is_same = |origin: &str| {
+        let name = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        name.is_some_and(|name| name.eq_ignore_ascii_case(host))
+    };
+    let same_origin = headers.get_all(ORIGIN).iter().all(|origin| origin.to_str().is_ok_and(is_same));
+    let same_site = headers
+        .get_all("sec-fetch-site")
+        .iter()
+        .all(|site| matches!(site.as_bytes(), b"same-origin" | b"none"));
+    if same_origin && same_site {
+        return Ok(());
+    }
+    Err(Failure::denied("requests from web pages of other origins are not accepted"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access(address: &str) -> Access {
+        let hosts = vec!["registry.example.com".to_owned()];
+        Access { address: address.parse().unwrap(), hosts, users: Vec::new(), read_only: false }
+    }
+
+    #[test]
+    fn only_own_names_are_accepted() {
+        let loopback = access("127.0.0.1");
+        for host in [
+            "127.0.0.1:5000",
+            "127.0.0.1",
+            "localhost:5000",
+            "LOCALHOST",
+            "[::1]:5000",
+            "127.9.9.9",
+            "registry.example.com:1",
+        ] {
+            assert!(loopback.is_own(host), "{host} was rejected");
+        }
+        for host in [
+            "",
+            "evil.example",
+            "127.0.0.1.evil.example",
+            "localhost.evil.example",
+            "evil.localhost",
+            "10.0.0.1",
+            "0.0.0.0",
+            "evil@127.0.0.1",
+            "127.0.0.1@evil.example",
+            "localhost.",
+            "2130706433",
+            "[::ffff:10.0.0.1]",
+            "127.0.0.1/",
+            " localhost",
+        ] {
+            assert!(!loopback.is_own(host), "{host} was accepted");
+        }
+        let everywhere = access("0.0.0.0");
+        assert!(everywhere.is_own("10.0.0.1:5000") && everywhere.is_own("localhost"));
+        assert!(!everywhere.is_own("evil.example"));
+        let one = access("10.0.0.1");
+        assert!(one.is_own("10.0.0.1:5000"));
+        assert!(!one.is_own("localhost") && !one.is_own("10.0.0.2"));
+    }
+}
