@@ -1,8 +1,9 @@
-//! What the admission webhooks answer. Pure: a review goes in, a review comes out.
+//! The responses of the admission webhooks. Pure: a review goes in, a review comes out.
 //!
-//! The defaulter fills in what the schema cannot, the validator refuses what the controller would refuse later, so that
-//! a user hears of it at once. Both leave updates alone that do not touch the spec: finalizers and labels of an object
-//! that was let in earlier can always be changed.
+//! The CRD's schema has the defaults and most of the validation; the webhooks demonstrate the rest. The defaulter trims
+//! the image, which comes before the schema's validation. The validator rejects what the schema cannot, such as malformed
+//! label keys, and warns of changes with side effects. Updates that do not change the spec are always allowed: finalizers
+//! and labels of an object that was stored earlier can be changed.
 
 use crate::controller::check;
 use crate::crd::{DEFAULT_PORT, Memcached};
@@ -11,12 +12,12 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Path of the defaulting webhook, named as kubebuilder names it.
+/// Path of the defaulting webhook, as in kubebuilder's scaffold.
 pub const MUTATE_PATH: &str = "/mutate-cache-example-com-v1-memcached";
 /// Path of the validating webhook.
 pub const VALIDATE_PATH: &str = "/validate-cache-example-com-v1-memcached";
 
-/// The part of an `admission.k8s.io/v1` review that is looked at.
+/// The parts of an `admission.k8s.io/v1` review that are used.
 #[derive(Debug, Deserialize)]
 pub struct Review {
     request: Option<Request>,
@@ -32,11 +33,11 @@ struct Request {
     old_object: Value,
 }
 
-/// Answers the defaulting webhook.
+/// Returns the response of the defaulting webhook.
 #[must_use]
 pub fn mutate(review: Review) -> Value {
-    answer(review, |request| {
-        let Some(spec) = request.object["spec"].as_object() else { return Verdict::allowed() };
+    response(review, |request| {
+        let Some(spec) = request.object["spec"].as_object() else { return Decision::allowed() };
         let mut patch = Vec::new();
         if spec.get("containerPort").is_none_or(|port| port.is_null() || *port == 0) {
             patch.push(json!({ "op": "add", "path": "/spec/containerPort", "value": DEFAULT_PORT }));
@@ -49,82 +50,82 @@ pub fn mutate(review: Review) -> Value {
                 json!({ "op": "replace", "path": "/spec/image", "value": trimmed })
             });
         }
-        Verdict { patch, ..Verdict::allowed() }
+        Decision { patch, ..Decision::allowed() }
     })
 }
 
-/// Answers the validating webhook; `operand_image` is what a Memcached without an image gets.
+/// Returns the response of the validating webhook; `operand_image` is used unless a Memcached sets an image.
 #[must_use]
 pub fn validate(review: Review, operand_image: &str) -> Value {
-    answer(review, |request| {
+    response(review, |request| {
         let Request { object, old_object, .. } = request;
         if !old_object.is_null() && object["spec"] == old_object["spec"] {
-            return Verdict::allowed();
+            return Decision::allowed();
         }
         let memcached = match serde_json::from_value::<Memcached>(object.clone()) {
             Ok(memcached) => memcached,
-            Err(error) => return Verdict::refused(format!("spec: {error}")),
+            Err(error) => return Decision::denied(format!("spec: {error}")),
         };
-        if let Err(refusal) = check(&memcached, operand_image) {
-            return Verdict::refused(refusal);
+        if let Err(reason) = check(&memcached, operand_image) {
+            return Decision::denied(reason);
         }
-        Verdict { warnings: warnings(&memcached, old_object), ..Verdict::allowed() }
+        Decision { warnings: warnings(&memcached, old_object), ..Decision::allowed() }
     })
 }
 
-/// What is allowed but may surprise.
+/// Returns warnings about changes with side effects.
 fn warnings(memcached: &Memcached, old: &Value) -> Vec<String> {
     let mut warnings = Vec::new();
     let size = memcached.spec.size;
     if let Some(before) = old["spec"]["size"].as_i64().filter(|before| *before > i64::from(size)) {
         warnings.push(format!(
-            "spec.size: shrinking from {before} to {size} servers drops the items that the others hold, and clients that \
-             hash over the servers will miss on most keys for a while"
+            "spec.size: scaling from {before} to {size} servers loses the items of the removed servers, and clients that \
+             hash keys over the servers will miss most keys for a while"
         ));
     }
     let port = i64::from(memcached.spec.container_port);
     if old["spec"]["containerPort"].as_i64().is_some_and(|before| before != port) {
         warnings.push(format!(
-            "spec.containerPort: every server is replaced to listen on {port}; clients must be told the new port"
+            "spec.containerPort: all servers are replaced to listen on port {port}; clients have to use the new port"
         ));
     }
     warnings
 }
 
-struct Verdict {
-    refusal: Option<String>,
+struct Decision {
+    reason: Option<String>,
     warnings: Vec<String>,
     patch: Vec<Value>,
 }
 
-impl Verdict {
+impl Decision {
     fn allowed() -> Self {
-        Self { refusal: None, warnings: Vec::new(), patch: Vec::new() }
+        Self { reason: None, warnings: Vec::new(), patch: Vec::new() }
     }
 
-    fn refused(reason: String) -> Self {
-        Self { refusal: Some(reason), ..Self::allowed() }
+    fn denied(reason: String) -> Self {
+        Self { reason: Some(reason), ..Self::allowed() }
     }
 }
 
-fn answer(review: Review, judge: impl FnOnce(&Request) -> Verdict) -> Value {
-    let (uid, verdict) = match review.request {
+fn response(review: Review, decide: impl FnOnce(&Request) -> Decision) -> Value {
+    let (uid, decision) = match review.request {
         Some(request) => {
-            let verdict = judge(&request);
-            (request.uid, verdict)
+            let decision = decide(&request);
+            (request.uid, decision)
         }
-        None => (String::new(), Verdict::refused("the review has no request".to_owned())),
+        None => (String::new(), Decision::denied("missing field `request`".to_owned())),
     };
-    let mut response = json!({ "uid": uid, "allowed": verdict.refusal.is_none() });
-    if let Some(message) = verdict.refusal {
+    let mut response = json!({ "uid": uid, "allowed": decision.reason.is_none() });
+    if let Some(message) = decision.reason {
         response["status"] = json!({ "code": 422, "reason": "Invalid", "message": message });
     }
-    if !verdict.warnings.is_empty() {
-        response["warnings"] = verdict.warnings.into();
+    if !decision.warnings.is_empty() {
+        response["warnings"] = decision.warnings.into();
     }
-    if !verdict.patch.is_empty() {
+    if !decision.patch.is_empty() {
         response["patchType"] = "JSONPatch".into();
-        response["patch"] = STANDARD.encode(Value::from(verdict.patch).to_string()).into();
+        response["patch"] = STANDARD.encode(Value::from(decision.patch).to_string()).into();
     }
     json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response })
 }
@@ -159,19 +160,19 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_port_is_filled_in_and_a_given_one_is_kept() {
+    fn a_missing_port_is_defaulted_and_a_given_one_is_kept() {
         assert_eq!(patch_of(&json!({"size": 1}))[0]["value"], 11211);
         assert_eq!(patch_of(&json!({"size": 1, "containerPort": 12000})), Value::Null);
     }
 
     #[test]
-    fn blanks_around_an_image_are_taken_away() {
+    fn whitespace_around_an_image_is_trimmed() {
         let patch = patch_of(&json!({"size": 1, "containerPort": 11211, "image": " m:1 "}));
         assert_eq!(patch, json!([{"op": "replace", "path": "/spec/image", "value": "m:1"}]));
     }
 
     #[test]
-    fn what_the_controller_would_refuse_is_refused_with_its_field() {
+    fn what_the_controller_rejects_is_denied_with_its_field() {
         for (spec, field) in [
             (json!({"size": 9, "containerPort": 11211}), "spec.size"),
             (json!({"size": 1, "containerPort": 80}), "spec.containerPort"),
@@ -186,22 +187,22 @@ mod tests {
     }
 
     #[test]
-    fn shrinking_is_allowed_with_a_warning() {
+    fn scaling_down_is_allowed_with_a_warning() {
         let response = validated(&json!({"size": 1}), Some(&json!({"size": 5})));
         assert_eq!(response["allowed"], true);
         assert!(response["warnings"][0].as_str().unwrap().contains("from 5 to 1"), "{response}");
         let response = validated(&json!({"size": 5}), Some(&json!({"size": 1})));
-        assert!(response.get("warnings").is_none(), "growing surprises nobody");
+        assert!(response.get("warnings").is_none(), "no warning for scaling up");
     }
 
     #[test]
-    fn an_update_that_leaves_a_bad_spec_alone_is_let_through() {
+    fn an_update_that_does_not_change_an_invalid_spec_is_allowed() {
         let bad = json!({"size": 9});
         assert_eq!(validated(&bad, Some(&bad))["allowed"], true);
     }
 
     #[test]
-    fn a_review_without_a_request_is_refused() {
+    fn a_review_without_a_request_is_denied() {
         let review: Review = serde_json::from_value(json!({})).unwrap();
         assert_eq!(validate(review, "m:1")["response"]["allowed"], false);
     }

@@ -16,39 +16,45 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Run the manager (the default): watch Memcacheds and keep the cluster as they say
+    /// Run the manager
+    #[command(
+        after_long_help = "Examples:\n  memcached-operator run --leader-elect\n  ENABLE_WEBHOOKS=false memcached-operator run --watch-namespace team-a,team-b --log-format text"
+    )]
     Run(manager::Options),
-    /// Write the CRD, RBAC, the manager's Deployment, samples and the kustomize tree
+    /// Generate the kustomize tree: CRD, RBAC, the manager's Deployment, webhooks and samples
+    #[command(
+        after_long_help = "Examples:\n  memcached-operator manifests --image registry.example.com/memcached-operator:v1\n  memcached-operator manifests --stdout | kubectl apply --server-side -f -"
+    )]
     Manifests(ManifestsArgs),
 }
 
-/// What `manifests` writes and where.
+/// Options of `memcached-operator manifests`.
 #[derive(Args, Debug)]
 struct ManifestsArgs {
-    /// Folder to write the kustomize tree into; `-` prints all objects, with their complete names, to standard output
+    /// Directory for the kustomize tree; `-` prints all objects, with complete names, to standard output
     #[arg(long, default_value = "config", value_name = "DIR")]
     output_dir: PathBuf,
-    /// Print all objects to standard output; the same as `--output-dir -`
+    /// Print all objects to standard output (same as `--output-dir -`)
     #[arg(long)]
     stdout: bool,
-    /// The operator's own image [default: example.com/memcached-operator:vVERSION]
+    /// Image of the operator [default: example.com/memcached-operator:vVERSION]
     #[arg(long, visible_alias = "img", env = "IMG", value_name = "IMAGE", hide_env_values = true)]
     image: Option<String>,
-    /// The memcached image that the operator starts
+    /// Default image of the memcached servers
     #[arg(long, default_value = manifests::OPERAND_IMAGE, value_name = "IMAGE")]
     operand_image: String,
 }
 
-/// Parses the process's arguments and does what they ask.
+/// Parses the process's arguments and runs the command.
 ///
-/// The exit status is 0 when it was done, 2 when it could not be done; what went wrong is one line on standard error.
+/// Returns exit status 0 on success and 2 on failure; an error is one line on standard error.
 #[must_use]
 pub fn parse_and_run() -> ExitCode {
-    let done = match Cli::parse().command {
+    let result = match Cli::parse().command {
         Command::Run(options) => manager::run(options),
         Command::Manifests(args) => write_manifests(args),
     };
-    match done {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");

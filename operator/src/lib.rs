@@ -1,17 +1,18 @@
-//! The memcached operator of the Operator SDK tutorial, in Rust: a map of its modules.
+//! The memcached operator of the Operator SDK tutorial, in Rust.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | [`crd`] | the Memcached API; the CRD is derived from it |
-//! | [`rbac`] | what the operator may ask of the API server, as data |
+//! | [`rbac`] | the operator's permissions, as data |
 //! | [`manifests`] | everything that deploys the operator, generated from the two above |
-//! | [`controller`] | the reconcile pipeline, one file a step |
-//! | [`admission`] | what the webhooks answer |
-//! | [`metrics`] | what is counted, for Prometheus |
-//! | [`manager`] | the process around it: lease, servers, logs, signals |
-//! | [`cli`] | arguments; the only place that composes the others |
+//! | [`controller`] | the reconcile pipeline, one file per step |
+//! | [`admission`] | the responses of the webhooks |
+//! | [`metrics`] | metrics for Prometheus |
+//! | [`manager`] | the process around it: leader election, servers, logs, signals |
+//! | [`cli`] | command-line arguments; the only module that composes the others |
 
 pub mod admission;
+mod backoff;
 pub mod cli;
 pub mod controller;
 pub mod crd;
@@ -19,3 +20,5 @@ pub mod manager;
 pub mod manifests;
 pub mod metrics;
 pub mod rbac;
+#[cfg(test)]
+mod testing;

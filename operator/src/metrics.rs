@@ -1,4 +1,4 @@
-//! What the manager counts, in Prometheus' text form and under the names that controller-runtime uses.
+//! The manager's metrics in Prometheus' text format, with controller-runtime's names.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,13 +7,13 @@ use std::time::Duration;
 
 /// The controller's name in labels.
 const CONTROLLER: &str = "memcached";
-/// controller-runtime's bounds for the time a reconcile takes, in seconds.
+/// controller-runtime's buckets for the duration of a reconcile, in seconds.
 const RECONCILE_BOUNDS: &[f64] = &[
     0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25,
     1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0,
     50.0, 60.0,
 ];
-/// controller-runtime's bounds for the time in the queue, in seconds.
+/// controller-runtime's buckets for the time in the queue, in seconds.
 const QUEUE_BOUNDS: &[f64] = &[1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1000.0];
 
 /// How a reconcile ended.
@@ -21,11 +21,11 @@ const QUEUE_BOUNDS: &[f64] = &[1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.
 pub enum ReconcileResult {
     /// Done until something changes.
     Success,
-    /// Done, and to be looked at again at once.
+    /// Done, and queued again at once.
     Requeue,
-    /// Done, and to be looked at again after a time.
+    /// Done, and queued again after a time.
     RequeueAfter,
-    /// Failed, and tried again after a while.
+    /// Failed, and retried with backoff.
     Error,
 }
 
@@ -42,7 +42,7 @@ impl ReconcileResult {
     }
 }
 
-/// A distribution over fixed bounds.
+/// A histogram with fixed buckets.
 #[derive(Debug)]
 struct Histogram {
     bounds: &'static [f64],
@@ -93,14 +93,14 @@ struct Numbers {
     certificate_expires: Option<i64>,
 }
 
-/// Everything that is counted.
+/// All metrics.
 #[derive(Debug)]
 pub struct Metrics {
     numbers: Mutex<Numbers>,
 }
 
 impl Metrics {
-    /// Nothing counted yet.
+    /// Returns metrics with all counters at zero.
     #[must_use]
     pub fn new(max_concurrent: u16) -> Self {
         let numbers = Numbers {
@@ -124,14 +124,14 @@ impl Metrics {
         self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A watch names an object that is to be looked at; `depth` objects wait now.
+    /// Records that an object was queued; `depth` objects are queued now.
     pub fn queued(&self, depth: usize) {
         let mut numbers = self.numbers();
         numbers.adds += 1;
         numbers.depth = depth;
     }
 
-    /// An object is being looked at, having waited for that long, if it did; `depth` objects wait now.
+    /// Records that a reconcile began, and how long its object was queued; `depth` objects are queued now.
     pub fn started(&self, waited: Option<Duration>, depth: usize) {
         let mut numbers = self.numbers();
         numbers.active += 1;
@@ -141,12 +141,12 @@ impl Metrics {
         }
     }
 
-    /// An object that waited is gone; `depth` objects wait now.
-    pub fn forgotten(&self, depth: usize) {
+    /// Records that queued objects no longer exist; `depth` objects are queued now.
+    pub fn dequeued(&self, depth: usize) {
         self.numbers().depth = depth;
     }
 
-    /// A reconcile ended.
+    /// Records that a reconcile ended.
     pub fn finished(&self, result: ReconcileResult, took: Duration) {
         let mut numbers = self.numbers();
         numbers.active -= 1;
@@ -158,22 +158,22 @@ impl Metrics {
         numbers.work.observe(took);
     }
 
-    /// This manager leads, or no longer does.
+    /// Records whether this manager leads.
     pub fn leads(&self, leads: bool) {
         self.numbers().leader = leads;
     }
 
-    /// The API server answered a request; 0 stands for no answer.
+    /// Records a response of the API server; 0 stands for none.
     pub fn requested(&self, method: &str, code: u16) {
         *self.numbers().requests.entry((method.to_owned(), code)).or_default() += 1;
     }
 
-    /// The webhook's certificate is good until this time, in seconds since 1970.
+    /// Records when the webhook's certificate expires, in seconds since 1970.
     pub fn certificate(&self, expires: i64) {
         self.numbers().certificate_expires = Some(expires);
     }
 
-    /// The page that Prometheus reads.
+    /// Returns the page for Prometheus.
     #[must_use]
     pub fn page(&self) -> String {
         let numbers = self.numbers();
@@ -181,48 +181,56 @@ impl Metrics {
         let controller = format!("controller=\"{CONTROLLER}\"");
         let queue = format!("{controller},name=\"{CONTROLLER}\"");
 
-        page.about("controller_runtime_reconcile_total", "counter", "Reconciles by result");
+        page.about("controller_runtime_reconcile_total", "counter", "Total number of reconciles by result");
         for (result, count) in &numbers.results {
             let labels = format!("{controller},result=\"{}\"", result.label());
             page.line("controller_runtime_reconcile_total", &labels, &count.to_string());
         }
-        page.about("controller_runtime_reconcile_errors_total", "counter", "Reconciles that failed");
+        page.about(
+            "controller_runtime_reconcile_errors_total",
+            "counter",
+            "Total number of failed reconciles",
+        );
         let errors = numbers.results.get(&ReconcileResult::Error).copied().unwrap_or_default();
         page.line("controller_runtime_reconcile_errors_total", &controller, &errors.to_string());
-        page.about("controller_runtime_reconcile_time_seconds", "histogram", "Time that a reconcile takes");
+        page.about(
+            "controller_runtime_reconcile_time_seconds",
+            "histogram",
+            "Duration of reconciles in seconds",
+        );
         numbers.reconcile.write(&mut page, "controller_runtime_reconcile_time_seconds", &controller);
         page.about(
             "controller_runtime_max_concurrent_reconciles",
             "gauge",
-            "Reconciles that may run at a time",
+            "Maximum number of concurrent reconciles",
         );
         let limit = numbers.max_concurrent.to_string();
         page.line("controller_runtime_max_concurrent_reconciles", &controller, &limit);
-        page.about("controller_runtime_active_workers", "gauge", "Reconciles that run now");
+        page.about("controller_runtime_active_workers", "gauge", "Number of running reconciles");
         page.line("controller_runtime_active_workers", &controller, &numbers.active.to_string());
 
-        page.about("workqueue_depth", "gauge", "Objects that wait for their reconcile");
+        page.about("workqueue_depth", "gauge", "Number of queued objects");
         page.line("workqueue_depth", &queue, &numbers.depth.to_string());
-        page.about("workqueue_adds_total", "counter", "Times that an object was named for a reconcile");
+        page.about("workqueue_adds_total", "counter", "Total number of times that an object was queued");
         page.line("workqueue_adds_total", &queue, &numbers.adds.to_string());
-        page.about(
-            "workqueue_retries_total",
-            "counter",
-            "Times that an object was queued again after a failure",
-        );
+        page.about("workqueue_retries_total", "counter", "Total number of retries");
         page.line("workqueue_retries_total", &queue, &numbers.retries.to_string());
-        page.about("workqueue_queue_duration_seconds", "histogram", "Time from being named to the reconcile");
+        page.about(
+            "workqueue_queue_duration_seconds",
+            "histogram",
+            "Time in seconds that objects stay queued",
+        );
         numbers.latency.write(&mut page, "workqueue_queue_duration_seconds", &queue);
-        page.about("workqueue_work_duration_seconds", "histogram", "Time that a reconcile takes");
+        page.about("workqueue_work_duration_seconds", "histogram", "Duration of reconciles in seconds");
         numbers.work.write(&mut page, "workqueue_work_duration_seconds", &queue);
 
-        page.about("leader_election_master_status", "gauge", "1 where this manager leads");
+        page.about("leader_election_master_status", "gauge", "1 if this manager is the leader, 0 otherwise");
         let leader = if numbers.leader { "1" } else { "0" };
         page.line("leader_election_master_status", "name=\"memcached-operator\"", leader);
         page.about(
             "rest_client_requests_total",
             "counter",
-            "Requests to the API server; code 0 had no answer",
+            "Total number of requests to the API server; code 0 means no response",
         );
         for ((method, code), count) in &numbers.requests {
             let labels = format!("code=\"{code}\",method=\"{method}\"");
@@ -232,7 +240,7 @@ impl Metrics {
             page.about(
                 "memcached_operator_webhook_certificate_expiry_seconds",
                 "gauge",
-                "End of its validity",
+                "Time at which the webhook certificate expires, in seconds since 1970",
             );
             page.line(
                 "memcached_operator_webhook_certificate_expiry_seconds",
@@ -241,22 +249,22 @@ impl Metrics {
             );
         }
         if let Some((cpu, resident)) = process() {
-            page.about("process_cpu_seconds_total", "counter", "CPU time of this process");
+            page.about("process_cpu_seconds_total", "counter", "CPU time of this process in seconds");
             page.line("process_cpu_seconds_total", "", &cpu.to_string());
-            page.about("process_resident_memory_bytes", "gauge", "Resident memory of this process");
+            page.about("process_resident_memory_bytes", "gauge", "Resident memory of this process in bytes");
             page.line("process_resident_memory_bytes", "", &resident.to_string());
         }
         page.text
     }
 }
 
-/// CPU seconds and resident bytes of this process, where the system tells.
+/// Returns CPU seconds and resident bytes of this process, if the system provides them.
 ///
 /// Linux counts CPU time in hundredths of a second (`USER_HZ`) and memory in pages, 4 KiB on all but a few machines;
 /// `VmRSS` is in kB everywhere.
 fn process() -> Option<(f64, u64)> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // The second field, the program's name, may hold anything; what follows its last parenthesis is regular.
+    // The second field, the program's name, may contain anything; what follows its last parenthesis is regular.
     let fields = stat.rsplit_once(')')?.1.split_whitespace().collect::<Vec<_>>();
     let ticks = |index: usize| fields.get(index)?.parse::<f64>().ok();
     let status = std::fs::read_to_string("/proc/self/status").ok()?;

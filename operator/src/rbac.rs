@@ -1,31 +1,31 @@
-//! What the operator may ask of the API server, as data.
+//! The operator's permissions, as data.
 //!
-//! Every permission stands here once, with the reason it is needed; `config/rbac` and the bundle's permissions are
-//! generated from it, and the tests compare it with the requests that the operator really makes. Nothing here grants `*`.
+//! Every permission is listed once, with the reason for it; `config/rbac` and the bundle's permissions are generated from
+//! this list, and the tests compare it with the requests that the operator makes. Nothing here grants `*`.
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
-/// How a permission shows when the operator uses it.
+/// How the use of a permission can be observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
     /// As a request with this verb, in the API server's audit log.
     Request,
-    /// Inside another request: the API server asks for it on its own while it handles the other one.
+    /// Only inside another request: the API server checks it while it handles that request.
     Implied,
 }
 
-/// One permission: the verbs on a resource, and why.
+/// One permission: verbs on a resource, and the reason.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// The resource's API group; empty for the core group.
     pub group: &'static str,
-    /// The resource's plural name, with `/subresource` where that is meant.
+    /// The resource's plural name, with `/SUBRESOURCE` for a subresource.
     pub resource: &'static str,
-    /// What may be done with it.
+    /// The allowed verbs.
     pub verbs: &'static [&'static str],
-    /// The only names it may be done with; empty for all.
+    /// The names that it is limited to; empty for all.
     pub names: &'static [&'static str],
-    /// How the use shows.
+    /// How its use can be observed.
     pub shows: Use,
     /// Why the operator needs it.
     pub why: &'static str,
@@ -51,84 +51,84 @@ const fn implied(
 
 /// Permissions in every watched namespace.
 pub const WATCHED: &[Rule] = &[
-    rule("cache.example.com", "memcacheds", &["list", "watch"], "the controller follows every Memcached"),
-    rule("cache.example.com", "memcacheds", &["patch"], "the finalizer is set and taken away"),
-    rule("cache.example.com", "memcacheds/status", &["patch"], "conditions and nodes are written there"),
+    rule("cache.example.com", "memcacheds", &["list", "watch"], "the controller watches all Memcacheds"),
+    rule("cache.example.com", "memcacheds", &["patch"], "adds and removes the finalizer"),
+    rule("cache.example.com", "memcacheds/status", &["patch"], "writes the status"),
     implied(
         "cache.example.com",
         "memcacheds/finalizers",
         &["update"],
-        "admission asks for it where owner references that block deletion are enforced",
+        "required to set blockOwnerDeletion where OwnerReferencesPermissionEnforcement is enabled",
     ),
-    rule("apps", "deployments", &["list", "patch", "watch"], "a Memcached's servers are a Deployment"),
-    rule("apps", "deployments", &["get"], "whose it is, when somebody else holds its fields"),
-    implied("apps", "deployments", &["create"], "an apply of what does not exist yet creates it"),
-    rule("", "services", &["list", "patch", "watch"], "clients find the servers by a headless Service"),
-    rule("", "services", &["get"], "whose it is, when somebody else holds its fields"),
-    implied("", "services", &["create"], "an apply of what does not exist yet creates it"),
+    rule("apps", "deployments", &["list", "patch", "watch"], "the servers of a Memcached are a Deployment"),
+    rule("apps", "deployments", &["get"], "finds out who owns an object after a conflict"),
+    implied("apps", "deployments", &["create"], "server-side apply creates objects that do not exist"),
+    rule("", "services", &["list", "patch", "watch"], "clients find the servers through a headless Service"),
+    rule("", "services", &["get"], "finds out who owns an object after a conflict"),
+    implied("", "services", &["create"], "server-side apply creates objects that do not exist"),
     rule(
         "policy",
         "poddisruptionbudgets",
         &["list", "patch", "watch"],
-        "node drains take one server at a time",
+        "node drains evict one server at a time",
     ),
-    rule("policy", "poddisruptionbudgets", &["get"], "whose it is, when somebody else holds its fields"),
-    rule("policy", "poddisruptionbudgets", &["delete"], "a single server needs none"),
-    implied("policy", "poddisruptionbudgets", &["create"], "an apply of what does not exist yet creates it"),
-    rule("events.k8s.io", "events", &["create", "patch"], "what happens is told on the Memcached"),
-    rule("", "pods", &["list", "watch"], "their names are a Memcached's status.nodes"),
+    rule("policy", "poddisruptionbudgets", &["get"], "finds out who owns an object after a conflict"),
+    rule("policy", "poddisruptionbudgets", &["delete"], "a single server has no disruption budget"),
+    implied(
+        "policy",
+        "poddisruptionbudgets",
+        &["create"],
+        "server-side apply creates objects that do not exist",
+    ),
+    rule("events.k8s.io", "events", &["create", "patch"], "records events on Memcacheds"),
+    rule("", "pods", &["list", "watch"], "status.nodes lists their names"),
 ];
 
-/// Permissions in the whole cluster that have nothing to do with what is watched.
+/// Permissions in the whole cluster, whatever is watched.
 pub const CLUSTER: &[Rule] = &[
-    rule(
-        "authentication.k8s.io",
-        "tokenreviews",
-        &["create"],
-        "who reads the metrics is asked of the API server",
-    ),
-    rule("authorization.k8s.io", "subjectaccessreviews", &["create"], "whether they may is asked of it too"),
+    rule("authentication.k8s.io", "tokenreviews", &["create"], "authenticates readers of the metrics"),
+    rule("authorization.k8s.io", "subjectaccessreviews", &["create"], "authorizes readers of the metrics"),
     Rule {
         group: "admissionregistration.k8s.io",
         resource: "mutatingwebhookconfigurations",
-        verbs: &["get", "patch"],
+        verbs: &["list", "patch", "watch"],
         names: &["memcached-operator-mutating-webhook-configuration"],
         shows: Use::Request,
-        why: "the authority of the manager's own certificate is written there",
+        why: "writes the CA bundle of the manager's own certificate",
     },
     Rule {
         group: "admissionregistration.k8s.io",
         resource: "validatingwebhookconfigurations",
-        verbs: &["get", "patch"],
+        verbs: &["list", "patch", "watch"],
         names: &["memcached-operator-validating-webhook-configuration"],
         shows: Use::Request,
-        why: "the authority of the manager's own certificate is written there",
+        why: "writes the CA bundle of the manager's own certificate",
     },
 ];
 
 /// Permissions in the manager's own namespace.
 pub const OWN: &[Rule] = &[
-    rule("coordination.k8s.io", "leases", &["create"], "the first manager makes the Lease"),
+    rule("coordination.k8s.io", "leases", &["create"], "the first manager creates the Lease"),
     Rule {
         group: "coordination.k8s.io",
         resource: "leases",
         verbs: &["get", "update"],
         names: &["memcached-operator.cache.example.com"],
         shows: Use::Request,
-        why: "of several managers the one with the Lease works",
+        why: "leader election",
     },
-    rule("", "secrets", &["create"], "the first manager makes the webhook's certificate"),
+    rule("", "secrets", &["create"], "the first manager creates the webhook certificate"),
     Rule {
         group: "",
         resource: "secrets",
         verbs: &["list", "update", "watch"],
         names: &["memcached-operator-webhook-server-cert"],
         shows: Use::Request,
-        why: "all managers serve with one certificate, and renew it",
+        why: "all managers share and renew the webhook certificate",
     },
 ];
 
-/// The rules in the form the API takes: verbs of one resource joined, everything sorted.
+/// Returns the rules in the form of the API: verbs of one resource joined, everything sorted.
 #[must_use]
 pub fn policy_rules(rules: &[Rule]) -> Vec<PolicyRule> {
     let mut joined: Vec<(&Rule, Vec<&str>)> = Vec::new();
@@ -168,7 +168,7 @@ mod tests {
     fn nothing_is_granted_to_everything() {
         for rule in [WATCHED, CLUSTER, OWN].concat() {
             assert!(!rule.verbs.contains(&"*") && rule.resource != "*" && rule.group != "*", "{rule:?}");
-            assert!(!rule.why.is_empty(), "{rule:?} says why");
+            assert!(!rule.why.is_empty(), "{rule:?} has a reason");
         }
     }
 

@@ -13,25 +13,25 @@ use kube::api::{Api, DeleteParams, Patch, PatchParams, Preconditions, Request};
 use kube::client::Body;
 use kube::core::Status;
 
-/// The name under which every write is made.
+/// The field manager of every write.
 pub(crate) const FIELD_MANAGER: &str = "memcached-operator";
 
-/// What became of one step.
+/// The result of one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Done {
-    /// Nothing was to be done.
+    /// Nothing had to be done.
     Nothing,
-    /// The object was made.
+    /// The object was created.
     Created,
-    /// The object existed and was brought back into step.
+    /// The object existed and was updated.
     Updated,
     /// The object was deleted.
     Deleted,
-    /// It could not be done.
+    /// The step failed.
     Failed(Problem),
 }
 
-/// What became of a plan.
+/// The result of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) deployment: Done,
@@ -40,7 +40,7 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// What went wrong, the most important first.
+    /// Returns the most important problem.
     pub(crate) fn problem(&self) -> Option<&Problem> {
         let Self { deployment, service, disruption_budget } = self;
         [deployment, service, disruption_budget].into_iter().find_map(|done| match done {
@@ -50,7 +50,7 @@ impl Outcome {
     }
 }
 
-/// Does what the plan says, all kinds at once; one that fails does not stop the others.
+/// Carries out a plan, all kinds at once; a failure does not affect the other kinds.
 pub(crate) async fn apply(
     client: &Client,
     key: &Key,
@@ -84,7 +84,7 @@ impl Target<'_> {
     {
         let api: Api<Live<K>> = Api::namespaced(self.client.clone(), &self.key.namespace);
         match (&self.step, desired) {
-            // Nothing that was not built is planned to be applied.
+            // Only what was built is planned to be applied.
             (Step::Leave, _) | (Step::Apply { .. }, None) => Done::Nothing,
             (Step::Blocked(message), _) => Done::Failed(Problem::blocked::<K>(message)),
             (Step::Delete { uid }, _) => self.delete(&api, uid).await,
@@ -106,45 +106,46 @@ impl Target<'_> {
         let name = &self.key.name;
         let mut params = PatchParams::apply(FIELD_MANAGER);
         params.force = ours;
-        let mut answer = self.send(&params, desired).await;
-        if !ours && matches!(&answer, Err(kube::Error::Api(status)) if status.is_conflict()) {
-            // Somebody else holds fields of an object that the watch does not show: only force it if it is ours.
+        let mut response = self.send(&params, desired).await;
+        if !ours && matches!(&response, Err(kube::Error::Api(status)) if status.is_conflict()) {
+            // Another manager owns fields of an object that the watch does not report: force only an object of ours.
             match api.get_metadata(name).await {
                 Ok(found) if controller_uid(&found.metadata).as_deref() == Some(self.uid) => {
-                    answer = self.send(&params.force(), desired).await;
+                    response = self.send(&params.force(), desired).await;
                 }
                 Ok(_) => {
-                    let message = format!("a {} named {name} exists and is not this Memcached's", K::NAME);
+                    let message =
+                        format!("a {} named {name} exists and does not belong to this Memcached", K::NAME);
                     return Done::Failed(Problem { retry: true, ..Problem::blocked::<K>(&message) });
                 }
-                Err(error) => answer = Err(error),
+                Err(error) => response = Err(error),
             }
         }
-        match answer {
-            Ok((live, made)) => {
+        match response {
+            Ok((live, created)) => {
                 cache.applied(&live, desired.digest);
-                if made { Done::Created } else { Done::Updated }
+                if created { Done::Created } else { Done::Updated }
             }
-            Err(error) => Done::Failed(Problem::refused::<K>(&error)),
+            Err(error) => Done::Failed(Problem::rejected::<K>(&error)),
         }
     }
 
-    /// Sends an apply; true when that made the object.
+    /// Sends an apply; returns the object, and whether it was created.
     ///
-    /// Whether it existed shows in the answer's status only: 201 or 200. A watch by label knows nothing of an object
-    /// that has lost its label.
+    /// Only the status code tells whether it existed: 201 or 200. A watch with a label selector does not report an object
+    /// without its label.
     async fn send<K: Kind>(&self, params: &PatchParams, desired: &Desired) -> kube::Result<(Live<K>, bool)> {
         let request = Request::new(K::url_path(&(), Some(&self.key.namespace)))
             .patch(&self.key.name, params, &Patch::Apply(&desired.body))
             .map_err(kube::Error::BuildRequest)?;
-        let answer = self.client.send(request.map(Body::from)).await?;
-        let code = answer.status();
-        let text = answer.into_body().collect_bytes().await?;
+        let response = self.client.send(request.map(Body::from)).await?;
+        let code = response.status();
+        let text = response.into_body().collect_bytes().await?;
         if code.is_success() {
             let live = serde_json::from_slice(&text).map_err(kube::Error::SerdeError)?;
             return Ok((live, code == StatusCode::CREATED));
         }
-        // Something between the API server and us may answer in words of its own.
+        // A proxy may respond with something else than a Status.
         let status = serde_json::from_slice::<Status>(&text).unwrap_or_else(|_| {
             Status::failure(&String::from_utf8_lossy(&text), "ApiError").with_code(code.as_u16())
         });
@@ -158,9 +159,9 @@ impl Target<'_> {
         let preconditions = Preconditions { uid: Some(uid.to_owned()), resource_version: None };
         match api.delete(&self.key.name, &DeleteParams::background().preconditions(preconditions)).await {
             Ok(_) => Done::Deleted,
-            // Gone already, or replaced by another one of the same name: not ours to delete either way.
+            // Already deleted, or replaced by another object of this name.
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Done::Nothing,
-            Err(error) => Done::Failed(Problem::refused::<K>(&error)),
+            Err(error) => Done::Failed(Problem::rejected::<K>(&error)),
         }
     }
 }

@@ -1,12 +1,11 @@
-//! What can go wrong in a reconcile, in the words of a condition.
+//! What can fail in a reconcile, and how it is reported in conditions.
 
 use super::build::Kind;
-use std::time::Duration;
 
-/// Why a reconcile could not finish; it is tried again after a while.
+/// Why a reconcile failed; it is retried with backoff.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// An owned object could not be written; the status tells, so this carries only what the log needs.
+    /// An owned object could not be written; the status reports it, so this is only for the log.
     #[error("failed to write owned objects: {0}")]
     Apply(String),
     /// The Memcached itself could not be written.
@@ -14,7 +13,7 @@ pub(crate) enum Error {
     Write {
         /// `status` or `finalizers`.
         part: &'static str,
-        /// What the API server said.
+        /// The API server's error.
         source: Box<kube::Error>,
     },
     /// An object could not be serialised.
@@ -23,7 +22,7 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// Somebody else wrote first: worth trying again at once, with what they wrote.
+    /// Whether somebody else wrote first: worth a retry as soon as the watch reports their write.
     pub(crate) fn is_conflict(&self) -> bool {
         match self {
             Self::Write { source, .. } => {
@@ -34,46 +33,40 @@ impl Error {
     }
 }
 
-/// What keeps a Memcached from being as it should be, for its `Degraded` condition.
+/// What prevents a Memcached from reaching its desired state, for its `Degraded` condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
-    /// A word in the form of a condition's reason.
+    /// The condition's reason, in `CamelCase`.
     pub(crate) reason: String,
-    /// What to tell the user.
+    /// The condition's message.
     pub(crate) message: String,
-    /// Whether trying again without a change of anything may help.
+    /// Whether a retry may help although nothing changes.
     pub(crate) retry: bool,
 }
 
 impl Problem {
-    /// From the API server's refusal to write an owned object.
-    pub(crate) fn refused<K: Kind>(error: &kube::Error) -> Self {
+    /// An owned object could not be written.
+    pub(crate) fn rejected<K: Kind>(error: &kube::Error) -> Self {
         let (reason, message) = match error {
             kube::Error::Api(status) => {
                 let reason = if status.reason.is_empty() { "ApiError" } else { &status.reason };
                 (reason.to_owned(), status.message.clone())
             }
-            _ => ("ApiUnreachable".to_owned(), "the API server did not answer as expected".to_owned()),
+            error => ("ApiUnreachable".to_owned(), format!("the API server could not be reached: {error}")),
         };
         Self { reason: reason_word(&reason), message: format!("{}: {message}", K::NAME), retry: true }
     }
 
-    /// Something stands in the way; that it is gone will be seen.
+    /// Another object is in the way; the watch reports when it is gone.
     pub(crate) fn blocked<K: Kind>(message: &str) -> Self {
         Self { reason: format!("{}Blocked", K::NAME), message: message.to_owned(), retry: false }
     }
 }
 
-/// Makes sure that a word has the form that a condition's reason must have: `[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?`.
+/// Converts text to the form of a condition's reason: `[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?`.
 pub(crate) fn reason_word(text: &str) -> String {
     let word: String = text.chars().filter(char::is_ascii_alphanumeric).take(128).collect();
     if word.starts_with(|first: char| first.is_ascii_alphabetic()) { word } else { format!("Error{word}") }
-}
-
-/// How long to wait after `failures` failures in a row: doubling from 200 ms to a minute, half of it at random.
-pub(crate) fn backoff(failures: u32, random: u64) -> Duration {
-    let ceiling = 200_u64.saturating_mul(1 << failures.saturating_sub(1).min(20)).min(60_000);
-    Duration::from_millis(ceiling / 2 + random % (ceiling / 2 + 1))
 }
 
 #[cfg(test)]
@@ -81,17 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn backoff_doubles_to_a_minute_and_jitters_within_the_upper_half() {
-        for random in [0, 1, u64::MAX, 12_345] {
-            assert!((100..=200).contains(&backoff(1, random).as_millis()));
-            assert!((400..=800).contains(&backoff(3, random).as_millis()));
-            assert!((30_000..=60_000).contains(&backoff(u32::MAX, random).as_millis()));
-        }
-        assert_ne!(backoff(5, 1), backoff(5, 2));
-    }
-
-    #[test]
-    fn reasons_have_the_form_that_the_api_asks_for() {
+    fn reasons_have_the_form_that_the_api_requires() {
         assert_eq!(reason_word("Forbidden"), "Forbidden");
         assert_eq!(reason_word("not found!"), "notfound");
         assert_eq!(reason_word("429"), "Error429");

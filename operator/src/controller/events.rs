@@ -1,4 +1,4 @@
-//! Events on the Memcached for what its user wants to know. What to tell is pure; the recorder aggregates and sends.
+//! Events on the Memcached. Which ones to record is decided by pure functions; the recorder aggregates and sends them.
 
 use super::apply::{Done, Outcome};
 use super::cache::Key;
@@ -18,10 +18,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-/// One thing to tell.
+/// An event to record.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Note {
-    /// Something is wrong.
+    /// Its type is `Warning`, not `Normal`.
     pub(crate) warning: bool,
     pub(crate) reason: String,
     pub(crate) action: &'static str,
@@ -34,7 +34,7 @@ impl Note {
     }
 }
 
-/// What a reconcile has to tell: what it did, and what is newly wrong.
+/// Returns the events of a reconcile: what it did, and what is newly degraded.
 pub(crate) fn notes(input: &Input, outcome: Option<&Outcome>, after: &MemcachedStatus) -> Vec<Note> {
     let name = &input.key.name;
     let mut notes = Vec::new();
@@ -54,7 +54,7 @@ pub(crate) fn notes(input: &Input, outcome: Option<&Outcome>, after: &MemcachedS
             notes.push(Note::normal(
                 "Updated",
                 "Update",
-                format!("Brought Deployment {name} back into step"),
+                format!("Reverted external changes to Deployment {name}"),
             ));
         }
         _ => {}
@@ -76,19 +76,23 @@ pub(crate) fn notes(input: &Input, outcome: Option<&Outcome>, after: &MemcachedS
     notes
 }
 
-/// What is told of a deletion.
+/// Returns the event of a deletion.
 pub(crate) fn finalizing(memcached: &Memcached) -> Note {
     let name = memcached.metadata.name.as_deref().unwrap_or_default();
-    let message = format!("Memcached {name} is being deleted; its servers go with it");
+    let message = format!("Memcached {name} is being deleted together with its servers");
     Note::normal("Finalizing", "Delete", message)
 }
 
-/// Repeats within this time are counted on one event.
-const AGGREGATED: Duration = Duration::from_mins(10);
-/// A repeat is sent no sooner than this after the last one; it is counted all the same.
-const QUIET: Duration = Duration::from_secs(10);
-/// More open events than this are not remembered.
-const REMEMBERED: usize = 512;
+/// Repetitions within this time are counted on one event.
+const SERIES_WINDOW: Duration = Duration::from_mins(10);
+/// The shortest time between two updates of one event's count.
+const MIN_UPDATE_INTERVAL: Duration = Duration::from_secs(10);
+/// Events that are remembered to count repetitions.
+const MAX_REMEMBERED: usize = 512;
+/// The longest note in characters, of at most four bytes each: the API rejects notes of 1 kB and more.
+const MAX_NOTE_CHARS: usize = 250;
+/// Events that wait to be sent; further ones are dropped, as client-go's recorder does it.
+const MAX_PENDING: usize = 10_000;
 
 struct Open {
     name: String,
@@ -96,10 +100,10 @@ struct Open {
     sent: Instant,
 }
 
-/// Events on their way at a time: they tell of the work and must not take its place.
+/// Events sent at the same time: they must not take the place of the work that they report.
 const SENDERS: usize = 1;
 
-/// Sends notes as `events.k8s.io/v1` events, in the background; the same note again raises a count instead.
+/// Sends notes as `events.k8s.io/v1` events, in the background; a repetition raises the count of the first event.
 pub(crate) struct Recorder {
     client: Client,
     instance: String,
@@ -125,8 +129,8 @@ impl Recorder {
         }
     }
 
-    /// Sends a note before long. What cannot be sent is logged: an event is no reason to fail.
-    pub(crate) fn tell(&self, memcached: &Arc<Memcached>, note: Note) {
+    /// Sends a note in the background. A failure is logged, and has no other consequence.
+    pub(crate) fn record(&self, memcached: &Arc<Memcached>, note: Note) {
         let (Some(uid), Some(namespace)) = (&memcached.metadata.uid, &memcached.metadata.namespace) else {
             return;
         };
@@ -137,8 +141,13 @@ impl Recorder {
         let (memcached, key) = (Arc::clone(memcached), (uid.clone(), note));
         let mut tasks = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
         while tasks.try_join_next().is_some() {}
+        if tasks.len() >= MAX_PENDING {
+            tracing::warn!(reason = key.1.reason, "too many pending events; dropping one");
+            self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+            return;
+        }
         tasks.spawn(async move {
-            // The semaphore is never closed; were it, sending is right.
+            // The semaphore is never closed.
             let _permit = senders.acquire().await;
             let sent = match sending {
                 Sending::New(name) => {
@@ -159,22 +168,28 @@ impl Recorder {
         });
     }
 
-    /// Waits until everything that was told is sent.
-    pub(crate) async fn sent(&self) {
+    /// Returns how many events are remembered.
+    #[cfg(test)]
+    pub(crate) fn remembered(&self) -> usize {
+        self.open.lock().unwrap().len()
+    }
+
+    /// Waits until all recorded events are sent.
+    pub(crate) async fn flush(&self) {
         let tasks = std::mem::take(&mut *self.sending.lock().unwrap_or_else(PoisonError::into_inner));
         tasks.join_all().await;
     }
 
-    /// Counts a note; what is to be sent of it now, if anything.
+    /// Counts a note; returns what has to be sent now, if anything.
     fn count(&self, uid: &str, memcached: &Memcached, note: &Note) -> Option<Sending> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if open.len() >= REMEMBERED {
-            open.retain(|_, event| event.sent.elapsed() < QUIET);
+        if open.len() >= MAX_REMEMBERED {
+            open.retain(|_, event| event.sent.elapsed() < MIN_UPDATE_INTERVAL);
         }
         let key = (uid.to_owned(), note.clone());
-        if let Some(event) = open.get_mut(&key).filter(|event| event.sent.elapsed() < AGGREGATED) {
+        if let Some(event) = open.get_mut(&key).filter(|event| event.sent.elapsed() < SERIES_WINDOW) {
             event.count += 1;
-            if event.sent.elapsed() < QUIET {
+            if event.sent.elapsed() < MIN_UPDATE_INTERVAL {
                 return None;
             }
             event.sent = Instant::now();
@@ -183,7 +198,7 @@ impl Recorder {
         let prefix: String =
             memcached.metadata.name.as_deref().unwrap_or_default().chars().take(200).collect();
         let name = format!("{prefix}.{:x}", Timestamp::now().as_nanosecond());
-        if open.len() < REMEMBERED {
+        if open.len() < MAX_REMEMBERED {
             open.insert(key, Open { name: name.clone(), count: 1, sent: Instant::now() });
         }
         Some(Sending::New(name))
@@ -199,8 +214,7 @@ fn event(memcached: &Memcached, note: &Note, name: String, instance: &str) -> Ev
         type_: Some(if note.warning { "Warning" } else { "Normal" }.to_owned()),
         reason: Some(note.reason.clone()),
         action: Some(note.action.to_owned()),
-        // The API refuses notes of 1 kB and more.
-        note: Some(note.message.chars().take(250).collect()),
+        note: Some(note.message.chars().take(MAX_NOTE_CHARS).collect()),
         regarding: Some(ObjectReference {
             api_version,
             kind,

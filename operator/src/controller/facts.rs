@@ -1,4 +1,4 @@
-//! What the controller wants to know of a live object besides the fields it applies.
+//! What the controller uses of a live object besides the fields that it applies.
 
 use super::live::{Live, Parts, Skipped};
 use k8s_openapi::api::apps::v1::Deployment;
@@ -27,30 +27,31 @@ impl Parts for Pod {
     type Status = PodStatus;
 }
 
-/// What is read of a Deployment's status.
+/// What is parsed of a Deployment's status.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct DeploymentStatus {
     observed_generation: Option<i64>,
     replicas: i32,
     updated_replicas: i32,
+    ready_replicas: i32,
     available_replicas: i32,
-    conditions: Vec<Told>,
+    conditions: Vec<StatusCondition>,
 }
 
-/// What is read of a pod's status.
+/// What is parsed of a pod's status.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PodStatus {
     phase: String,
-    conditions: Vec<Told>,
+    conditions: Vec<StatusCondition>,
     container_statuses: Vec<ContainerStatus>,
 }
 
 /// A condition of a Deployment or a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-struct Told {
+struct StatusCondition {
     #[serde(rename = "type")]
     kind: String,
     status: String,
@@ -77,30 +78,32 @@ struct Waiting {
     message: String,
 }
 
-/// How far a Deployment is.
+/// The progress of a Deployment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Rollout {
-    /// The Deployment controller has seen the newest spec.
+    /// The Deployment controller has observed the newest spec.
     pub(crate) current: bool,
     /// Replicas that its spec asks for.
     pub(crate) wanted: i32,
     /// Replicas that exist.
     pub(crate) replicas: i32,
-    /// Replicas made from the newest template.
+    /// Replicas created from the newest template.
     pub(crate) updated: i32,
+    /// Replicas that are ready.
+    pub(crate) ready: i32,
     /// Replicas that have been ready for long enough.
     pub(crate) available: i32,
-    /// Why replicas cannot be made, or why the roll-out has stalled: reason and message.
+    /// Why replicas cannot be created, or why the rollout has stalled: reason and message.
     pub(crate) trouble: Option<(String, String)>,
 }
 
-/// Reads a Deployment's status.
+/// Returns the progress of a Deployment.
 pub(crate) fn rollout(live: &Live<Deployment>) -> Rollout {
     #[derive(Default, Deserialize)]
     struct Scale {
         replicas: Option<i32>,
     }
-    // What is no number is drift, and put right as such.
+    // A value that is not a number is drift, and reverted as such.
     let scale: Scale = serde_json::from_str(live.spec.get()).unwrap_or_default();
     let status = &live.status;
     Rollout {
@@ -108,29 +111,30 @@ pub(crate) fn rollout(live: &Live<Deployment>) -> Rollout {
         wanted: scale.replicas.unwrap_or_default(),
         replicas: status.replicas,
         updated: status.updated_replicas,
+        ready: status.ready_replicas,
         available: status.available_replicas,
         trouble: deployment_trouble(&status.conditions),
     }
 }
 
-fn deployment_trouble(conditions: &[Told]) -> Option<(String, String)> {
-    let told = |kind: &str, status: &str| {
+fn deployment_trouble(conditions: &[StatusCondition]) -> Option<(String, String)> {
+    let find = |kind: &str, status: &str| {
         conditions.iter().find(|condition| condition.kind == kind && condition.status == status)
     };
-    let condition = told("ReplicaFailure", "True").or_else(|| told("Progressing", "False"))?;
+    let condition = find("ReplicaFailure", "True").or_else(|| find("Progressing", "False"))?;
     trouble(&condition.reason, &condition.message)
 }
 
-/// What matters of a pod.
+/// What is used of a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PodFacts {
-    /// It is part of the cluster: not being deleted and not finished.
+    /// It is neither being deleted nor finished.
     pub(crate) lives: bool,
-    /// Why it does not run: reason and message.
+    /// Why it is not running: reason and message.
     pub(crate) trouble: Option<(String, String)>,
 }
 
-/// Reads the Memcached that a pod belongs to, by its label, and the pod's status.
+/// Returns the Memcached that a pod belongs to, by its label, and what is used of the pod.
 pub(crate) fn pod(live: &Live<Pod>) -> (String, PodFacts) {
     let labels = live.metadata.labels.as_ref();
     let finished = matches!(live.status.phase.as_str(), "Failed" | "Succeeded");
@@ -139,7 +143,7 @@ pub(crate) fn pod(live: &Live<Pod>) -> (String, PodFacts) {
     (instance, PodFacts { lives, trouble: pod_trouble(&live.status) })
 }
 
-/// Waiting reasons that are no trouble, only the way a container starts.
+/// Waiting reasons that are part of every container's start.
 const STARTING: [&str; 2] = ["ContainerCreating", "PodInitializing"];
 
 fn pod_trouble(status: &PodStatus) -> Option<(String, String)> {
@@ -156,7 +160,7 @@ fn pod_trouble(status: &PodStatus) -> Option<(String, String)> {
             .iter()
             .filter_map(|container| container.state.waiting.as_ref())
             .find(|waiting| !waiting.reason.is_empty() && !STARTING.contains(&waiting.reason.as_str()))?;
-    // The kubelet goes to and fro between these two for one and the same cause.
+    // The kubelet alternates between these two for the same cause.
     let reason = if waiting.reason == "ErrImagePull" { "ImagePullBackOff" } else { &waiting.reason };
     trouble(reason, &waiting.message)
 }
@@ -171,7 +175,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_quota_shows_as_trouble() {
+    fn an_exhausted_quota_is_reported() {
         let live: Live<Deployment> = serde_json::from_value(json!({
             "metadata": {"generation": 2},
             "status": {"observedGeneration": 1, "replicas": 1, "conditions": [
@@ -186,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_image_and_a_bad_node_selector_show_as_trouble() {
+    fn an_unknown_image_and_an_impossible_node_selector_are_reported() {
         let trouble = |status| pod_trouble(&serde_json::from_value(status).unwrap());
         let waiting = |reason: &str| json!({"containerStatuses": [{"state": {"waiting": {"reason": reason, "message": "m"}}}]});
         assert_eq!(trouble(waiting("ErrImagePull")), trouble(waiting("ImagePullBackOff")));

@@ -1,7 +1,7 @@
-//! Objects as they come from the API server, with only what the controller looks at.
+//! Objects as they come from the API server, reduced to what the controller uses.
 //!
-//! A Deployment as Rust type takes several kilobytes and most of its JSON is bookkeeping. What is not looked at, above
-//! all `managedFields`, is skipped while reading; what a kind's [`Parts`] name is read into narrow structs.
+//! A Deployment as a Rust type takes several kilobytes, and most of its JSON is bookkeeping. What is not used, above
+//! all `managedFields`, is skipped during parsing; what a kind's [`Parts`] name is parsed into narrow structs.
 
 use crate::crd::{Memcached, MemcachedSpec, MemcachedStatus};
 use k8s_openapi::NamespaceResourceScope;
@@ -9,21 +9,22 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference,
 use kube::Resource;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-/// What is read of a kind besides its metadata.
+/// What is parsed of a kind besides its metadata.
 pub(crate) trait Parts:
     Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + Send + Sync + 'static
 {
-    /// What is read of the spec.
+    /// What is parsed of the spec.
     type Spec: Clone + Debug + Default + DeserializeOwned + Send + Sync;
-    /// What is read of the status.
+    /// What is parsed of the status.
     type Status: Clone + Debug + Default + DeserializeOwned + Send + Sync;
 }
 
-/// A spec or a status of which nothing is read.
+/// A spec or a status of which nothing is parsed.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(from = "serde::de::IgnoredAny")]
 pub(crate) struct Skipped;
@@ -34,7 +35,26 @@ impl From<serde::de::IgnoredAny> for Skipped {
     }
 }
 
-/// An object of kind `K`: slim metadata and the parts that are looked at.
+/// A value that may be malformed without failing the object, the list and the watch that it is part of.
+///
+/// kube's `DeserializeGuard` does the same for whole objects, but parses each of them into a tree first.
+#[derive(Clone, Debug)]
+pub(crate) struct Guarded<T>(pub(crate) Result<T, String>);
+
+impl<T> Default for Guarded<T> {
+    fn default() -> Self {
+        Self(Err("missing field".to_owned()))
+    }
+}
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Guarded<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Box::<RawValue>::deserialize(deserializer)?;
+        Ok(Self(serde_json::from_str(text.get()).map_err(|error| error.to_string())))
+    }
+}
+
+/// An object of kind `K`: reduced metadata and the parts that are used.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(bound = "")]
 pub(crate) struct Live<K: Parts> {
@@ -46,18 +66,27 @@ pub(crate) struct Live<K: Parts> {
     pub(crate) status: K::Status,
 }
 
+/// A user writes Memcacheds, with a CRD that may be older or newer than this program.
 impl Parts for Memcached {
-    type Spec = MemcachedSpec;
-    type Status = Option<MemcachedStatus>;
+    type Spec = Guarded<MemcachedSpec>;
+    type Status = Guarded<MemcachedStatus>;
 }
 
-impl From<Live<Memcached>> for Memcached {
-    fn from(Live { metadata, spec, status }: Live<Memcached>) -> Self {
-        Self { metadata, spec, status }
+impl Live<Memcached> {
+    /// Returns the Memcached and, if its spec cannot be parsed, the reason; its spec is then the default one.
+    ///
+    /// A status that cannot be parsed counts as missing: the controller writes it anyway.
+    pub(crate) fn parsed(self) -> (Memcached, Option<String>) {
+        let Self { metadata, spec, status } = self;
+        let (spec, error) = match spec.0 {
+            Ok(spec) => (spec, None),
+            Err(error) => (MemcachedSpec::default(), Some(error)),
+        };
+        (Memcached { metadata, spec, status: status.0.ok() }, error)
     }
 }
 
-/// The metadata that the controller looks at.
+/// The metadata that the controller uses.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct SlimMetadata {
@@ -122,7 +151,7 @@ impl<K: Parts> Resource for Live<K> {
     }
 }
 
-/// The resource version as a number, for telling older from newer; `None` where a server counts otherwise.
+/// Returns the resource version as a number, to compare versions; `None` if the server does not use numbers.
 pub(crate) fn version_of(metadata: &ObjectMeta) -> Option<u64> {
     metadata.resource_version.as_deref()?.parse().ok()
 }
@@ -134,7 +163,19 @@ mod tests {
     use kube::api::WatchEvent;
 
     #[test]
-    fn managed_fields_are_dropped_and_the_rest_is_there() {
+    fn a_malformed_spec_or_status_does_not_fail_the_object() {
+        let parse = |text: &str| serde_json::from_str::<Live<Memcached>>(text).unwrap().parsed();
+        let (memcached, error) = parse(r#"{"metadata": {"name": "a"}, "spec": {"size": "x"}, "status": 7}"#);
+        assert_eq!(memcached.metadata.name.as_deref(), Some("a"));
+        assert!(error.unwrap().contains("invalid type"));
+        assert_eq!(memcached.status, None);
+        assert!(parse(r#"{"metadata": {"name": "a"}}"#).1.is_some(), "no spec");
+        let (memcached, error) = parse(r#"{"metadata": {"name": "a"}, "spec": {"size": 2}, "status": null}"#);
+        assert_eq!((memcached.spec.size, error), (2, None));
+    }
+
+    #[test]
+    fn managed_fields_are_dropped_and_the_rest_is_parsed() {
         let event: WatchEvent<Live<Deployment>> = serde_json::from_str(
             r#"{"type": "ADDED", "object": {
                 "apiVersion": "apps/v1", "kind": "Deployment",

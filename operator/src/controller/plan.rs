@@ -1,4 +1,4 @@
-//! What has to be written so that the cluster has what was built. Pure: compares digests, makes no request.
+//! What has to be written to reach the desired state. Pure: compares digests, makes no request.
 
 use super::build::{Digests, Kind};
 use super::cache::Seen;
@@ -10,17 +10,17 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 /// What to do about one owned object.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Step {
-    /// It is as it should be.
+    /// It is up to date.
     Leave,
-    /// Apply what was built. `ours` says that it exists and is ours, so that fields others have taken are taken back.
+    /// Apply what was built. `ours` means that the object exists and is ours, so that fields of other managers are forced.
     Apply { ours: bool },
     /// Delete the object with this uid.
     Delete { uid: String },
-    /// It cannot be made now; the message says why. Its going away will be seen.
+    /// It cannot be created now, for this reason. The watch reports when the other object is gone.
     Blocked(String),
 }
 
-/// One step for each kind.
+/// One step per kind.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Plan {
     pub(crate) deployment: Step,
@@ -29,7 +29,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Compares what should be with what was seen.
+    /// Compares the desired state with what was observed.
     pub(crate) fn new(digests: Digests, input: &Input) -> Self {
         let uid = input.memcached.metadata.uid.as_deref().unwrap_or_default();
         // Destructured so that a new kind cannot be forgotten here.
@@ -45,7 +45,7 @@ impl Plan {
         }
     }
 
-    /// Nothing is to be done.
+    /// Returns whether nothing has to be done.
     pub(crate) fn is_empty(&self) -> bool {
         [&self.deployment, &self.service, &self.disruption_budget]
             .into_iter()
@@ -61,11 +61,11 @@ fn step<K: Kind, F>(digest: Option<u64>, seen: Option<&Seen<F>>, uid: &str) -> S
         (None, _) => Step::Leave,
         (Some(_), None) => Step::Apply { ours: false },
         (Some(_), Some(seen)) if seen.deleting => {
-            Step::Blocked(format!("the former {} of this name is still being deleted", K::NAME))
+            Step::Blocked(format!("the previous {} of this name is still being deleted", K::NAME))
         }
         (Some(digest), Some(seen)) => match seen.owner.as_deref() {
             Some(owner) if owner == uid && seen.digest == digest => Step::Leave,
-            // Without an owner it was orphaned on purpose (`kubectl delete --cascade=orphan`): taken over again.
+            // An object without an owner was orphaned (`kubectl delete --cascade=orphan`) and is adopted again.
             None => Step::Apply { ours: true },
             Some(owner) if owner == uid => Step::Apply { ours: true },
             Some(_) => Step::Blocked(format!("a {} of this name belongs to another object", K::NAME)),
@@ -86,29 +86,29 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_applied_without_force() {
+    fn a_missing_object_is_applied_without_force() {
         assert_eq!(planned(Some(1), None), Step::Apply { ours: false });
     }
 
     #[test]
-    fn what_is_in_step_is_left_alone() {
+    fn an_object_that_is_up_to_date_is_unchanged() {
         assert_eq!(planned(Some(1), Some(&seen(Some("me"), 1, false))), Step::Leave);
     }
 
     #[test]
-    fn what_drifted_is_taken_back() {
+    fn drift_is_reverted() {
         let drifted = seen(Some("me"), 2, false);
         assert_eq!(planned(Some(1), Some(&drifted)), Step::Apply { ours: true });
     }
 
     #[test]
-    fn what_belongs_to_another_or_is_going_away_blocks() {
+    fn an_object_of_another_owner_or_one_being_deleted_blocks() {
         assert!(matches!(planned(Some(1), Some(&seen(Some("other"), 1, false))), Step::Blocked(_)));
         assert!(matches!(planned(Some(1), Some(&seen(Some("me"), 1, true))), Step::Blocked(_)));
     }
 
     #[test]
-    fn only_what_is_ours_is_deleted() {
+    fn only_an_object_of_ours_is_deleted() {
         assert_eq!(planned(None, Some(&seen(Some("me"), 1, false))), Step::Delete { uid: "d".into() });
         assert_eq!(planned(None, Some(&seen(Some("other"), 1, false))), Step::Leave);
         assert_eq!(planned(None, None), Step::Leave);

@@ -1,4 +1,4 @@
-//! The pods of each Memcached: names and what keeps them from running, found by label.
+//! The pods of each Memcached, found by label: their names, and what prevents them from running.
 
 use super::cache::Key;
 use super::facts::{self, PodFacts};
@@ -12,12 +12,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 struct State {
     /// Pods by the Memcached that they belong to.
     clusters: HashMap<Key, BTreeMap<String, PodFacts>>,
-    /// Which Memcached a pod was last seen with.
-    homes: HashMap<Key, String>,
+    /// The Memcached that a pod was last observed with.
+    owner_by_pod: HashMap<Key, String>,
     listing: Option<HashSet<Key>>,
 }
 
-/// All pods of a watched namespace that the operator's Deployments made.
+/// All pods of a watched namespace that the operator's Deployments created.
 #[derive(Default)]
 pub(crate) struct Pods {
     state: Mutex<State>,
@@ -28,12 +28,19 @@ impl Pods {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The pods of one Memcached, by name.
+    /// Returns the pods of one Memcached, by name.
     pub(crate) fn of(&self, memcached: &Key) -> BTreeMap<String, PodFacts> {
         self.state().clusters.get(memcached).cloned().unwrap_or_default()
     }
 
-    /// Takes a watch event; returns the Memcacheds for which something changed.
+    /// Returns how many Memcacheds have pods, and how many pods there are.
+    #[cfg(test)]
+    pub(crate) fn sizes(&self) -> [usize; 2] {
+        let state = self.state();
+        [state.clusters.len(), state.owner_by_pod.len()]
+    }
+
+    /// Records a watch event; returns the Memcacheds whose pods changed.
     pub(crate) fn observe(&self, event: Event<Live<Pod>>) -> Vec<Key> {
         let mut state = self.state();
         match event {
@@ -50,8 +57,12 @@ impl Pods {
             }
             Event::InitDone => {
                 let listed = state.listing.take().unwrap_or_default();
-                let gone =
-                    state.homes.keys().filter(|key| !listed.contains(key)).cloned().collect::<Vec<_>>();
+                let gone = state
+                    .owner_by_pod
+                    .keys()
+                    .filter(|key| !listed.contains(key))
+                    .cloned()
+                    .collect::<Vec<_>>();
                 gone.iter().filter_map(|key| state.remove(key)).collect()
             }
             Event::Apply(pod) => state.put(&pod),
@@ -65,7 +76,7 @@ impl State {
         let key = Key::of(&pod.metadata);
         let (instance, facts) = facts::pod(pod);
         let mut changed = Vec::new();
-        if self.homes.get(&key).is_some_and(|home| *home != instance) {
+        if self.owner_by_pod.get(&key).is_some_and(|owner| *owner != instance) {
             changed.extend(self.remove(&key));
         }
         let cluster = Key { namespace: key.namespace.clone(), name: instance.clone() };
@@ -74,12 +85,12 @@ impl State {
             pods.insert(key.name.clone(), facts);
             changed.push(cluster);
         }
-        self.homes.insert(key, instance);
+        self.owner_by_pod.insert(key, instance);
         changed
     }
 
     fn remove(&mut self, pod: &Key) -> Option<Key> {
-        let cluster = Key { namespace: pod.namespace.clone(), name: self.homes.remove(pod)? };
+        let cluster = Key { namespace: pod.namespace.clone(), name: self.owner_by_pod.remove(pod)? };
         let pods = self.clusters.get_mut(&cluster)?;
         pods.remove(&pod.name);
         if pods.is_empty() {
@@ -107,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pods_start_is_no_news_but_its_coming_and_going_is() {
+    fn only_the_appearance_and_disappearance_of_a_pod_is_a_change() {
         let pods = Pods::default();
         assert_eq!(pods.observe(Event::Apply(pod("p", "a", "Pending"))), [key("a")]);
         assert!(pods.observe(Event::Apply(pod("p", "a", "Running"))).is_empty());
@@ -117,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_that_changes_its_label_leaves_one_cluster_for_the_other() {
+    fn a_pod_that_changes_its_label_moves_to_the_other_memcached() {
         let pods = Pods::default();
         pods.observe(Event::Apply(pod("p", "a", "Running")));
         assert_eq!(pods.observe(Event::Apply(pod("p", "b", "Running"))), [key("a"), key("b")]);
@@ -125,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_forgets_what_is_gone() {
+    fn a_list_removes_what_no_longer_exists() {
         let pods = Pods::default();
         pods.observe(Event::Apply(pod("p", "a", "Running")));
         pods.observe(Event::Init);

@@ -1,11 +1,11 @@
-//! Wires the watches to the pipeline: one set of watches per namespace, one queue, and an orderly end.
+//! Connects the watches to the pipeline: one set of watches per namespace, one queue, and a graceful end.
 
 use super::build::{Kind, MANAGED};
 use super::cache::{Cache, Key};
-use super::dereference::{Observed, Written};
-use super::error::backoff;
+use super::dereference::Observed;
 use super::live::{Live, Parts};
 use super::{Context, Owned, Shared, after_failure, reconcile};
+use crate::backoff::{WatchBackoff, jittered};
 use crate::crd::Memcached;
 use futures::{FutureExt, Stream, StreamExt, stream};
 use kube::Client;
@@ -14,22 +14,22 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::controller::{self, ReconcileReason, ReconcileRequest, applier};
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::reflector::{ObjectRef, store};
-use kube::runtime::utils::Backoff;
 use kube::runtime::watcher::{self, Event, watcher};
 use std::convert::Infallible;
-use std::hash::{BuildHasher, RandomState};
+use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
-/// Objects asked for at a time when a watch begins; a page is held in memory as a whole.
-const PAGE: u32 = 100;
+/// Objects of one page of a list; a page is held in memory as a whole.
+const PAGE_SIZE: u32 = 100;
 
-/// Runs the controller until `stop` says so, then finishes what is under way and returns.
+/// Runs the controller until `stop` is true, then completes the running reconciles and returns.
 ///
-/// Dropping the future stops at once: requests under way are given up. `synced` turns true once every watch has told
-/// everything that exists. Until `leads` is true the watches only keep up, so that work can begin at once when it is.
+/// Dropping the future stops at once: pending requests are abandoned. `synced` turns true once every watch has listed
+/// everything that exists. Until `leads` is true only the caches are kept up to date, so that a new leader starts
+/// without delay.
 pub async fn run(
     shared: Arc<Shared>,
     synced: watch::Sender<bool>,
@@ -49,28 +49,39 @@ pub async fn run(
     }
     let announce = async {
         for ready in ready {
-            // A watch that ends does so because all of this ends.
+            // A watch ends only together with the whole controller.
             let _ = ready.await;
         }
-        tracing::info!("all watches are in step");
+        tracing::info!("caches synced");
         let _ = synced.send(true);
     };
     futures::future::join(announce, futures::future::join_all(runs)).await;
     tasks.shutdown().await;
-    shared.recorder.sent().await;
+    shared.recorder.flush().await;
 }
 
-impl Shared {
-    /// Names a Memcached that is to be looked at.
-    fn name(&self, queue: &mpsc::UnboundedSender<Key>, key: Key) {
-        self.waiting.add(key.clone());
-        self.metrics.queued(self.waiting.depth());
-        // The queue ends before the watches do.
-        let _ = queue.send(key);
+/// The queue of one scope. A manager that does not lead queues nothing.
+#[derive(Clone)]
+struct Queue {
+    shared: Arc<Shared>,
+    active: Arc<AtomicBool>,
+    sender: mpsc::UnboundedSender<Key>,
+}
+
+impl Queue {
+    /// Queues a Memcached to be reconciled.
+    fn add(&self, key: Key) {
+        if !self.active.load(Ordering::SeqCst) {
+            return;
+        }
+        self.shared.queued.add(key.clone());
+        self.shared.metrics.queued(self.shared.queued.depth());
+        // The receiver ends before the watches do.
+        let _ = self.sender.send(key);
     }
 }
 
-/// Starts the watches of one namespace (or of all) and returns the loop that works off what they tell.
+/// Starts the watches of one namespace (or of all) and returns the loop that reconciles what they report.
 fn scope(
     shared: Arc<Shared>,
     namespace: Option<String>,
@@ -78,16 +89,20 @@ fn scope(
     stop: watch::Receiver<bool>,
     tasks: &mut JoinSet<()>,
 ) -> (impl Future<Output = ()> + use<>, Vec<oneshot::Receiver<()>>) {
-    let context = Arc::new(Context { observed: Observed::new(&shared.outlines), shared });
     let (store, writer) = store();
-    let (queue, mut queued) = mpsc::unbounded_channel();
+    let observed = Observed::new(store.clone(), &shared.outlines);
+    let context = Arc::new(Context { observed, shared });
+    #[cfg(test)]
+    let _ = context.shared.observed.set(Arc::clone(&context));
+    let (sender, queued) = mpsc::unbounded_channel();
+    let active = Arc::new(AtomicBool::new(false));
+    let queue = Queue { shared: Arc::clone(&context.shared), active, sender };
     let owned = context.shared.settings.owned;
-    let again = queue.clone();
     let mut watches = Watches {
         shared: Arc::clone(&context.shared),
         client: context.shared.client.clone(),
         namespace,
-        queue,
+        queue: queue.clone(),
         tasks,
         ready: Vec::new(),
     };
@@ -101,16 +116,16 @@ fn scope(
     }
     let Watches { ready, .. } = watches;
 
-    // Nothing is decided before everything was seen: an owned object that is merely not known yet would be made again.
+    // Nothing is decided before everything is listed: an owned object that is merely unknown would be created again.
     let (all_ready, when_ready) = oneshot::channel::<()>();
     let (ready, forwarded): (Vec<_>, Vec<_>) = ready
         .into_iter()
         .map(|receiver| {
             let (sender, outside) = oneshot::channel();
-            let told = receiver.map(move |_| {
+            let listed = receiver.map(move |_| {
                 let _ = sender.send(());
             });
-            (told, outside)
+            (listed, outside)
         })
         .unzip();
     tasks.spawn(async move {
@@ -121,18 +136,25 @@ fn scope(
     let concurrency = context.shared.settings.max_concurrent_reconciles;
     let run = async move {
         let mut stopped = stop.clone();
-        tokio::select! {
-            _ = when_ready => {}
-            _ = stopped.wait_for(|stop| *stop) => return,
-        }
-        if !stand_by(leads, &mut queued, stopped).await {
+        let mut leads = leads;
+        let started = async {
+            let _ = when_ready.await;
+            leads.wait_for(|leads| *leads).await.is_ok()
+        };
+        let leading = tokio::select! {
+            biased;
+            _ = stopped.wait_for(|stop| *stop) => false,
+            leading = started => leading,
+        };
+        if !leading {
             return;
         }
-        // What was told while standing by was not worked off: everything is looked at once.
+        // Nothing was queued before: everything is reconciled once.
+        queue.active.store(true, Ordering::SeqCst);
         for memcached in store.state() {
-            context.shared.name(&again, Key::of(&memcached.metadata));
+            queue.add(Key::of(&memcached.metadata));
         }
-        drop(again);
+        drop(queue);
         let requests = requests(queued, stop);
         let shared = Arc::clone(&context.shared);
         applier(
@@ -146,10 +168,10 @@ fn scope(
         .for_each(|result| {
             match result {
                 Ok(_) | Err(controller::Error::ReconcilerFailed(..)) => {}
-                // Deleted in the meantime: there is nothing left to do, and nobody waits for it.
+                // Deleted in the meantime: there is nothing left to do.
                 Err(controller::Error::ObjectNotFound(gone)) => {
                     let key = Key { namespace: gone.namespace.unwrap_or_default(), name: gone.name };
-                    shared.gone(&key);
+                    shared.dequeue(&key);
                 }
                 Err(error) => tracing::error!(%error, "the controller's queue failed"),
             }
@@ -160,23 +182,7 @@ fn scope(
     (run, forwarded)
 }
 
-/// Waits for the lease, dropping what is told meanwhile; false when it is time to stop instead.
-async fn stand_by(
-    mut leads: watch::Receiver<bool>,
-    queued: &mut mpsc::UnboundedReceiver<Key>,
-    mut stop: watch::Receiver<bool>,
-) -> bool {
-    loop {
-        tokio::select! {
-            biased;
-            _ = stop.wait_for(|stop| *stop) => return false,
-            leading = leads.wait_for(|leads| *leads) => return leading.is_ok(),
-            key = queued.recv() => if key.is_none() { return false },
-        }
-    }
-}
-
-/// The queue's input: what the watches tell, until it is time to stop.
+/// Returns the queue as a stream of requests that ends when it is time to stop.
 fn requests(
     queued: mpsc::UnboundedReceiver<Key>,
     mut stop: watch::Receiver<bool>,
@@ -192,63 +198,48 @@ fn requests(
         })
 }
 
-/// The event with the Memcached in the form that is stored.
-fn stored(event: Event<Live<Memcached>>) -> Event<Memcached> {
+/// Returns the event with the Memcached in the form in which it is stored.
+fn parsed(event: Event<Live<Memcached>>, observed: &Observed) -> Event<Memcached> {
     match event {
-        Event::Apply(object) => Event::Apply(object.into()),
-        Event::Delete(object) => Event::Delete(object.into()),
+        Event::Apply(object) => Event::Apply(observed.malformed.parse(object)),
+        Event::Delete(object) => Event::Delete(observed.malformed.parse(object)),
         Event::Init => Event::Init,
-        Event::InitApply(object) => Event::InitApply(object.into()),
+        Event::InitApply(object) => Event::InitApply(observed.malformed.parse(object)),
         Event::InitDone => Event::InitDone,
     }
 }
 
-/// Takes what the watch of the Memcacheds told; returns those that are to be looked at.
+/// Records an event of the Memcacheds; returns those to reconcile.
 ///
-/// What own writes told counts until the store has it: what is listed comes into the store with the list's end only.
-fn keep(written: &Written, writer: &mut Writer<Memcached>, event: &Event<Memcached>) -> Vec<Key> {
+/// The responses to own writes count until the store has them: what is listed enters the store only at the list's end.
+fn record(observed: &Observed, writer: &mut Writer<Memcached>, event: &Event<Memcached>) -> Vec<Key> {
     writer.apply_watcher_event(event);
     match event {
-        Event::Apply(memcached) if written.caught_up(memcached) => vec![Key::of(&memcached.metadata)],
+        Event::Apply(memcached) if observed.written.caught_up(memcached) => {
+            vec![Key::of(&memcached.metadata)]
+        }
         Event::Delete(memcached) => {
-            written.forget(&Key::of(&memcached.metadata));
+            observed.forget(&Key::of(&memcached.metadata));
+            Vec::new()
+        }
+        Event::Init => {
+            observed.written.listing();
             Vec::new()
         }
         Event::InitDone => {
             let listed = writer.as_reader().state();
             for memcached in &listed {
-                written.caught_up(memcached);
+                observed.written.caught_up(memcached);
             }
+            observed.listed();
             listed.iter().map(|memcached| Key::of(&memcached.metadata)).collect()
         }
-        Event::Apply(_) | Event::Init | Event::InitApply(_) => Vec::new(),
+        Event::Apply(_) | Event::InitApply(_) => Vec::new(),
     }
 }
 
 fn managed_config() -> watcher::Config {
-    watcher::Config::default().labels(&format!("{}={}", MANAGED.0, MANAGED.1)).page_size(PAGE)
-}
-
-/// Waits between attempts to watch: as for reconciles, but never longer than five seconds, because everything waits.
-#[derive(Default)]
-struct WatchBackoff {
-    failures: u32,
-    random: RandomState,
-}
-
-impl Iterator for WatchBackoff {
-    type Item = Duration;
-
-    fn next(&mut self) -> Option<Duration> {
-        self.failures = self.failures.saturating_add(1);
-        Some(backoff(self.failures, self.random.hash_one(Instant::now())).min(Duration::from_secs(5)))
-    }
-}
-
-impl Backoff for WatchBackoff {
-    fn reset(&mut self) {
-        self.failures = 0;
-    }
+    watcher::Config::default().labels(&format!("{}={}", MANAGED.0, MANAGED.1)).page_size(PAGE_SIZE)
 }
 
 /// The watches of one scope while they are being started.
@@ -256,7 +247,7 @@ struct Watches<'a> {
     shared: Arc<Shared>,
     client: Client,
     namespace: Option<String>,
-    queue: mpsc::UnboundedSender<Key>,
+    queue: Queue,
     tasks: &'a mut JoinSet<()>,
     ready: Vec<oneshot::Receiver<()>>,
 }
@@ -269,7 +260,7 @@ impl Watches<'_> {
         }
     }
 
-    /// Watches a kind that Memcacheds own; its objects have their Memcached's name.
+    /// Watches a kind that Memcacheds own; its objects have the name of their Memcached.
     fn owned<K, F>(&mut self, context: &Arc<Context>, cache: fn(&Observed) -> &Cache<K, F>)
     where
         K: Kind,
@@ -278,7 +269,7 @@ impl Watches<'_> {
         self.follow(context, move |context, event| cache(&context.observed).observe(event), managed_config());
     }
 
-    /// Feeds a kind's events to `observe` and queues the Memcacheds that it returns.
+    /// Passes a kind's events to `observe` and queues the Memcacheds that it returns.
     fn follow<K>(
         &mut self,
         context: &Arc<Context>,
@@ -291,20 +282,28 @@ impl Watches<'_> {
         self.start(config, move |event| observe(&context, event));
     }
 
-    /// Watches the Memcacheds themselves into the store that the queue reads.
+    /// Watches the Memcacheds themselves, into the store that the queue reads.
     fn memcacheds(&mut self, context: Arc<Context>, mut writer: Writer<Memcached>) {
-        let config = watcher::Config::default().page_size(PAGE);
+        let config = watcher::Config::default().page_size(PAGE_SIZE);
+        let namespace = self.namespace.clone();
         self.start(config, move |event| {
-            let event = stored(event);
-            if let Event::Delete(memcached) = &event {
-                let key = Key::of(&memcached.metadata);
-                context.shared.forget(&key);
-                context.shared.gone(&key);
+            let (shared, observed) = (&context.shared, &context.observed);
+            let event = parsed(event, observed);
+            let keys = record(observed, &mut writer, &event);
+            match &event {
+                Event::Delete(memcached) => {
+                    let key = Key::of(&memcached.metadata);
+                    shared.forget(&key);
+                    shared.dequeue(&key);
+                }
+                Event::InitDone => shared.forget_all_but(namespace.as_deref(), |key| observed.exists(key)),
+                _ => {}
             }
-            keep(&context.observed.written, &mut writer, &event)
+            keys
         });
     }
 
+    /// Watches a kind, and lists it again after each sync period: what a watch has missed is noticed then.
     fn start<K>(
         &mut self,
         config: watcher::Config,
@@ -315,24 +314,35 @@ impl Watches<'_> {
         let (sender, receiver) = oneshot::channel();
         self.ready.push(receiver);
         let mut sender = Some(sender);
-        let (queue, shared) = (self.queue.clone(), Arc::clone(&self.shared));
-        let events = watcher(self.api::<K>(), config).backoff(WatchBackoff::default());
+        let (queue, shared, api) = (self.queue.clone(), Arc::clone(&self.shared), self.api::<K>());
         self.tasks.spawn(async move {
-            let mut events = std::pin::pin!(events);
-            while let Some(event) = events.next().await {
-                let event = match event {
-                    Ok(event) => event,
-                    Err(error) => {
-                        tracing::warn!(%error, kind = %K::kind(&()), "a watch broke off, it will begin again");
-                        continue;
+            loop {
+                let mut events = pin!(watcher(api.clone(), config.clone()).backoff(WatchBackoff::default()));
+                let period = jittered(shared.settings.sync_period, shared.random());
+                let mut resync = pin!(tokio::time::sleep(period));
+                let mut listed = false;
+                loop {
+                    let event = tokio::select! {
+                        biased;
+                        () = &mut resync, if listed => break,
+                        event = events.next() => match event {
+                            Some(Ok(event)) => event,
+                            Some(Err(error)) => {
+                                tracing::warn!(%error, kind = %K::kind(&()), "a watch failed; retrying");
+                                continue;
+                            }
+                            // The watch of kube-runtime has no end.
+                            None => return,
+                        },
+                    };
+                    let done = matches!(event, Event::InitDone);
+                    for key in observe(event) {
+                        queue.add(key);
                     }
-                };
-                let done = matches!(event, Event::InitDone);
-                for key in observe(event) {
-                    shared.name(&queue, key);
-                }
-                if done && let Some(sender) = sender.take() {
-                    let _ = sender.send(());
+                    listed |= done;
+                    if done && let Some(sender) = sender.take() {
+                        let _ = sender.send(());
+                    }
                 }
             }
         });
@@ -351,21 +361,23 @@ mod tests {
     }
 
     #[test]
-    fn what_a_write_told_counts_until_the_list_that_has_it_is_over() {
-        let (written, (store, mut writer)) = (Written::default(), store());
+    fn a_response_counts_until_the_list_that_contains_it_is_complete() {
+        let (store, mut writer) = store();
+        let observed = Observed::new(store.clone(), &super::super::build::Outlines::new().unwrap());
+        let written = &observed.written;
         for event in [Event::Init, Event::InitApply(at("100", 1)), Event::InitDone] {
-            keep(&written, &mut writer, &event);
+            record(&observed, &mut writer, &event);
         }
-        // Scaled by somebody, which only the answer to an own write has told; then the watch has to begin anew.
+        // Scaled by somebody, which only the response to an own write has shown; then the watch restarts.
         written.put(Arc::new(at("105", 3)));
         let key = Key::of(&at("105", 3).metadata);
         let size = || written.newest(&key, &store.state()[0]).spec.size;
         assert_eq!(size(), 3);
         for event in [Event::Init, Event::InitApply(at("105", 3))] {
-            keep(&written, &mut writer, &event);
+            record(&observed, &mut writer, &event);
             assert_eq!(size(), 3, "{event:?}");
         }
-        assert_eq!(keep(&written, &mut writer, &Event::InitDone), std::slice::from_ref(&key));
+        assert_eq!(record(&observed, &mut writer, &Event::InitDone), std::slice::from_ref(&key));
         assert_eq!(size(), 3);
         assert!(written.caught_up(&at("106", 3)), "forgotten once the store has it");
     }

@@ -1,15 +1,15 @@
-//! Telling whether a live object still has what the controller applied, without keeping either.
+//! Compares live objects with what the controller applied, without keeping either.
 //!
 //! A [`Shape`] lists the fields that the controller sets on a kind, taken once from an object with everything set. The
-//! digest of an object through its shape covers those fields and nothing else: injected containers, foreign labels and
-//! the API server's defaults do not change it, any change to an applied field does. Two digests are compared, so a
-//! cache entry is a few bytes instead of an object.
+//! digest of an object through its shape covers only those fields: injected containers, foreign labels and the API
+//! server's defaults do not change it, any change to an applied field does. Digests are compared, so a cache entry is a
+//! few bytes instead of an object.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What the controller applies to one kind: labels and a spec. Names and owner are looked at apart.
+/// What the controller applies to one kind: labels and a spec. Names and owners are compared separately.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outline {
     labels: BTreeSet<String>,
@@ -17,18 +17,18 @@ pub(crate) struct Outline {
 }
 
 impl Outline {
-    /// The outline of an object that has everything set.
+    /// Returns the outline of an object that has everything set.
     pub(crate) fn of(body: &Value) -> Self {
         let labels = body["metadata"]["labels"].as_object().into_iter().flatten();
         Self { labels: labels.map(|(key, _)| key.clone()).collect(), spec: Shape::of(&body["spec"]) }
     }
 
-    /// The digest of a spec, the expensive half of [`Outline::digest`].
+    /// Returns the digest of a spec, the expensive half of [`Outline::digest`].
     pub(crate) fn spec_digest(&self, spec: &Value) -> u64 {
         self.spec.digest(spec)
     }
 
-    /// The digest of everything that is applied, from an object's labels and the digest of its spec.
+    /// Returns the digest of everything that is applied, from an object's labels and the digest of its spec.
     pub(crate) fn digest(&self, labels: Option<&BTreeMap<String, String>>, spec_digest: u64) -> u64 {
         let mut hasher = DefaultHasher::new();
         spec_digest.hash(&mut hasher);
@@ -39,12 +39,12 @@ impl Outline {
     }
 }
 
-/// Maps that the API replaces as a whole although they look like objects with fields of their own.
+/// Atomic maps: the API replaces them as a whole.
 const ATOMIC: [&str; 3] = ["labelSelector", "nodeSelector", "selector"];
-/// Keys that identify the items of lists, as server-side apply does it for the kinds that are applied here.
+/// Keys of list items, as in server-side apply for the kinds that are applied here.
 const LIST_KEYS: [&str; 3] = ["name", "containerPort", "topologyKey"];
 
-/// The fields of an object that the controller owns.
+/// The fields of an object that the controller manages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Shape {
     /// Compared as a whole.
@@ -56,7 +56,7 @@ enum Shape {
 }
 
 impl Shape {
-    /// The shape of everything that `object` sets.
+    /// Returns the shape of everything that `object` sets.
     fn of(object: &Value) -> Self {
         match object {
             Value::Object(map) => Self::Fields(
@@ -83,7 +83,7 @@ impl Shape {
         Self::Items(key, items.iter().map(|item| (text(item.get(key)), Self::of(item))).collect())
     }
 
-    /// A digest of the part of `object` that this shape covers. Only comparable within one process.
+    /// Returns a digest of the part of `object` that this shape covers, comparable only within one process.
     fn digest(&self, object: &Value) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.feed(Some(object), &mut hasher);
@@ -110,7 +110,7 @@ impl Shape {
     }
 }
 
-/// A scalar as the text that identifies a list item.
+/// Returns a scalar as a string that identifies a list item.
 fn text(value: Option<&Value>) -> String {
     match value {
         Some(Value::String(text)) => text.clone(),
@@ -119,7 +119,7 @@ fn text(value: Option<&Value>) -> String {
     }
 }
 
-/// Feeds a value so that order of keys does not matter and what is absent equals what is empty.
+/// Hashes a value so that the order of keys does not matter and an absent value equals an empty one.
 fn feed_value(value: Option<&Value>, hasher: &mut DefaultHasher) {
     match value {
         None | Some(Value::Null) => 0_u8.hash(hasher),

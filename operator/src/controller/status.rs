@@ -1,25 +1,27 @@
-//! The status that a Memcached should have, from what was seen. Pure; the clock is an argument.
+//! The status that a Memcached should have, derived from what was observed. Pure; the clock is an argument.
 //!
-//! Conditions keep their `lastTransitionTime` while their status stays the same, and messages name no counts that
-//! change while servers start, so that a roll-out costs few writes.
+//! Conditions keep their `lastTransitionTime` while their status stays the same, and messages contain no counts that
+//! change while servers start, so that a rollout costs few writes.
 
 use super::build::selector_text;
 use super::dereference::Input;
 use super::error::{Problem, reason_word};
-use crate::crd::{Memcached, MemcachedStatus};
+use crate::crd::{GROUP, Memcached, MemcachedStatus, STORED_VERSION};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use serde_json::{Value, json};
 
-/// The servers that were asked for can be used.
+/// Whether the requested servers are available.
 pub(crate) const AVAILABLE: &str = "Available";
-/// Servers are being made, replaced or removed.
+/// Whether servers are being created, replaced or removed.
 pub(crate) const PROGRESSING: &str = "Progressing";
-/// Something keeps the cluster from being as it should be, or it is being deleted.
+/// Whether something prevents the Memcached from reaching its desired state, or it is being deleted.
 pub(crate) const DEGRADED: &str = "Degraded";
+/// The longest message of a condition in characters; the API allows 32768, more than anybody reads.
+const MAX_MESSAGE_CHARS: usize = 1024;
 
-/// The status of a Memcached that is seen for the first time.
-pub(crate) fn first(memcached: &Memcached, now: Timestamp) -> Option<MemcachedStatus> {
+/// Returns the status of a Memcached that is reconciled for the first time.
+pub(crate) fn initial_status(memcached: &Memcached, now: Timestamp) -> Option<MemcachedStatus> {
     let status = memcached.status.clone().unwrap_or_default();
     if condition(&status, AVAILABLE).is_some() {
         return None;
@@ -30,11 +32,15 @@ pub(crate) fn first(memcached: &Memcached, now: Timestamp) -> Option<MemcachedSt
     Some(draft.finish(memcached))
 }
 
-/// The status that tells what was seen; `problem` is what kept the controller from doing its work.
-pub(crate) fn next(input: &Input, problem: Option<&Problem>, now: Timestamp) -> MemcachedStatus {
+/// Returns the status that reports what was observed; `problem` is what failed in this reconcile.
+pub(crate) fn next_status(input: &Input, problem: Option<&Problem>, now: Timestamp) -> MemcachedStatus {
     let memcached = &input.memcached;
-    let size = memcached.spec.size;
     let rollout = input.deployment.as_ref().map(|seen| &seen.facts);
+    let size = match &input.malformed {
+        None => memcached.spec.size,
+        // Nobody knows how many servers are wanted: those that were asked for last stay.
+        Some(_) => rollout.map_or(1, |rollout| rollout.wanted.max(1)),
+    };
     let before = memcached.status.as_ref();
     let was_complete =
         before.and_then(|status| condition(status, PROGRESSING)).is_some_and(|c| c.status == "False");
@@ -47,19 +53,19 @@ pub(crate) fn next(input: &Input, problem: Option<&Problem>, now: Timestamp) -> 
             && rollout.updated == size
             && rollout.available == size
     });
-    // Servers that are available count whatever the Deployment controller is about to do next.
+    // Available servers count whatever the Deployment controller does next.
     let available = rollout.is_some_and(|rollout| rollout.available >= size);
     if available {
         draft.set(AVAILABLE, "True", "ServersAvailable", &format!("{size} of {size} servers are available"));
     } else if rollout.is_none() && problem.is_none() {
-        draft.set(AVAILABLE, "Unknown", "Reconciling", "The Deployment has not been seen yet");
+        draft.set(AVAILABLE, "Unknown", "Reconciling", "The Deployment has not been observed yet");
     } else {
-        let message = format!("waiting until {size} servers are available");
+        let message = format!("Fewer than {size} servers are available");
         draft.set(AVAILABLE, "False", "ServersUnavailable", &message);
     }
 
     if complete {
-        draft.set(PROGRESSING, "False", "Complete", "all servers are as they should be");
+        draft.set(PROGRESSING, "False", "Complete", "All replicas are up to date");
     } else {
         let resizing = rollout.is_some_and(|rollout| {
             let only_the_number = rollout.updated == rollout.replicas && rollout.replicas > 0;
@@ -71,21 +77,22 @@ pub(crate) fn next(input: &Input, problem: Option<&Problem>, now: Timestamp) -> 
                     && rollout.updated == rollout.replicas
         });
         if resizing {
-            draft.set(PROGRESSING, "True", "Resizing", &format!("bringing the number of servers to {size}"));
+            draft.set(PROGRESSING, "True", "Resizing", &format!("Scaling to {size} servers"));
         } else {
-            draft.set(PROGRESSING, "True", "RollingOut", &format!("bringing up {size} servers"));
+            draft.set(PROGRESSING, "True", "RollingOut", &format!("Rolling out {size} servers"));
         }
     }
 
     let trouble = problem.cloned().or_else(|| trouble(input, complete));
     match &trouble {
         Some(problem) => draft.set_degraded(problem, before),
-        None => draft.set(DEGRADED, "False", "AsExpected", "nothing is wrong"),
+        None => draft.set(DEGRADED, "False", "AsExpected", "No problems found"),
     }
 
     draft.status.nodes =
         input.pods.iter().filter(|(_, pod)| pod.lives).map(|(name, _)| name.clone()).collect();
     draft.status.replicas = rollout.map(|rollout| rollout.replicas).unwrap_or_default();
+    draft.status.ready_replicas = rollout.map(|rollout| rollout.ready).unwrap_or_default();
     let phase = match (&trouble, available, complete) {
         (Some(_), ..) => "Degraded",
         (None, true, true) => "Available",
@@ -96,7 +103,7 @@ pub(crate) fn next(input: &Input, problem: Option<&Problem>, now: Timestamp) -> 
     draft.finish(memcached)
 }
 
-/// The status of a Memcached that is being deleted.
+/// Returns the status of a Memcached that is being deleted.
 pub(crate) fn finalizing(memcached: &Memcached, now: Timestamp) -> MemcachedStatus {
     let mut draft = Draft::new(memcached, now);
     let name = memcached.metadata.name.as_deref().unwrap_or_default();
@@ -106,7 +113,7 @@ pub(crate) fn finalizing(memcached: &Memcached, now: Timestamp) -> MemcachedStat
     draft.finish(memcached)
 }
 
-/// What the Deployment or its pods complain about.
+/// Returns what the Deployment or its pods report as a problem.
 fn trouble(input: &Input, complete: bool) -> Option<Problem> {
     let deployment = input.deployment.as_ref().and_then(|seen| seen.facts.trouble.as_ref());
     let pod = || input.pods.values().filter(|pod| pod.lives).find_map(|pod| pod.trouble.as_ref());
@@ -114,22 +121,37 @@ fn trouble(input: &Input, complete: bool) -> Option<Problem> {
     Some(Problem { reason: reason_word(reason), message: message.clone(), retry: false })
 }
 
-/// The condition of a type.
+/// Returns the condition of a type.
 pub(crate) fn condition<'a>(status: &'a MemcachedStatus, kind: &str) -> Option<&'a Condition> {
     status.conditions.iter().find(|condition| condition.type_ == kind)
 }
 
-/// The merge patch that turns any status into this one. Every field is named, so that what is empty is emptied.
-pub(crate) fn patch(status: &MemcachedStatus) -> Value {
-    let MemcachedStatus { conditions, nodes, phase, replicas, selector, observed_generation } = status;
-    json!({ "status": {
+/// Returns the configuration for server-side apply: the fields and conditions that this operator manages.
+pub(crate) fn applied(name: &str, status: &MemcachedStatus) -> Value {
+    // Destructured so that a new field cannot be forgotten here.
+    let MemcachedStatus { conditions, nodes, phase, replicas, ready_replicas, selector, observed_generation } =
+        status;
+    let own = [AVAILABLE, PROGRESSING, DEGRADED];
+    let conditions: Vec<_> =
+        conditions.iter().filter(|condition| own.contains(&condition.type_.as_str())).collect();
+    let mut fields = json!({
         "conditions": conditions,
         "nodes": nodes,
         "phase": phase,
         "replicas": replicas,
+        "readyReplicas": ready_replicas,
         "selector": selector,
         "observedGeneration": observed_generation,
-    }})
+    });
+    if let Some(fields) = fields.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    json!({
+        "apiVersion": format!("{GROUP}/{STORED_VERSION}"),
+        "kind": "Memcached",
+        "metadata": { "name": name },
+        "status": fields,
+    })
 }
 
 struct Draft {
@@ -141,7 +163,7 @@ struct Draft {
 impl Draft {
     fn new(memcached: &Memcached, now: Timestamp) -> Self {
         Self {
-            // Conditions that others keep there stay.
+            // Conditions of other managers stay.
             status: memcached.status.clone().unwrap_or_default(),
             generation: memcached.metadata.generation,
             now,
@@ -168,7 +190,7 @@ impl Draft {
         }
     }
 
-    /// Keeps the first message of a lasting trouble: the kubelet words the same one differently every time.
+    /// Keeps the first message of a lasting problem: the kubelet words the same one differently every time.
     fn set_degraded(&mut self, problem: &Problem, before: Option<&MemcachedStatus>) {
         let same = before.and_then(|status| condition(status, DEGRADED)).filter(|condition| {
             condition.status == "True"
@@ -176,9 +198,8 @@ impl Draft {
                 && condition.observed_generation == self.generation
                 && !problem.retry
         });
-        // A condition's message holds at most 32768 bytes; a status is no place for that much.
-        let message: String =
-            same.map_or(&problem.message, |condition| &condition.message).chars().take(1024).collect();
+        let message = same.map_or(&problem.message, |condition| &condition.message);
+        let message: String = message.chars().take(MAX_MESSAGE_CHARS).collect();
         self.set(DEGRADED, "True", &problem.reason, &message);
     }
 
@@ -215,6 +236,7 @@ mod tests {
                 })
             }),
             memcached: Arc::new(memcached),
+            malformed: None,
             service: None,
             disruption_budget: None,
             pods: ["b", "a"].map(|name| (name.to_owned(), PodFacts { lives: true, trouble: None })).into(),
@@ -222,7 +244,15 @@ mod tests {
     }
 
     fn rollout(wanted: i32, replicas: i32, available: i32) -> Rollout {
-        Rollout { current: true, wanted, replicas, updated: replicas, available, trouble: None }
+        Rollout {
+            current: true,
+            wanted,
+            replicas,
+            updated: replicas,
+            ready: replicas,
+            available,
+            trouble: None,
+        }
     }
 
     fn then(mut input: Input, status: MemcachedStatus, rollout: Rollout) -> Input {
@@ -233,82 +263,82 @@ mod tests {
         input
     }
 
-    fn told(status: &MemcachedStatus, kind: &str) -> (String, String) {
+    fn reported(status: &MemcachedStatus, kind: &str) -> (String, String) {
         let condition = condition(status, kind).unwrap();
         (condition.status.clone(), condition.reason.clone())
     }
 
     #[test]
-    fn first_seen_is_unknown_and_reconciling_and_said_once() {
+    fn a_new_memcached_is_unknown_and_reconciling() {
         let mut memcached = memcached(3);
-        let status = first(&memcached, at(0)).unwrap();
-        assert_eq!(told(&status, AVAILABLE), ("Unknown".into(), "Reconciling".into()));
+        let status = initial_status(&memcached, at(0)).unwrap();
+        assert_eq!(reported(&status, AVAILABLE), ("Unknown".into(), "Reconciling".into()));
         memcached.status = Some(status);
-        assert_eq!(first(&memcached, at(1)), None);
+        assert_eq!(initial_status(&memcached, at(1)), None);
     }
 
     #[test]
-    fn available_once_every_server_is() {
-        let status = next(&input(3, Some(rollout(3, 3, 2))), None, at(0));
-        assert_eq!(told(&status, AVAILABLE), ("False".into(), "ServersUnavailable".into()));
-        assert_eq!(told(&status, PROGRESSING), ("True".into(), "RollingOut".into()));
-        let status = next(&input(3, Some(rollout(3, 3, 3))), None, at(0));
-        assert_eq!(told(&status, AVAILABLE), ("True".into(), "ServersAvailable".into()));
-        assert_eq!(told(&status, PROGRESSING), ("False".into(), "Complete".into()));
+    fn available_once_every_server_is_available() {
+        let status = next_status(&input(3, Some(rollout(3, 3, 2))), None, at(0));
+        assert_eq!(reported(&status, AVAILABLE), ("False".into(), "ServersUnavailable".into()));
+        assert_eq!(reported(&status, PROGRESSING), ("True".into(), "RollingOut".into()));
+        let status = next_status(&input(3, Some(rollout(3, 3, 3))), None, at(0));
+        assert_eq!(reported(&status, AVAILABLE), ("True".into(), "ServersAvailable".into()));
+        assert_eq!(reported(&status, PROGRESSING), ("False".into(), "Complete".into()));
         assert_eq!(status.phase.as_deref(), Some("Available"));
         assert_eq!(status.nodes, ["a", "b"], "sorted");
     }
 
     #[test]
     fn a_change_of_size_is_resizing_until_it_is_done() {
-        let complete = next(&input(3, Some(rollout(3, 3, 3))), None, at(0));
+        let complete = next_status(&input(3, Some(rollout(3, 3, 3))), None, at(0));
         let grown = then(input(5, Some(rollout(3, 3, 3))), complete, rollout(5, 3, 3));
-        let status = next(&grown, None, at(1));
-        assert_eq!(told(&status, PROGRESSING), ("True".into(), "Resizing".into()));
-        assert_eq!(told(&status, AVAILABLE), ("False".into(), "ServersUnavailable".into()));
-        let status = next(&then(grown, status, rollout(5, 5, 3)), None, at(2));
-        assert_eq!(told(&status, PROGRESSING), ("True".into(), "Resizing".into()));
+        let status = next_status(&grown, None, at(1));
+        assert_eq!(reported(&status, PROGRESSING), ("True".into(), "Resizing".into()));
+        assert_eq!(reported(&status, AVAILABLE), ("False".into(), "ServersUnavailable".into()));
+        let status = next_status(&then(grown, status, rollout(5, 5, 3)), None, at(2));
+        assert_eq!(reported(&status, PROGRESSING), ("True".into(), "Resizing".into()));
     }
 
     #[test]
     fn the_transition_time_moves_only_when_the_status_does() {
-        let one = next(&input(3, Some(rollout(3, 3, 1))), None, at(0));
+        let one = next_status(&input(3, Some(rollout(3, 3, 1))), None, at(0));
         let again = then(input(3, Some(rollout(3, 3, 1))), one.clone(), rollout(3, 3, 2));
-        assert_eq!(next(&again, None, at(50)), one, "nothing that a user sees has changed");
-        let done = next(&then(again, one, rollout(3, 3, 3)), None, at(60));
+        assert_eq!(next_status(&again, None, at(50)), one, "readiness alone");
+        let done = next_status(&then(again, one, rollout(3, 3, 3)), None, at(60));
         assert_eq!(condition(&done, AVAILABLE).unwrap().last_transition_time.0, at(60));
     }
 
     #[test]
-    fn a_refusal_degrades_with_the_api_servers_words() {
+    fn a_rejected_write_degrades_with_the_api_servers_message() {
         let problem = Problem { reason: "Forbidden".into(), message: "exceeded quota".into(), retry: true };
-        let status = next(&input(3, None), Some(&problem), at(0));
-        assert_eq!(told(&status, DEGRADED), ("True".into(), "Forbidden".into()));
+        let status = next_status(&input(3, None), Some(&problem), at(0));
+        assert_eq!(reported(&status, DEGRADED), ("True".into(), "Forbidden".into()));
         assert_eq!(condition(&status, DEGRADED).unwrap().message, "exceeded quota");
         assert_eq!(status.phase.as_deref(), Some("Degraded"));
     }
 
     #[test]
-    fn a_pod_that_cannot_start_degrades_and_its_rewording_is_no_change() {
+    fn a_pod_that_cannot_start_degrades_and_another_wording_is_not_a_change() {
         let mut broken = input(2, Some(rollout(2, 2, 0)));
         let trouble = |message: &str| Some(("ImagePullBackOff".to_owned(), message.to_owned()));
         broken.pods.insert("a".into(), PodFacts { lives: true, trouble: trouble("first words") });
-        let status = next(&broken, None, at(0));
-        assert_eq!(told(&status, DEGRADED), ("True".into(), "ImagePullBackOff".into()));
+        let status = next_status(&broken, None, at(0));
+        assert_eq!(reported(&status, DEGRADED), ("True".into(), "ImagePullBackOff".into()));
         broken.pods.insert("a".into(), PodFacts { lives: true, trouble: trouble("other words") });
         let again = then(broken, status.clone(), rollout(2, 2, 0));
-        assert_eq!(next(&again, None, at(9)), status);
+        assert_eq!(next_status(&again, None, at(9)), status);
     }
 
     #[test]
     fn deletion_shows_as_finalizing() {
         let status = finalizing(&memcached(1), at(0));
-        assert_eq!(told(&status, DEGRADED), ("True".into(), "Finalizing".into()));
+        assert_eq!(reported(&status, DEGRADED), ("True".into(), "Finalizing".into()));
         assert_eq!(status.phase.as_deref(), Some("Finalizing"));
     }
 
     #[test]
-    fn conditions_of_others_stay() {
+    fn conditions_of_other_managers_are_kept_and_not_applied() {
         let mut memcached = memcached(1);
         let foreign = Condition {
             type_: "Audited".into(),
@@ -319,6 +349,20 @@ mod tests {
             last_transition_time: Time(at(0)),
         };
         memcached.status = Some(MemcachedStatus { conditions: vec![foreign], ..MemcachedStatus::default() });
-        assert!(condition(&first(&memcached, at(1)).unwrap(), "Audited").is_some());
+        let status = initial_status(&memcached, at(1)).unwrap();
+        assert!(condition(&status, "Audited").is_some());
+        let applied = applied("cache", &status);
+        let conditions = applied["status"]["conditions"].as_array().unwrap();
+        assert_eq!(conditions.iter().map(|condition| &condition["type"]).collect::<Vec<_>>(), ["Available"]);
+    }
+
+    #[test]
+    fn a_malformed_spec_keeps_the_servers_that_were_asked_for() {
+        let mut malformed = input(0, Some(rollout(3, 3, 3)));
+        malformed.malformed = Some("invalid type".into());
+        let problem = Problem { reason: "InvalidSpec".into(), message: "m".into(), retry: false };
+        let status = next_status(&malformed, Some(&problem), at(0));
+        assert_eq!(condition(&status, AVAILABLE).unwrap().message, "3 of 3 servers are available");
+        assert_eq!(reported(&status, DEGRADED), ("True".into(), "InvalidSpec".into()));
     }
 }

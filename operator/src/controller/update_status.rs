@@ -1,8 +1,8 @@
-//! The last step: writes the status when it says something new, and seldom while servers come and go.
+//! The last step: writes the status if it changed, and rarely while servers come and go.
 
 use super::apply::FIELD_MANAGER;
 use super::cache::Key;
-use super::dereference::Written;
+use super::dereference::Observed;
 use super::error::Error;
 use super::live::Live;
 use super::status;
@@ -12,83 +12,78 @@ use kube::api::{Api, Patch, PatchParams};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Between two status writes that only tell how far a roll-out is.
-pub(crate) const PACE: Duration = Duration::from_secs(1);
-/// How long news waits at most while the controller is busy making servers.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// How long such news waits for more: pods and Deployment are told of by different watches.
-const GATHER: Duration = Duration::from_millis(300);
+/// The shortest time between two status writes that only report the progress of a rollout.
+pub(crate) const MIN_INTERVAL: Duration = Duration::from_secs(1);
+/// The longest time that a status is delayed while the controller is busy creating servers.
+const MAX_STATUS_DELAY: Duration = Duration::from_secs(10);
+/// How long such a status waits for further changes: pods and Deployments are reported by different watches.
+const COALESCE_WINDOW: Duration = Duration::from_millis(300);
 
-/// What was told of a Memcached before.
+/// When the status of a Memcached was written.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Told {
-    /// When its status was written.
+pub(crate) struct StatusHistory {
+    /// When it was last written.
     pub(crate) written: Option<Instant>,
-    /// Since when there is something to tell.
-    pub(crate) unsaid: Option<Instant>,
+    /// Since when it has changes that were not written.
+    pub(crate) pending: Option<Instant>,
 }
 
 /// What to do about a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
-    /// It says nothing new.
+    /// It has not changed.
     Never,
     /// Write it now.
     Now,
-    /// Look again after this time: it may have moved on by then.
+    /// Reconcile again after this time: it may have changed further by then.
     After(Duration),
 }
 
-/// Whether a status has to be written, and remembers since when.
+/// Returns whether a status has to be written now, and records since when.
 ///
-/// What is first said, and the end of a roll-out, is written at once; how far it is, at a leisurely pace; and while the
-/// controller is `busy` with others, all but an end waits for them, within reason.
+/// The first status and the end of a rollout are written at once; progress at most once a second; and while the
+/// controller is `busy` with others, everything but the end of a rollout is delayed, up to a limit.
 pub(crate) fn due(
     before: Option<&MemcachedStatus>,
     after: &MemcachedStatus,
-    told: &mut Told,
+    history: &mut StatusHistory,
     busy: bool,
     now: Instant,
 ) -> Due {
     if before == Some(after) {
-        told.unsaid = None;
+        history.pending = None;
         return Due::Never;
     }
     let settled = matches!(after.phase.as_deref(), Some("Available" | "Degraded" | "Finalizing"));
     let moved = before.is_none_or(|before| before.phase != after.phase);
-    let unsaid = *told.unsaid.get_or_insert(now);
-    let paced = told.written.map(|written| (written + PACE).max(unsaid + GATHER));
-    let earliest = if busy && now < unsaid + PATIENCE { Some(now + PACE) } else { paced };
+    let pending = *history.pending.get_or_insert(now);
+    let paced = history.written.map(|written| (written + MIN_INTERVAL).max(pending + COALESCE_WINDOW));
+    let earliest = if busy && now < pending + MAX_STATUS_DELAY { Some(now + MIN_INTERVAL) } else { paced };
     match earliest {
         Some(earliest) if earliest > now && !(settled && moved) => Due::After(earliest - now),
         _ => {
-            *told = Told { written: Some(now), unsaid: None };
+            *history = StatusHistory { written: Some(now), pending: None };
             Due::Now
         }
     }
 }
 
-/// Writes a status and returns the Memcached as it is then; `None` when it is gone.
+/// Applies a status and returns the Memcached as it is then; `None` if it no longer exists.
+///
+/// Server-side apply leaves conditions and fields of other managers unchanged.
 pub(crate) async fn update_status(
     client: &Client,
     key: &Key,
     status: &MemcachedStatus,
-    written: &Written,
+    observed: &Observed,
 ) -> Result<Option<Arc<Memcached>>, Error> {
     let api: Api<Live<Memcached>> = Api::namespaced(client.clone(), &key.namespace);
-    let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-    match api.patch_status(&key.name, &params, &Patch::Merge(status::patch(status))).await {
-        Ok(answer) => Ok(Some(keep(answer, written))),
+    let params = PatchParams::apply(FIELD_MANAGER).force();
+    match api.patch_status(&key.name, &params, &Patch::Apply(status::applied(&key.name, status))).await {
+        Ok(response) => Ok(Some(observed.remember(response))),
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(None),
         Err(source) => Err(Error::Write { part: "status", source: Box::new(source) }),
     }
-}
-
-/// Remembers an answer for the reconciles before the watch tells it.
-pub(crate) fn keep(answer: Live<Memcached>, written: &Written) -> Arc<Memcached> {
-    let answer = Arc::new(Memcached::from(answer));
-    written.put(Arc::clone(&answer));
-    answer
 }
 
 #[cfg(test)]
@@ -100,46 +95,46 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_new_is_not_written() {
-        let mut told = Told::default();
+    fn an_unchanged_status_is_not_written() {
+        let mut history = StatusHistory::default();
         let status = phase("Available", 1);
-        assert_eq!(due(Some(&status), &status, &mut told, false, Instant::now()), Due::Never);
+        assert_eq!(due(Some(&status), &status, &mut history, false, Instant::now()), Due::Never);
     }
 
     #[test]
-    fn a_roll_out_is_told_once_a_second_and_its_end_at_once() {
+    fn progress_is_written_once_a_second_and_the_end_of_a_rollout_at_once() {
         let now = Instant::now();
         let after = |millis| now + Duration::from_millis(millis);
         let rolling = phase("Progressing", 1);
-        let mut told = Told::default();
-        assert_eq!(due(None, &rolling, &mut told, false, now), Due::Now);
+        let mut history = StatusHistory::default();
+        assert_eq!(due(None, &rolling, &mut history, false, now), Due::Now);
         let more = phase("Progressing", 2);
         let wait = Due::After(Duration::from_millis(700));
-        assert_eq!(due(Some(&rolling), &more, &mut told, false, after(300)), wait);
-        assert_eq!(due(Some(&rolling), &more, &mut told, false, after(1000)), Due::Now);
-        assert_eq!(due(Some(&more), &phase("Available", 2), &mut told, false, after(1001)), Due::Now);
+        assert_eq!(due(Some(&rolling), &more, &mut history, false, after(300)), wait);
+        assert_eq!(due(Some(&rolling), &more, &mut history, false, after(1000)), Due::Now);
+        assert_eq!(due(Some(&more), &phase("Available", 2), &mut history, false, after(1001)), Due::Now);
     }
 
     #[test]
-    fn while_others_wait_for_their_servers_only_an_end_is_told_for_ten_seconds() {
+    fn while_others_are_queued_only_the_end_of_a_rollout_is_written_for_ten_seconds() {
         let now = Instant::now();
         let (rolling, done) = (phase("Progressing", 1), phase("Available", 1));
-        let mut told = Told::default();
-        assert_eq!(due(None, &rolling, &mut told, true, now), Due::After(PACE));
-        assert_eq!(due(None, &rolling, &mut told, true, now + PACE), Due::After(PACE));
-        assert_eq!(due(None, &rolling, &mut told, true, now + PATIENCE), Due::Now);
-        assert_eq!(due(Some(&rolling), &done, &mut told, true, now + PATIENCE), Due::Now);
+        let mut history = StatusHistory::default();
+        assert_eq!(due(None, &rolling, &mut history, true, now), Due::After(MIN_INTERVAL));
+        assert_eq!(due(None, &rolling, &mut history, true, now + MIN_INTERVAL), Due::After(MIN_INTERVAL));
+        assert_eq!(due(None, &rolling, &mut history, true, now + MAX_STATUS_DELAY), Due::Now);
+        assert_eq!(due(Some(&rolling), &done, &mut history, true, now + MAX_STATUS_DELAY), Due::Now);
     }
 
     #[test]
-    fn news_of_a_roll_out_waits_a_moment_for_more() {
+    fn progress_waits_a_moment_for_further_changes() {
         let now = Instant::now();
         let after = |millis| now + Duration::from_millis(millis);
         let (rolling, more, most) =
             (phase("Progressing", 1), phase("Progressing", 2), phase("Progressing", 3));
-        let mut told = Told { written: Some(now), unsaid: None };
-        assert_eq!(due(Some(&rolling), &more, &mut told, false, after(5000)), Due::After(GATHER));
-        assert_eq!(due(Some(&rolling), &most, &mut told, false, after(5300)), Due::Now);
-        assert_eq!(due(Some(&most), &most, &mut told, false, after(5400)), Due::Never);
+        let mut history = StatusHistory { written: Some(now), pending: None };
+        assert_eq!(due(Some(&rolling), &more, &mut history, false, after(5000)), Due::After(COALESCE_WINDOW));
+        assert_eq!(due(Some(&rolling), &most, &mut history, false, after(5300)), Due::Now);
+        assert_eq!(due(Some(&most), &most, &mut history, false, after(5400)), Due::Never);
     }
 }

@@ -1,46 +1,53 @@
-//! From what the API server let through to what can be built: [`Wanted`] holds only sound values.
+//! From what the API server accepted to what can be built: [`Wanted`] contains only valid values.
 //!
-//! Pure: the webhook uses the same checks before the API server stores a Memcached, the controller for those that came
-//! in without it.
+//! Pure. The CRD's schema rejects most invalid values already. The webhook runs the same checks before the API server
+//! stores a Memcached, the controller for those that were stored without it or with an older CRD.
 
 use super::cache::Key;
-use crate::crd::{MAX_SIZE, MIN_SIZE, Memcached, MemcachedSpec};
+use crate::crd::{MAX_PORT, MAX_SIZE, MIN_PORT, MIN_SIZE, Memcached, MemcachedSpec};
 use kube::ResourceExt;
 use std::collections::BTreeMap;
 
 /// Memory limit of a container in mebibytes unless the spec says otherwise.
 pub(crate) const DEFAULT_MEMORY_MIB: u32 = 96;
-/// The least memory that a memcached needs to start and hold a little, in mebibytes.
-const LEAST_MEMORY_MIB: u32 = 24;
-/// The most memory that is plausible, in mebibytes: 4 TiB.
-const MOST_MEMORY_MIB: u32 = 4 * 1024 * 1024;
+/// The smallest memory limit that a memcached can start with, in mebibytes.
+const MIN_MEMORY_MIB: u32 = 24;
+/// The largest memory limit, in mebibytes: 4 TiB.
+const MAX_MEMORY_MIB: u32 = 4 * 1024 * 1024;
 
-/// Why a Memcached cannot be built. The message says what to change.
+/// Why a Memcached is invalid. The message says what to change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refusal {
+pub(crate) enum Invalid {
+    /// The spec does not have the form of the API.
+    #[error("spec: {0}")]
+    Malformed(String),
     /// The name cannot be a Service's name.
     #[error(
-        "metadata.name: {0:?} cannot name a Service; use at most 63 lower-case letters, digits and '-', beginning with a letter"
+        "metadata.name: invalid Service name `{0}`: must be at most 63 lower-case letters, digits or `-`, starting with a letter and ending with a letter or digit"
     )]
     Name(String),
-    /// Too few or too many replicas.
-    #[error("spec.size: {0} is not between {MIN_SIZE} and {MAX_SIZE}")]
+    /// Too few or too many servers.
+    #[error("spec.size: invalid size {0}: must be between {MIN_SIZE} and {MAX_SIZE}")]
     Size(i32),
-    /// No TCP port, or one that a restricted container cannot open.
-    #[error("spec.containerPort: {0} is not between 1024 and 65535; the servers do not run as root")]
+    /// Not a TCP port, or one that a restricted container cannot open.
+    #[error("spec.containerPort: invalid port {0}: must be between {MIN_PORT} and {MAX_PORT}")]
     Port(i32),
     /// Not a reference to an image.
-    #[error("spec.image: {0:?} is not an image reference such as registry.example.com/memcached:1.6")]
+    #[error(
+        "spec.image: invalid image reference `{0}`: expected a form such as `registry.example.com/memcached:1.6`"
+    )]
     Image(String),
-    /// Not an amount of memory a server can live with.
-    #[error("spec.memoryLimit: {0:?} is not between {LEAST_MEMORY_MIB}Mi and {MOST_MEMORY_MIB}Mi")]
+    /// Not an amount of memory that a server can run with.
+    #[error(
+        "spec.memoryLimit: invalid quantity `{0}`: must be between {MIN_MEMORY_MIB}Mi and {MAX_MEMORY_MIB}Mi"
+    )]
     Memory(String),
     /// Not a label.
-    #[error("spec.nodeSelector: {0:?} is not a label's key or value")]
+    #[error("spec.nodeSelector: invalid label key or value `{0}`")]
     NodeSelector(String),
 }
 
-/// A Memcached whose every value is sound.
+/// A Memcached with valid values only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) key: Key,
@@ -52,35 +59,35 @@ pub(crate) struct Wanted {
     pub(crate) node_selector: BTreeMap<String, String>,
 }
 
-/// Checks a Memcached; `operand_image` is used where it names none.
+/// Validates a Memcached; `operand_image` is used unless it sets an image.
 ///
 /// # Errors
-/// The first thing that is wrong with it.
-pub(crate) fn validate(memcached: &Memcached, operand_image: &str) -> Result<Wanted, Refusal> {
+/// The first invalid value.
+pub(crate) fn validate(memcached: &Memcached, operand_image: &str) -> Result<Wanted, Invalid> {
     let key = Key::of(&memcached.metadata);
     check_name(&key.name)?;
-    // Whatever a later version adds to the spec must be looked at here.
+    // Destructured so that a new field cannot be forgotten here.
     let MemcachedSpec { size, container_port, image, memory_limit, node_selector } = &memcached.spec;
     if !(MIN_SIZE..=MAX_SIZE).contains(size) {
-        return Err(Refusal::Size(*size));
+        return Err(Invalid::Size(*size));
     }
-    if !(1024..=65535).contains(container_port) {
-        return Err(Refusal::Port(*container_port));
+    if !(MIN_PORT..=MAX_PORT).contains(container_port) {
+        return Err(Invalid::Port(*container_port));
     }
     let image = image.as_deref().unwrap_or(operand_image);
     if !is_image_reference(image) {
-        return Err(Refusal::Image(image.to_owned()));
+        return Err(Invalid::Image(image.to_owned()));
     }
     let memory_mib = match memory_limit {
         None => DEFAULT_MEMORY_MIB,
-        Some(text) => memory(text).ok_or_else(|| Refusal::Memory(text.clone()))?,
+        Some(text) => memory(text).ok_or_else(|| Invalid::Memory(text.clone()))?,
     };
     for (name, value) in node_selector {
         if !is_label_key(name) {
-            return Err(Refusal::NodeSelector(name.clone()));
+            return Err(Invalid::NodeSelector(name.clone()));
         }
         if !is_label_value(value) {
-            return Err(Refusal::NodeSelector(value.clone()));
+            return Err(Invalid::NodeSelector(value.clone()));
         }
     }
     Ok(Wanted {
@@ -95,16 +102,16 @@ pub(crate) fn validate(memcached: &Memcached, operand_image: &str) -> Result<Wan
 }
 
 /// A Service's name is a DNS label that begins with a letter (RFC 1035).
-fn check_name(name: &str) -> Result<(), Refusal> {
+fn check_name(name: &str) -> Result<(), Invalid> {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let sound = name.len() <= 63
+    let valid = name.len() <= 63
         && name.bytes().all(inner)
         && name.bytes().next().is_some_and(|first| first.is_ascii_lowercase())
         && !name.ends_with('-');
-    if sound { Ok(()) } else { Err(Refusal::Name(name.to_owned())) }
+    if valid { Ok(()) } else { Err(Invalid::Name(name.to_owned())) }
 }
 
-/// Mebibytes of a quantity like `96Mi` or `1Gi`.
+/// Returns the mebibytes of a quantity like `96Mi` or `1Gi`.
 fn memory(text: &str) -> Option<u32> {
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(2)?)?;
     let factor = match unit {
@@ -113,7 +120,7 @@ fn memory(text: &str) -> Option<u32> {
         _ => return None,
     };
     let mib = digits.parse::<u32>().ok()?.checked_mul(factor)?;
-    (LEAST_MEMORY_MIB..=MOST_MEMORY_MIB).contains(&mib).then_some(mib)
+    (MIN_MEMORY_MIB..=MAX_MEMORY_MIB).contains(&mib).then_some(mib)
 }
 
 /// The grammar of distribution/reference: `[HOST[:PORT]/]PATH[:TAG][@DIGEST]`.
@@ -122,7 +129,7 @@ fn is_image_reference(text: &str) -> bool {
         Some((rest, digest)) => (rest, Some(digest)),
         None => (text, None),
     };
-    let digest_is_sound = digest.is_none_or(|digest| {
+    let digest_is_valid = digest.is_none_or(|digest| {
         digest
             .strip_prefix("sha256:")
             .is_some_and(|hex| hex.len() == 64 && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
@@ -131,7 +138,7 @@ fn is_image_reference(text: &str) -> bool {
         Some((name, tag)) if !tag.contains('/') => (name, Some(tag)),
         _ => (rest, None),
     };
-    let tag_is_sound = tag.is_none_or(|tag| {
+    let tag_is_valid = tag.is_none_or(|tag| {
         (1..=128).contains(&tag.len())
             && !tag.starts_with(['.', '-'])
             && tag.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
@@ -142,9 +149,9 @@ fn is_image_reference(text: &str) -> bool {
     if has_host {
         parts.next();
     }
-    let host_is_sound = !has_host || is_host(first);
-    let path_is_sound = parts.all(is_path_component);
-    digest_is_sound && tag_is_sound && host_is_sound && path_is_sound && name.len() <= 255
+    let host_is_valid = !has_host || is_host(first);
+    let path_is_valid = parts.all(is_path_component);
+    digest_is_valid && tag_is_valid && host_is_valid && path_is_valid && name.len() <= 255
 }
 
 fn is_host(text: &str) -> bool {
@@ -175,13 +182,13 @@ fn is_label_key(text: &str) -> bool {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, text),
     };
-    let prefix_is_sound = prefix.is_none_or(|prefix| {
+    let prefix_is_valid = prefix.is_none_or(|prefix| {
         prefix.len() <= 253
             && !prefix.contains(':')
             && is_host(prefix)
             && prefix == prefix.to_ascii_lowercase()
     });
-    prefix_is_sound && !name.is_empty() && is_label_value(name)
+    prefix_is_valid && !name.is_empty() && is_label_value(name)
 }
 
 fn is_label_value(text: &str) -> bool {
@@ -209,30 +216,30 @@ pub(crate) mod tests {
         memcached
     }
 
-    fn refused(change: impl FnOnce(&mut Memcached)) -> Refusal {
+    fn invalid(change: impl FnOnce(&mut Memcached)) -> Invalid {
         let mut memcached = memcached(3);
         change(&mut memcached);
         validate(&memcached, IMAGE).unwrap_err()
     }
 
     #[test]
-    fn a_sound_memcached_passes_with_the_operators_image() {
+    fn a_valid_memcached_gets_the_operators_image() {
         let wanted = validate(&memcached(3), IMAGE).unwrap();
         assert_eq!((wanted.size, wanted.image.as_str(), wanted.memory_mib), (3, IMAGE, 96));
     }
 
     #[test]
-    fn unsound_values_are_refused_with_their_field() {
-        assert!(matches!(refused(|m| m.spec.size = 0), Refusal::Size(0)));
-        assert!(matches!(refused(|m| m.spec.size = 6), Refusal::Size(6)));
-        assert!(matches!(refused(|m| m.spec.container_port = 80), Refusal::Port(80)));
-        assert!(matches!(refused(|m| m.spec.memory_limit = Some("1Mi".into())), Refusal::Memory(_)));
-        assert!(matches!(refused(|m| m.metadata.name = Some("9x".into())), Refusal::Name(_)));
-        assert!(matches!(refused(|m| m.metadata.name = Some("x".repeat(64))), Refusal::Name(_)));
-        let text = refused(|m| m.spec.image = Some("Not An Image".into())).to_string();
+    fn invalid_values_are_rejected_with_their_field() {
+        assert!(matches!(invalid(|m| m.spec.size = 0), Invalid::Size(0)));
+        assert!(matches!(invalid(|m| m.spec.size = 6), Invalid::Size(6)));
+        assert!(matches!(invalid(|m| m.spec.container_port = 80), Invalid::Port(80)));
+        assert!(matches!(invalid(|m| m.spec.memory_limit = Some("1Mi".into())), Invalid::Memory(_)));
+        assert!(matches!(invalid(|m| m.metadata.name = Some("9x".into())), Invalid::Name(_)));
+        assert!(matches!(invalid(|m| m.metadata.name = Some("x".repeat(64))), Invalid::Name(_)));
+        let text = invalid(|m| m.spec.image = Some("Not An Image".into())).to_string();
         assert!(text.starts_with("spec.image"), "{text}");
         let bad = |m: &mut Memcached| drop(m.spec.node_selector.insert("a b".into(), String::new()));
-        assert!(matches!(refused(bad), Refusal::NodeSelector(_)));
+        assert!(matches!(invalid(bad), Invalid::NodeSelector(_)));
     }
 
     #[test]
@@ -248,7 +255,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn memory_is_read_in_mebibytes() {
+    fn memory_is_parsed_in_mebibytes() {
         assert_eq!(memory("96Mi"), Some(96));
         assert_eq!(memory("2Gi"), Some(2048));
         for bad in ["", "Mi", "1", "5Mi", "é", "99999999Gi"] {

@@ -1,13 +1,14 @@
-//! Where the webhook server's certificate comes from, and keeping it fresh.
+//! Where the webhook server's certificate comes from, and how it is renewed.
 //!
-//! A folder that OLM or cert-manager mounts is read again when its files change. Without one the manager makes a
-//! certificate of its own, keeps it in a Secret that all replicas follow, renews it when two thirds of its life are
-//! over, and writes its authority into the webhook configurations.
+//! Files that OLM or cert-manager mounts are read again when they change. Without them the manager issues a certificate
+//! itself, stores it in a Secret that all replicas follow, renews it after two thirds of its lifetime, and writes its
+//! certificate authority into the webhook configurations.
 
 use super::issue::{self, Pair};
 use super::tls::Certificate;
+use crate::backoff::WatchBackoff;
 use crate::metrics::Metrics;
-use futures::StreamExt;
+use futures::{Stream, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1::{
@@ -16,54 +17,63 @@ use k8s_openapi::api::admissionregistration::v1::{
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, Patch, PatchParams, PostParams};
-use kube::runtime::watcher::{self, Event, watcher};
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::watch_object;
 use kube::{Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use std::fmt::Debug;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-/// The Secret of the certificate that the manager makes.
+/// The Secret of the certificate that the manager issues.
 pub(crate) const SECRET: &str = "memcached-operator-webhook-server-cert";
+/// The field manager that owns the `caBundle` of the webhook configurations.
+const FIELD_MANAGER: &str = "memcached-operator-webhook-ca";
 const RENEW_AFTER: &str = "cache.example.com/renew-after";
 const NOT_AFTER: &str = "cache.example.com/not-after";
-/// Between two looks at mounted files; the kubelet itself takes up to a minute to change them.
-const LOOK: Duration = Duration::from_secs(10);
+/// Time between two looks at mounted files; the kubelet itself takes up to a minute to change them.
+const FILE_CHECK_INTERVAL: Duration = Duration::from_secs(10);
+/// Time until a failed attempt to renew or store the certificate is repeated.
+const RETRY_PERIOD: Duration = Duration::from_secs(2);
+/// The certificate is verified at least this often.
+const MAX_CHECK_INTERVAL: Duration = Duration::from_hours(1);
 
-/// Follows mounted files, for ever.
-pub(super) async fn follow_files(folder: PathBuf, certificate: Certificate, ready: watch::Sender<bool>) {
+/// Serves with the certificate of mounted files; never returns.
+pub(super) async fn follow_files(directory: PathBuf, certificate: Certificate, ready: watch::Sender<bool>) {
     let mut known = None;
     loop {
-        let read = |name: &str| std::fs::read(folder.join(name));
+        let read = |name: &str| std::fs::read(directory.join(name));
         match (read("tls.crt"), read("tls.key")) {
             (Ok(chain), Ok(key)) => {
                 if known.as_ref() != Some(&(chain.clone(), key.clone())) {
                     match certificate.set(&chain, &key) {
                         Ok(()) => {
-                            tracing::info!(folder = %folder.display(), "took a certificate from mounted files");
+                            tracing::info!(directory = %directory.display(), "loaded the mounted certificate");
                             ready.send_replace(true);
                         }
-                        // Files may be looked at between two of them being replaced.
+                        // The files may be read while they are being replaced.
                         Err(error) => {
-                            tracing::warn!(error = format!("{error:#}"), "mounted certificate is unusable");
+                            tracing::warn!(error = format!("{error:#}"), "invalid mounted certificate");
                         }
                     }
                     known = Some((chain, key));
                 }
             }
             (Err(error), _) | (_, Err(error)) => {
-                tracing::warn!(%error, folder = %folder.display(), "the mounted certificate cannot be read");
+                tracing::warn!(%error, directory = %directory.display(), "failed to read the mounted certificate");
             }
         }
-        sleep(LOOK).await;
+        sleep(FILE_CHECK_INTERVAL).await;
     }
 }
 
-/// What is kept in the Secret.
+/// What the Secret contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Stored {
     authority: Pair,
@@ -73,8 +83,8 @@ struct Stored {
 }
 
 impl Stored {
-    /// Reads a Secret; `None` when it is not one of ours in full.
-    fn read(secret: &Secret) -> Option<Self> {
+    /// Parses a Secret; returns `None` if a key or an annotation is missing.
+    fn parse(secret: &Secret) -> Option<Self> {
         let text = |key: &str| String::from_utf8(secret.data.as_ref()?.get(key)?.0.clone()).ok();
         let time = |key: &str| secret.annotations().get(key)?.parse().ok();
         Some(Self {
@@ -85,12 +95,13 @@ impl Stored {
         })
     }
 
-    fn secret(&self, version: Option<String>) -> Secret {
+    /// The Secret to write in place of `former`, whose type cannot be changed.
+    fn secret(&self, former: Option<&Secret>) -> Secret {
         let bytes = |text: &str| ByteString(text.as_bytes().to_vec());
         Secret {
             metadata: ObjectMeta {
                 name: Some(SECRET.to_owned()),
-                resource_version: version,
+                resource_version: former.and_then(ResourceExt::resource_version),
                 annotations: Some(
                     [(RENEW_AFTER, self.renew_after), (NOT_AFTER, self.not_after)]
                         .map(|(key, time)| (key.to_owned(), time.to_string()))
@@ -98,7 +109,7 @@ impl Stored {
                 ),
                 ..ObjectMeta::default()
             },
-            type_: Some("kubernetes.io/tls".to_owned()),
+            type_: former.map_or_else(|| Some("kubernetes.io/tls".to_owned()), |former| former.type_.clone()),
             data: Some(
                 [
                     ("ca.crt", &self.authority.certificate),
@@ -113,182 +124,242 @@ impl Stored {
         }
     }
 
-    /// A new serving certificate, by the authority of the former one where there is one.
+    /// Checks that the API server accepts the certificate now and until it is renewed, and that its key belongs to it.
+    fn verify(&self, names: &[String], now: Timestamp) -> anyhow::Result<()> {
+        let Pair { certificate, key } = &self.serving;
+        Certificate::default().set(certificate.as_bytes(), key.as_bytes())?;
+        issue::verify(&self.authority.certificate, certificate, names, now)?;
+        issue::verify(&self.authority.certificate, certificate, names, self.renew_after.max(now))
+    }
+
+    /// Issues a new serving certificate, by the authority of the former one if that is still usable.
     fn renewed(
         former: Option<&Self>,
         names: &[String],
         now: Timestamp,
         lifetime: SignedDuration,
-    ) -> Result<Self, rcgen::Error> {
-        let authority = match former {
-            Some(former) => former.authority.clone(),
-            None => issue::authority(now)?,
+    ) -> anyhow::Result<Self> {
+        let issued = |authority: Pair| -> anyhow::Result<Self> {
+            let renewed = Self {
+                serving: issue::serving(&authority, names, now, lifetime)?,
+                authority,
+                renew_after: now + lifetime * 2 / 3,
+                not_after: now + lifetime,
+            };
+            renewed.verify(names, now)?;
+            Ok(renewed)
         };
-        Ok(Self {
-            serving: issue::serving(&authority, names, now, lifetime)?,
-            authority,
-            renew_after: now + lifetime * 2 / 3,
-            not_after: now + lifetime,
-        })
+        if let Some(former) = former {
+            match issued(former.authority.clone()) {
+                Ok(renewed) => return Ok(renewed),
+                Err(error) => {
+                    let error = format!("{error:#}");
+                    tracing::warn!(
+                        error,
+                        secret = SECRET,
+                        "the stored certificate authority is unusable; replacing it"
+                    );
+                }
+            }
+        }
+        issued(issue::authority(now)?)
     }
 }
 
-/// Keeps the manager's own certificate.
-pub(super) struct Keeper {
+/// The objects that the certificate manager follows; `None` means not listed yet.
+#[derive(Default)]
+struct Followed {
+    secret: Option<Option<Secret>>,
+    mutating: Option<Option<MutatingWebhookConfiguration>>,
+    validating: Option<Option<ValidatingWebhookConfiguration>>,
+}
+
+/// Issues, renews and distributes the manager's own certificate.
+pub(super) struct CertificateManager {
     pub(super) client: Client,
     pub(super) namespace: String,
+    /// Names under which the API server reaches the webhooks.
     pub(super) names: Vec<String>,
     pub(super) lifetime: SignedDuration,
-    /// Name of both webhook configurations, without `mutating-` and `validating-`.
+    /// Names of the mutating and the validating webhook configuration.
     pub(super) configurations: [String; 2],
     pub(super) certificate: Certificate,
     pub(super) metrics: Arc<Metrics>,
 }
 
-/// Why a certificate could not be kept; it is tried again.
+/// Why the certificate could not be renewed or distributed; it is retried.
 #[derive(Debug, thiserror::Error)]
-enum KeepError {
-    #[error("failed to make a certificate: {0}")]
-    Make(#[from] rcgen::Error),
+enum Error {
+    #[error("failed to issue a certificate: {0:#}")]
+    Issue(anyhow::Error),
     #[error("failed to write {what}: {source}")]
     Write { what: &'static str, source: kube::Error },
-    #[error("the stored certificate is unusable: {0:#}")]
-    Use(anyhow::Error),
 }
 
-impl Keeper {
-    /// Serves with the certificate of the Secret, for ever.
+/// What one pass did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// The server uses a certificate that the API server trusts.
+    Ready,
+    /// Another replica stored a certificate first; the watch will report it.
+    LostRace,
+}
+
+impl CertificateManager {
+    /// Serves with the certificate of the Secret; never returns.
     pub(super) async fn run(self, ready: watch::Sender<bool>) {
+        let [mutating, validating] = &self.configurations;
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &self.namespace);
-        let config = watcher::Config::default().fields(&format!("metadata.name={SECRET}"));
-        let mut events = watcher(secrets.clone(), config).boxed();
-        let mut secret: Option<Secret> = None;
-        let mut listed = false;
+        let mut secrets = pin!(follow(secrets, SECRET));
+        let mut mutating = pin!(follow(Api::all(self.client.clone()), mutating));
+        let mut validating = pin!(follow(Api::all(self.client.clone()), validating));
+        let mut followed = Followed::default();
+        let mut retry = false;
         loop {
-            let due = secret.as_ref().and_then(Stored::read).map(|stored| stored.renew_after);
-            let wait = due.map_or(Duration::MAX, |due| {
-                Duration::try_from(due.duration_since(Timestamp::now())).unwrap_or_default()
+            let renewal = followed.secret.as_ref().and_then(Option::as_ref).and_then(Stored::parse);
+            let wait = renewal.filter(|_| !retry).map_or(RETRY_PERIOD, |stored| {
+                Duration::try_from(stored.renew_after.duration_since(Timestamp::now())).unwrap_or_default()
             });
             tokio::select! {
-                event = events.next() => match event {
-                    Some(Ok(Event::Init)) => { listed = false; secret = None; continue }
-                    Some(Ok(Event::InitApply(found))) => { secret = Some(found); continue }
-                    Some(Ok(Event::InitDone)) => listed = true,
-                    Some(Ok(Event::Apply(found))) => secret = Some(found),
-                    Some(Ok(Event::Delete(_))) => secret = None,
-                    Some(Err(error)) => {
-                        tracing::warn!(%error, "the watch of the webhook's Secret broke off, it will begin again");
-                        sleep(Duration::from_secs(1)).await;
-                        continue;
-                    }
-                    None => return,
-                },
-                () = sleep(wait.min(Duration::from_hours(1))) => {}
+                Some(found) = secrets.next() => followed.secret = Some(found),
+                Some(found) = mutating.next() => followed.mutating = Some(found),
+                Some(found) = validating.next() => followed.validating = Some(found),
+                () = sleep(wait.min(MAX_CHECK_INTERVAL)) => {}
             }
-            if !listed {
+            let Followed { secret: Some(_), mutating: Some(_), validating: Some(_) } = &followed else {
                 continue;
-            }
-            match self.settle(&secrets, secret.as_ref()).await {
-                Ok(written) => {
-                    if let Some(written) = written {
-                        secret = Some(written);
-                    }
+            };
+            match self.reconcile(&mut followed).await {
+                Ok(Outcome::Ready) => {
+                    retry = false;
                     ready.send_replace(true);
                 }
+                Ok(Outcome::LostRace) => retry = true,
                 Err(error) => {
-                    tracing::warn!(%error, "the webhook's certificate is not in order, will try again");
-                    sleep(Duration::from_secs(2)).await;
-                    events = watcher(
-                        secrets.clone(),
-                        watcher::Config::default().fields(&format!("metadata.name={SECRET}")),
-                    )
-                    .boxed();
+                    tracing::warn!(%error, "the webhook certificate is not ready; retrying");
+                    retry = true;
                 }
             }
         }
     }
 
-    /// Brings certificate, Secret and webhook configurations in order; returns the Secret where it was written.
-    async fn settle(
-        &self,
-        secrets: &Api<Secret>,
-        secret: Option<&Secret>,
-    ) -> Result<Option<Secret>, KeepError> {
+    /// Brings certificate, Secret and webhook configurations into agreement.
+    async fn reconcile(&self, followed: &mut Followed) -> Result<Outcome, Error> {
         let now = Timestamp::now();
-        let stored = secret.and_then(Stored::read);
-        let (stored, write) = match stored {
-            Some(stored) if stored.renew_after > now => (stored, false),
-            former => (Stored::renewed(former.as_ref(), &self.names, now, self.lifetime)?, true),
-        };
-        // Trust goes first: whoever serves with a new certificate is believed already.
-        self.trust(&stored.authority.certificate).await?;
-        let mut written = None;
-        if write {
-            let object = stored.secret(secret.and_then(ResourceExt::resource_version));
-            let answer = match secret {
-                Some(_) => secrets.replace(SECRET, &PostParams::default(), &object).await,
-                None => secrets.create(&PostParams::default(), &object).await,
-            };
-            match answer {
-                Ok(answer) => written = Some(answer),
-                // Another replica was faster: what it wrote is on its way to us.
-                Err(kube::Error::Api(status)) if status.is_conflict() || status.is_already_exists() => {
-                    return Ok(None);
-                }
-                Err(source) => return Err(KeepError::Write { what: "the webhook's Secret", source }),
-            }
-            tracing::info!(not_after = %stored.not_after, "made a certificate for the webhooks");
+        let secret = followed.secret.as_ref().and_then(Option::as_ref);
+        let stored = secret.and_then(Stored::parse);
+        if secret.is_some() && stored.is_none() {
+            tracing::warn!(secret = SECRET, "the Secret does not contain a certificate; replacing it");
         }
-        let Pair { certificate, key } = &stored.serving;
-        self.certificate.set(certificate.as_bytes(), key.as_bytes()).map_err(KeepError::Use)?;
-        self.metrics.certificate(stored.not_after.as_second());
-        Ok(written)
+        let (current, renewed) = match stored {
+            Some(stored) => match stored.verify(&self.names, now) {
+                Ok(()) if stored.renew_after > now => (stored, false),
+                Ok(()) => (self.renewed(Some(&stored), now)?, true),
+                Err(error) => {
+                    let error = format!("{error:#}");
+                    tracing::warn!(
+                        error,
+                        secret = SECRET,
+                        "the stored certificate is unusable; replacing it"
+                    );
+                    (self.renewed(Some(&stored), now)?, true)
+                }
+            },
+            None => (self.renewed(None, now)?, true),
+        };
+        // The API server has to trust the authority before anybody serves with its certificate.
+        let bundle = ByteString(current.authority.certificate.as_bytes().to_vec());
+        self.inject_mutating(followed, &bundle).await?;
+        self.inject_validating(followed, &bundle).await?;
+        if renewed && let Some(outcome) = self.store(followed, &current).await? {
+            return Ok(outcome);
+        }
+        let Pair { certificate, key } = &current.serving;
+        self.certificate.set(certificate.as_bytes(), key.as_bytes()).map_err(Error::Issue)?;
+        self.metrics.certificate(current.not_after.as_second());
+        Ok(Outcome::Ready)
     }
 
-    async fn trust(&self, authority: &str) -> Result<(), KeepError> {
-        let [mutating, validating] = &self.configurations;
-        let bundle = ByteString(authority.as_bytes().to_vec());
-        let mutating_done =
-            inject::<MutatingWebhookConfiguration>(&self.client, mutating, &bundle, |found| {
-                let webhooks = found.webhooks.iter().flatten();
-                webhooks
-                    .map(|webhook| (webhook.name.clone(), webhook.client_config.ca_bundle.clone()))
-                    .collect()
-            });
-        mutating_done
-            .await
-            .map_err(|source| KeepError::Write { what: "the mutating webhook configuration", source })?;
-        let validating_done =
-            inject::<ValidatingWebhookConfiguration>(&self.client, validating, &bundle, |found| {
-                let webhooks = found.webhooks.iter().flatten();
-                webhooks
-                    .map(|webhook| (webhook.name.clone(), webhook.client_config.ca_bundle.clone()))
-                    .collect()
-            });
-        validating_done
-            .await
-            .map_err(|source| KeepError::Write { what: "the validating webhook configuration", source })
+    fn renewed(&self, former: Option<&Stored>, now: Timestamp) -> Result<Stored, Error> {
+        Stored::renewed(former, &self.names, now, self.lifetime).map_err(Error::Issue)
+    }
+
+    /// Writes the Secret; returns an outcome if another replica was faster.
+    async fn store(&self, followed: &mut Followed, current: &Stored) -> Result<Option<Outcome>, Error> {
+        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &self.namespace);
+        let former = followed.secret.as_ref().and_then(Option::as_ref);
+        let secret = current.secret(former);
+        let written = match former {
+            Some(_) => secrets.replace(SECRET, &PostParams::default(), &secret).await,
+            None => secrets.create(&PostParams::default(), &secret).await,
+        };
+        match written {
+            Ok(written) => followed.secret = Some(Some(written)),
+            Err(kube::Error::Api(status)) if status.is_conflict() || status.is_already_exists() => {
+                return Ok(Some(Outcome::LostRace));
+            }
+            Err(source) => return Err(Error::Write { what: "the webhook Secret", source }),
+        }
+        tracing::info!(not_after = %current.not_after, "issued a certificate for the webhooks");
+        Ok(None)
+    }
+
+    async fn inject_mutating(&self, followed: &mut Followed, bundle: &ByteString) -> Result<(), Error> {
+        let Some(Some(found)) = &followed.mutating else { return Ok(()) };
+        let webhooks = found.webhooks.iter().flatten();
+        let webhooks =
+            webhooks.map(|webhook| (webhook.name.as_str(), webhook.client_config.ca_bundle.as_ref()));
+        let what = "the mutating webhook configuration";
+        let name = &self.configurations[0];
+        let injected =
+            inject::<MutatingWebhookConfiguration>(&self.client, name, webhooks.collect(), bundle).await;
+        if let Some(written) = injected.map_err(|source| Error::Write { what, source })? {
+            followed.mutating = Some(Some(written));
+        }
+        Ok(())
+    }
+
+    async fn inject_validating(&self, followed: &mut Followed, bundle: &ByteString) -> Result<(), Error> {
+        let Some(Some(found)) = &followed.validating else { return Ok(()) };
+        let webhooks = found.webhooks.iter().flatten();
+        let webhooks =
+            webhooks.map(|webhook| (webhook.name.as_str(), webhook.client_config.ca_bundle.as_ref()));
+        let what = "the validating webhook configuration";
+        let name = &self.configurations[1];
+        let injected =
+            inject::<ValidatingWebhookConfiguration>(&self.client, name, webhooks.collect(), bundle).await;
+        if let Some(written) = injected.map_err(|source| Error::Write { what, source })? {
+            followed.validating = Some(Some(written));
+        }
+        Ok(())
     }
 }
 
-/// Writes the authority into every webhook of a configuration that does not have it yet.
+/// Follows one object; yields `None` while it does not exist. A watch that fails is retried.
+fn follow<K>(api: Api<K>, name: &str) -> impl Stream<Item = Option<K>> + use<K>
+where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
+{
+    watch_object(api, name).backoff(WatchBackoff::default()).filter_map(|event| {
+        let found = event.inspect_err(|error| {
+            tracing::warn!(%error, kind = %K::kind(&()), "a watch failed; retrying");
+        });
+        std::future::ready(found.ok())
+    })
+}
+
+/// Writes the CA bundle into every webhook of a configuration that lacks it; returns what was written.
 async fn inject<K>(
     client: &Client,
     name: &str,
+    webhooks: Vec<(&str, Option<&ByteString>)>,
     bundle: &ByteString,
-    webhooks: impl Fn(&K) -> Vec<(String, Option<ByteString>)>,
-) -> kube::Result<()>
+) -> kube::Result<Option<K>>
 where
-    K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + DeserializeOwned + Serialize,
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Serialize,
 {
-    let api: Api<K> = Api::all(client.clone());
-    let Some(found) = api.get_opt(name).await? else {
-        tracing::info!(name, kind = %K::kind(&()), "there is no such webhook configuration to write the authority into");
-        return Ok(());
-    };
-    let webhooks = webhooks(&found);
-    if webhooks.iter().all(|(_, known)| known.as_ref() == Some(bundle)) {
-        return Ok(());
+    if webhooks.iter().all(|(_, known)| *known == Some(bundle)) {
+        return Ok(None);
     }
     let webhooks: Vec<_> = webhooks
         .into_iter()
@@ -300,29 +371,209 @@ where
         "metadata": { "name": name },
         "webhooks": webhooks,
     });
-    let params = PatchParams::apply("memcached-operator-webhook-ca").force();
-    api.patch_metadata(name, &params, &Patch::Apply(body)).await.map(drop)
+    let params = PatchParams::apply(FIELD_MANAGER).force();
+    let written = Api::<K>::all(client.clone()).patch(name, &params, &Patch::Apply(body)).await?;
+    tracing::info!(name, kind = %K::kind(&()), "wrote the CA bundle");
+    Ok(Some(written))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::manifests::{PREFIX, names, webhook_configurations};
+    use crate::testing::{Fault, MockApi};
+    use serde_json::Value;
+    use tokio::task::JoinHandle;
+
+    const CONFIGURATIONS: [&str; 2] = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
+
+    fn configuration_names() -> [String; 2] {
+        [names::MUTATING, names::VALIDATING].map(|name| format!("{PREFIX}{name}"))
+    }
+
+    struct Scenario {
+        api: MockApi,
+        client: Client,
+        certificate: Certificate,
+        ready: watch::Receiver<bool>,
+        sender: watch::Sender<bool>,
+    }
+
+    impl Scenario {
+        fn new() -> Self {
+            let (api, client) = MockApi::start();
+            let (sender, ready) = watch::channel(false);
+            let scenario = Self { api, client, certificate: Certificate::default(), ready, sender };
+            scenario.configure();
+            scenario
+        }
+
+        /// Creates the webhook configurations as `kubectl apply` does, without a CA bundle.
+        fn configure(&self) {
+            for (resource, object) in CONFIGURATIONS.into_iter().zip(webhook_configurations()) {
+                self.api.put(resource, object);
+            }
+        }
+
+        fn manager(&self) -> CertificateManager {
+            CertificateManager {
+                client: self.client.clone(),
+                namespace: "ns".into(),
+                names: vec!["svc.ns.svc".into()],
+                lifetime: SignedDuration::from_hours(3),
+                configurations: configuration_names(),
+                certificate: self.certificate.clone(),
+                metrics: Arc::new(Metrics::new(1)),
+            }
+        }
+
+        fn start(&self) -> JoinHandle<()> {
+            tokio::spawn(self.manager().run(self.sender.clone()))
+        }
+
+        async fn ready(&mut self) {
+            let ready = self.ready.wait_for(|ready| *ready);
+            tokio::time::timeout(Duration::from_secs(20), ready).await.expect("it becomes ready").unwrap();
+            assert!(self.certificate.is_set());
+        }
+
+        fn stored(&self) -> Option<Stored> {
+            Stored::parse(&serde_json::from_value(self.api.get("secrets", SECRET)?).ok()?)
+        }
+
+        /// Whether both configurations have the CA bundle of the Secret.
+        fn trusted(&self) -> bool {
+            let Some(stored) = self.stored() else { return false };
+            let bundle = serde_json::to_value(ByteString(stored.authority.certificate.into_bytes())).unwrap();
+            let bundles = CONFIGURATIONS.into_iter().zip(configuration_names()).map(|(resource, name)| {
+                let object = self.api.get(resource, &name).unwrap_or_default();
+                object["webhooks"][0]["clientConfig"]["caBundle"].clone()
+            });
+            bundles.into_iter().all(|found| found == bundle)
+        }
+
+        async fn until(&self, what: &str, condition: impl Fn(&Self) -> bool) {
+            let waited = tokio::time::timeout(Duration::from_secs(20), async {
+                while !condition(self) {
+                    sleep(Duration::from_millis(5)).await;
+                }
+            });
+            waited.await.unwrap_or_else(|_| panic!("{what}: {:#?}", self.api.calls()));
+        }
+    }
 
     #[test]
-    fn what_is_stored_is_read_back_and_a_renewal_keeps_the_authority() {
+    fn what_is_stored_is_parsed_again_and_a_renewal_keeps_the_authority() {
         let now = Timestamp::from_second(1_700_000_000).unwrap();
         let names = ["svc.ns.svc".to_owned()];
         let first = Stored::renewed(None, &names, now, SignedDuration::from_hours(3)).unwrap();
         assert_eq!(first.renew_after, now + SignedDuration::from_hours(2));
-        assert_eq!(Stored::read(&first.secret(None)), Some(first.clone()));
+        assert_eq!(Stored::parse(&first.secret(None)), Some(first.clone()));
         let second =
             Stored::renewed(Some(&first), &names, first.renew_after, SignedDuration::from_hours(3)).unwrap();
         assert_eq!(first.authority, second.authority);
         assert_ne!(first.serving, second.serving);
     }
 
-    #[test]
-    fn a_secret_of_somebody_else_is_made_anew() {
-        assert_eq!(Stored::read(&Secret::default()), None);
+    #[tokio::test]
+    async fn a_new_certificate_is_stored_and_trusted() {
+        let mut scenario = Scenario::new();
+        let running = scenario.start();
+        scenario.ready().await;
+        assert!(scenario.trusted());
+        running.abort();
+    }
+
+    #[tokio::test]
+    async fn garbage_in_the_secret_is_replaced() {
+        type Break = fn(&mut Value);
+        const GARBAGE: &str = "Z2FyYmFnZQ==";
+        let breakages: [(&str, Break); 6] = [
+            ("no data", |secret| secret["data"] = json!({})),
+            ("a certificate that is not PEM", |secret| secret["data"]["tls.crt"] = json!(GARBAGE)),
+            ("a key that is not PEM", |secret| secret["data"]["tls.key"] = json!(GARBAGE)),
+            ("an authority that is not PEM", |secret| secret["data"]["ca.crt"] = json!(GARBAGE)),
+            ("the key of the authority", |secret| {
+                secret["data"]["tls.key"] = secret["data"]["ca.key"].clone()
+            }),
+            ("a renewal after the expiry", |secret| {
+                secret["metadata"]["annotations"][RENEW_AFTER] = json!("2200-01-01T00:00:00Z");
+            }),
+        ];
+        for (what, breakage) in breakages {
+            let mut scenario = Scenario::new();
+            let running = scenario.start();
+            scenario.ready().await;
+            let before = scenario.stored().unwrap();
+            scenario.api.change("secrets", SECRET, breakage);
+            scenario
+                .until(what, |scenario| {
+                    let now = Timestamp::now();
+                    let verified = |stored: Stored| stored.verify(&["svc.ns.svc".to_owned()], now).is_ok();
+                    scenario.stored().is_some_and(|stored| stored != before && verified(stored))
+                        && scenario.trusted()
+                })
+                .await;
+            running.abort();
+        }
+    }
+
+    #[tokio::test]
+    async fn an_authority_with_the_wrong_key_is_replaced() {
+        let mut scenario = Scenario::new();
+        let names = ["svc.ns.svc".to_owned()];
+        let (now, lifetime) = (Timestamp::now(), SignedDuration::from_hours(3));
+        let mut stored = Stored::renewed(None, &names, now, lifetime).unwrap();
+        stored.authority.key = issue::authority(now).unwrap().key;
+        stored.renew_after = now - SignedDuration::from_secs(1);
+        scenario.api.put("secrets", serde_json::to_value(stored.secret(None)).unwrap());
+        let running = scenario.start();
+        scenario.ready().await;
+        assert_ne!(scenario.stored().unwrap().authority.certificate, stored.authority.certificate);
+        assert!(scenario.trusted());
+        running.abort();
+    }
+
+    #[tokio::test]
+    async fn a_lost_race_is_not_ready_before_the_other_replicas_certificate_is_loaded() {
+        let scenario = Scenario::new();
+        let lost = Fault::new("create", "secrets", 409, "AlreadyExists");
+        scenario.api.fault(Fault { message: "another replica was faster", ..lost });
+        let manager = scenario.manager();
+        let mut followed = Followed { secret: Some(None), mutating: Some(None), validating: Some(None) };
+        assert_eq!(manager.reconcile(&mut followed).await.unwrap(), Outcome::LostRace);
+        assert!(!scenario.certificate.is_set());
+
+        // The same in full: two replicas start at once, and both serve with the certificate of the one that won.
+        let mut scenario = Scenario::new();
+        let other = CertificateManager { certificate: Certificate::default(), ..scenario.manager() };
+        let certificate = other.certificate.clone();
+        let (sender, mut other_ready) = watch::channel(false);
+        let running = [scenario.start(), tokio::spawn(other.run(sender))];
+        scenario.ready().await;
+        other_ready.wait_for(|ready| *ready).await.unwrap();
+        assert!(certificate.is_set());
+        scenario.until("the stored authority is trusted", Scenario::trusted).await;
+        let stored = scenario.stored().unwrap();
+        for certificate in [&certificate, &scenario.certificate] {
+            assert!(certificate.serves(stored.serving.certificate.as_bytes()));
+        }
+        for task in running {
+            task.abort();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_recreated_webhook_configuration_gets_its_ca_bundle_at_once() {
+        let mut scenario = Scenario::new();
+        let running = scenario.start();
+        scenario.ready().await;
+        for (resource, name) in CONFIGURATIONS.into_iter().zip(configuration_names()) {
+            scenario.api.delete(resource, &name);
+        }
+        scenario.configure();
+        assert!(!scenario.trusted());
+        scenario.until("the CA bundle is back", Scenario::trusted).await;
+        running.abort();
     }
 }

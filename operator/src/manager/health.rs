@@ -1,5 +1,5 @@
-//! `/healthz` (the process answers) and `/readyz` (its watches have told everything that exists, and its webhooks have a
-//! certificate that the API server trusts).
+//! `/healthz` (the process responds) and `/readyz` (the caches are synced, and the webhooks have a certificate that the
+//! API server trusts).
 
 use anyhow::Context as _;
 use axum::Router;
@@ -8,10 +8,10 @@ use axum::routing::get;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-/// Binds `address`, then serves until dropped; the future returned ends only when serving fails.
+/// Binds `address`; the returned future serves until it is dropped and ends only when serving fails.
 ///
 /// # Errors
-/// When the address is malformed or taken.
+/// When the address is invalid or in use.
 pub(super) async fn serve(
     address: &str,
     conditions: [watch::Receiver<bool>; 2],
@@ -25,8 +25,8 @@ pub(super) async fn serve(
         async move {
             match (synced, certified) {
                 (true, true) => (StatusCode::OK, "ok"),
-                (false, _) => (StatusCode::SERVICE_UNAVAILABLE, "watches are starting"),
-                (true, false) => (StatusCode::SERVICE_UNAVAILABLE, "the webhooks have no certificate yet"),
+                (false, _) => (StatusCode::SERVICE_UNAVAILABLE, "caches are not synced"),
+                (true, false) => (StatusCode::SERVICE_UNAVAILABLE, "the webhook certificate is not ready"),
             }
         }
     };
@@ -39,11 +39,11 @@ pub(super) async fn serve(
     })
 }
 
-/// Binds an address as Go writes it: a port alone (`:8081`) means every interface.
+/// Binds an address in Go's notation: a port alone (`:8081`) means all interfaces.
 pub(super) async fn bind(address: &str) -> anyhow::Result<TcpListener> {
-    let advice = || format!("failed to listen on {address}; is the port taken? choose another one");
+    let advice = || format!("failed to listen on {address}");
     match address.strip_prefix(':') {
-        // A machine may have no IPv6.
+        // The machine may not support IPv6.
         Some(port) => match TcpListener::bind(format!("[::]:{port}")).await {
             Ok(listener) => Ok(listener),
             Err(_) => TcpListener::bind(format!("0.0.0.0:{port}")).await.with_context(advice),

@@ -1,15 +1,23 @@
-//! Making certificates: an authority of our own and serving certificates signed by it. Pure but for its randomness.
+//! Issues and verifies certificates: a certificate authority, and serving certificates signed by it. Does no I/O.
 
+use anyhow::{Context as _, ensure};
 use jiff::{SignedDuration, Timestamp};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, date_time_ymd,
 };
+use rustls::RootCertStore;
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier as _;
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use std::sync::Arc;
 use std::time::Duration;
 
-/// How long the authority is good: it is replaced by deleting its Secret.
+/// How long the certificate authority is valid.
 const AUTHORITY_DAYS: i64 = 3650;
-/// Clocks differ: certificates are good from a little before now.
+/// Clocks differ: certificates are valid from a little before now.
 const LEEWAY: SignedDuration = SignedDuration::from_mins(5);
 
 /// A certificate and its key, as PEM.
@@ -19,7 +27,7 @@ pub(super) struct Pair {
     pub(super) key: String,
 }
 
-/// An authority that signs for nobody else.
+/// Returns a new certificate authority.
 pub(super) fn authority(now: Timestamp) -> Result<Pair, rcgen::Error> {
     let key = KeyPair::generate()?;
     let params = authority_params(now)?;
@@ -27,7 +35,7 @@ pub(super) fn authority(now: Timestamp) -> Result<Pair, rcgen::Error> {
     Ok(Pair { certificate, key: key.serialize_pem() })
 }
 
-/// A certificate for a server of these names, good for `lifetime`.
+/// Returns a certificate for a server with these names, valid for `lifetime`.
 pub(super) fn serving(
     authority: &Pair,
     names: &[String],
@@ -35,7 +43,7 @@ pub(super) fn serving(
     lifetime: SignedDuration,
 ) -> Result<Pair, rcgen::Error> {
     let authority_key = KeyPair::from_pem(&authority.key)?;
-    // Only the issuer's name and key go into what it signs, and both are the same for every authority of ours.
+    // Only the issuer's name and key go into what it signs, and the name is the same for every authority made here.
     let params = authority_params(now)?;
     let issuer = Issuer::from_params(&params, authority_key);
     let key = KeyPair::generate()?;
@@ -48,10 +56,34 @@ pub(super) fn serving(
     Ok(Pair { certificate, key: key.serialize_pem() })
 }
 
+/// Checks that clients that trust `authority` accept the certificate for all of `names` at a time.
+///
+/// # Errors
+/// When a certificate cannot be parsed, was not signed by the authority, is not valid at that time, or lacks a name.
+pub(super) fn verify(
+    authority: &str,
+    certificate: &str,
+    names: &[String],
+    at: Timestamp,
+) -> anyhow::Result<()> {
+    let parse = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes());
+    let mut roots = RootCertStore::empty();
+    roots.add(parse(authority).context("invalid certificate authority")?)?;
+    let provider = Arc::new(ring::default_provider());
+    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build()?;
+    let certificate = parse(certificate).context("invalid certificate")?;
+    ensure!(!names.is_empty(), "no names to verify");
+    let at = UnixTime::since_unix_epoch(Duration::from_secs(u64::try_from(at.as_second())?));
+    for name in names {
+        verifier.verify_server_cert(&certificate, &[], &ServerName::try_from(name.as_str())?, &[], at)?;
+    }
+    Ok(())
+}
+
 fn authority_params(now: Timestamp) -> Result<CertificateParams, rcgen::Error> {
     let mut params = CertificateParams::new(Vec::<String>::new())?;
     valid(&mut params, now, SignedDuration::from_hours(24 * AUTHORITY_DAYS));
-    params.distinguished_name.push(DnType::CommonName, "memcached-operator webhook authority");
+    params.distinguished_name.push(DnType::CommonName, "memcached-operator webhook CA");
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     Ok(params)
@@ -68,40 +100,22 @@ fn valid(params: &mut CertificateParams, now: Timestamp, lifetime: SignedDuratio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustls::RootCertStore;
-    use rustls::client::danger::ServerCertVerifier;
-    use rustls::crypto::ring;
-    use rustls::pki_types::pem::PemObject;
-    use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-    use std::sync::Arc;
-
-    fn der(pair: &Pair) -> CertificateDer<'static> {
-        CertificateDer::from_pem_slice(pair.certificate.as_bytes()).unwrap()
-    }
 
     #[test]
-    fn a_client_that_trusts_the_authority_trusts_what_it_signed_while_it_is_good() {
+    fn a_client_that_trusts_the_authority_accepts_its_certificates_while_they_are_valid() {
         let now = Timestamp::now();
-        let authority = authority(now).unwrap();
-        // Signed later, by an authority that was read back from its Secret.
+        let trusted = authority(now).unwrap();
+        // Issued later, by an authority that was read back from its Secret.
         let later = now + SignedDuration::from_hours(1000);
-        let pair = serving(&authority, &["svc.ns.svc".into()], later, SignedDuration::from_hours(2)).unwrap();
-        let mut roots = RootCertStore::empty();
-        roots.add(der(&authority)).unwrap();
-        let verifier = rustls::client::WebPkiServerVerifier::builder_with_provider(
-            Arc::new(roots),
-            Arc::new(ring::default_provider()),
-        )
-        .build()
-        .unwrap();
-        let verdict = |name: &'static str, hours: i64| {
+        let name = |text: &str| [text.to_owned()];
+        let pair = serving(&trusted, &name("svc.ns.svc"), later, SignedDuration::from_hours(2)).unwrap();
+        let verified = |authority: &Pair, text: &str, hours: i64| {
             let at = later + SignedDuration::from_hours(hours);
-            let at = UnixTime::since_unix_epoch(Duration::from_secs(u64::try_from(at.as_second()).unwrap()));
-            let name = ServerName::try_from(name).unwrap();
-            verifier.verify_server_cert(&der(&pair), &[], &name, &[], at).is_ok()
+            verify(&authority.certificate, &pair.certificate, &name(text), at).is_ok()
         };
-        assert!(verdict("svc.ns.svc", 1));
-        assert!(!verdict("svc.ns.svc", 3), "after its end");
-        assert!(!verdict("other.ns.svc", 1), "another name");
+        assert!(verified(&trusted, "svc.ns.svc", 1));
+        assert!(!verified(&trusted, "svc.ns.svc", 3), "expired");
+        assert!(!verified(&trusted, "other.ns.svc", 1), "another name");
+        assert!(!verified(&authority(now).unwrap(), "svc.ns.svc", 1), "another authority");
     }
 }

@@ -1,8 +1,8 @@
-//! Leader election by a Lease: of several managers one works, the others stand by.
+//! Leader election by a Lease: of several managers one reconciles, the others stand by.
 //!
-//! The rules are client-go's: a holder renews every two seconds; a lease that has not changed for fifteen seconds, by
-//! the observer's own clock, may be taken; a holder that could not renew for ten seconds must assume that it lost. An
-//! orderly end gives the lease back, so that the next one need not wait.
+//! The rules are client-go's: the leader renews every two seconds; a Lease that has not changed for fifteen seconds, by
+//! the observer's own clock, may be taken; a leader that could not renew for ten seconds must assume that it lost. A
+//! leader that stops in an orderly way releases the Lease, so that the next one need not wait.
 
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
@@ -12,65 +12,67 @@ use kube::api::{Api, PostParams};
 use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
 
-/// For how long a lease holds without being renewed.
-const DURATION: Duration = Duration::from_secs(15);
-/// How long a holder may fail to renew before it must stop.
-const DEADLINE: Duration = Duration::from_secs(10);
-/// Between two attempts to take or renew.
-const RETRY: Duration = Duration::from_secs(2);
+/// How long a Lease is valid without being renewed.
+const LEASE_DURATION: Duration = Duration::from_secs(15);
+/// How long a leader may fail to renew before it must stop.
+const RENEW_DEADLINE: Duration = Duration::from_secs(10);
+/// Time between two attempts to acquire or renew.
+const RETRY_PERIOD: Duration = Duration::from_secs(2);
 
-/// One manager's part in the election.
-pub(super) struct Election {
+/// One candidate of the election.
+pub(super) struct LeaderElection {
     leases: Api<Lease>,
     name: String,
     identity: String,
-    /// The lease as last seen, and since when it has looked so.
-    seen: Option<(Lease, Instant)>,
+    /// The Lease as last observed, and since when it has not changed.
+    observed: Option<(Lease, Instant)>,
 }
 
-impl Election {
+impl LeaderElection {
     pub(super) fn new(client: Client, namespace: &str, name: &str, identity: String) -> Self {
-        Self { leases: Api::namespaced(client, namespace), name: name.to_owned(), identity, seen: None }
+        Self { leases: Api::namespaced(client, namespace), name: name.to_owned(), identity, observed: None }
     }
 
-    /// Waits until the lease is ours.
+    /// Waits until this candidate holds the Lease.
     pub(super) async fn acquire(&mut self) {
         loop {
-            match timeout(RETRY * 2, self.attempt()).await {
+            match timeout(RETRY_PERIOD * 2, self.try_acquire_or_renew()).await {
                 Ok(Ok(true)) => return,
                 Ok(Ok(false)) => {}
-                Ok(Err(error)) => tracing::warn!(%error, "failed to take the lease, will try again"),
-                Err(_) => tracing::warn!("the API server does not answer for the lease, will try again"),
+                Ok(Err(error)) => tracing::warn!(%error, "failed to acquire the lease; retrying"),
+                Err(_) => tracing::warn!("timed out acquiring the lease; retrying"),
             }
-            sleep(RETRY).await;
+            sleep(RETRY_PERIOD).await;
         }
     }
 
-    /// Keeps the lease; returns when it is lost.
-    pub(super) async fn keep(&mut self) {
+    /// Renews the Lease; returns when it is lost.
+    pub(super) async fn renew(&mut self) {
         let mut renewed = Instant::now();
         loop {
-            sleep(RETRY).await;
-            let left = DEADLINE.saturating_sub(renewed.elapsed());
-            match timeout(left, self.attempt()).await {
+            sleep(RETRY_PERIOD).await;
+            let left = RENEW_DEADLINE.saturating_sub(renewed.elapsed());
+            match timeout(left, self.try_acquire_or_renew()).await {
                 Ok(Ok(true)) => renewed = Instant::now(),
                 Ok(Ok(false)) => {
-                    tracing::error!("another manager has taken the lease");
+                    tracing::error!("the lease is held by another manager");
                     return;
                 }
-                Ok(Err(error)) => tracing::warn!(%error, "failed to renew the lease, will try again"),
+                Ok(Err(error)) => tracing::warn!(%error, "failed to renew the lease; retrying"),
                 Err(_) => {}
             }
-            if renewed.elapsed() >= DEADLINE {
-                tracing::error!("the lease could not be renewed in time");
+            if renewed.elapsed() >= RENEW_DEADLINE {
+                tracing::error!("failed to renew the lease within {} s", RENEW_DEADLINE.as_secs());
                 return;
             }
         }
     }
 
-    /// Gives the lease back.
+    /// Releases the Lease if this candidate holds it; a standby leaves the leader's Lease unchanged.
     pub(super) async fn release(&mut self) {
-        let Some((mut lease, _)) = self.seen.take() else { return };
+        let Some((mut lease, _)) = self.observed.take().filter(|(lease, _)| self.holds(lease)) else {
+            return;
+        };
         let now = MicroTime(Timestamp::now());
         lease.spec = Some(LeaseSpec {
             holder_identity: Some(String::new()),
@@ -79,17 +81,21 @@ impl Election {
             acquire_time: Some(now),
             ..lease.spec.unwrap_or_default()
         });
-        match timeout(RETRY, self.leases.replace(&self.name, &PostParams::default(), &lease)).await {
-            Ok(Ok(_)) => tracing::info!("gave the lease back"),
-            Ok(Err(error)) => tracing::warn!(%error, "failed to give the lease back; it will run out"),
-            Err(_) => tracing::warn!("no time to give the lease back; it will run out"),
+        match timeout(RETRY_PERIOD, self.leases.replace(&self.name, &PostParams::default(), &lease)).await {
+            Ok(Ok(_)) => tracing::info!("released the lease"),
+            Ok(Err(error)) => tracing::warn!(%error, "failed to release the lease; it will expire"),
+            Err(_) => tracing::warn!("timed out releasing the lease; it will expire"),
         }
     }
 
-    /// Takes or renews the lease; false when another one holds it.
-    async fn attempt(&mut self) -> kube::Result<bool> {
-        // A holder renews what it wrote last; a read is only needed when somebody else wrote since.
-        let known = self.seen.as_ref().filter(|(lease, _)| held_by(lease) == Some(&self.identity)).cloned();
+    fn holds(&self, lease: &Lease) -> bool {
+        holder(lease) == Some(self.identity.as_str())
+    }
+
+    /// Acquires or renews the Lease; returns false while another candidate holds it.
+    async fn try_acquire_or_renew(&mut self) -> kube::Result<bool> {
+        // A leader renews what it wrote last; a read is only needed after somebody else's write.
+        let known = self.observed.as_ref().filter(|(lease, _)| self.holds(lease)).cloned();
         if let Some((lease, _)) = known {
             match self.write(Some(&lease)).await {
                 Err(kube::Error::Api(status)) if status.is_conflict() || status.is_not_found() => {}
@@ -98,10 +104,10 @@ impl Election {
         }
         let found = self.leases.get_opt(&self.name).await?;
         if let Some(lease) = &found {
-            let unchanged = self.seen.take().filter(|(old, _)| old.spec == lease.spec);
+            let unchanged = self.observed.take().filter(|(old, _)| old.spec == lease.spec);
             let since = unchanged.map_or_else(Instant::now, |(_, since)| since);
-            self.seen = Some((lease.clone(), since));
-            if !may_take(lease, &self.identity, since.elapsed()) {
+            self.observed = Some((lease.clone(), since));
+            if !may_acquire(lease, &self.identity, since.elapsed()) {
                 return Ok(false);
             }
         }
@@ -113,31 +119,32 @@ impl Election {
     }
 
     async fn write(&mut self, old: Option<&Lease>) -> kube::Result<()> {
-        let lease = ours(old, &self.name, &self.identity, Timestamp::now());
-        let answer = match old {
+        let lease = held(old, &self.name, &self.identity, Timestamp::now());
+        let written = match old {
             Some(_) => self.leases.replace(&self.name, &PostParams::default(), &lease).await?,
             None => self.leases.create(&PostParams::default(), &lease).await?,
         };
-        self.seen = Some((answer, Instant::now()));
+        self.observed = Some((written, Instant::now()));
         Ok(())
     }
 }
 
-fn held_by(lease: &Lease) -> Option<&String> {
-    lease.spec.as_ref()?.holder_identity.as_ref().filter(|holder| !holder.is_empty())
+/// The identity that holds a Lease.
+fn holder(lease: &Lease) -> Option<&str> {
+    lease.spec.as_ref()?.holder_identity.as_deref().filter(|holder| !holder.is_empty())
 }
 
-/// Whether a lease that has looked the same for `unchanged` may be written by `identity`.
-fn may_take(lease: &Lease, identity: &str, unchanged: Duration) -> bool {
+/// Whether `identity` may write a Lease that has not changed for `unchanged`.
+fn may_acquire(lease: &Lease, identity: &str, unchanged: Duration) -> bool {
     let seconds = lease.spec.as_ref().and_then(|spec| spec.lease_duration_seconds);
-    let duration = seconds.and_then(|s| u64::try_from(s).ok()).map_or(DURATION, Duration::from_secs);
-    held_by(lease).is_none_or(|holder| holder == identity) || unchanged > duration
+    let duration = seconds.and_then(|s| u64::try_from(s).ok()).map_or(LEASE_DURATION, Duration::from_secs);
+    holder(lease).is_none_or(|holder| holder == identity) || unchanged > duration
 }
 
-/// The lease as we write it.
-fn ours(old: Option<&Lease>, name: &str, identity: &str, now: Timestamp) -> Lease {
+/// The Lease as `identity` holds it.
+fn held(old: Option<&Lease>, name: &str, identity: &str, now: Timestamp) -> Lease {
     let before = old.and_then(|lease| lease.spec.clone()).unwrap_or_default();
-    let renewal = old.and_then(held_by).is_some_and(|holder| holder == identity);
+    let renewal = old.and_then(holder).is_some_and(|holder| holder == identity);
     let transitions = before.lease_transitions.unwrap_or_default();
     Lease {
         metadata: ObjectMeta {
@@ -147,7 +154,7 @@ fn ours(old: Option<&Lease>, name: &str, identity: &str, now: Timestamp) -> Leas
         },
         spec: Some(LeaseSpec {
             holder_identity: Some(identity.to_owned()),
-            lease_duration_seconds: i32::try_from(DURATION.as_secs()).ok(),
+            lease_duration_seconds: i32::try_from(LEASE_DURATION.as_secs()).ok(),
             renew_time: Some(MicroTime(now)),
             acquire_time: if renewal { before.acquire_time } else { Some(MicroTime(now)) },
             lease_transitions: Some(if renewal || old.is_none() { transitions } else { transitions + 1 }),
@@ -159,29 +166,61 @@ fn ours(old: Option<&Lease>, name: &str, identity: &str, now: Timestamp) -> Leas
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::manifests::names::LEASE;
+    use crate::testing::MockApi;
 
     fn now() -> Timestamp {
         Timestamp::from_second(1_700_000_000).unwrap()
     }
 
-    #[test]
-    fn a_lease_is_taken_only_from_nobody_or_from_one_who_does_not_renew() {
-        let lease = ours(None, "l", "a", now());
-        assert!(may_take(&lease, "a", Duration::ZERO), "one's own");
-        assert!(!may_take(&lease, "b", Duration::from_secs(15)));
-        assert!(may_take(&lease, "b", Duration::from_secs(16)));
-        let mut free = lease.clone();
-        free.spec.as_mut().unwrap().holder_identity = Some(String::new());
-        assert!(may_take(&free, "b", Duration::ZERO));
+    #[tokio::test]
+    async fn a_standby_that_stops_leaves_the_leaders_lease_unchanged() {
+        let (api, client) = MockApi::start();
+        let candidate = |name: &str| LeaderElection::new(client.clone(), "ns", LEASE, name.to_owned());
+        let mut leader = candidate("leader");
+        leader.acquire().await;
+        let before = api.get("leases", LEASE).unwrap();
+        for _ in 0..10 {
+            let mut standby = candidate("standby");
+            assert!(!standby.try_acquire_or_renew().await.unwrap());
+            standby.release().await;
+        }
+        assert_eq!(api.get("leases", LEASE).unwrap(), before);
+        assert_eq!(api.writes(), ["create leases"]);
+        leader.release().await;
+        assert_eq!(api.get("leases", LEASE).unwrap()["spec"]["holderIdentity"], "");
+    }
+
+    #[tokio::test]
+    async fn a_released_lease_is_acquired_at_once() {
+        let (_api, client) = MockApi::start();
+        let candidate = |name: &str| LeaderElection::new(client.clone(), "ns", LEASE, name.to_owned());
+        let (mut first, mut second) = (candidate("first"), candidate("second"));
+        assert!(first.try_acquire_or_renew().await.unwrap());
+        assert!(!second.try_acquire_or_renew().await.unwrap());
+        first.release().await;
+        assert!(second.try_acquire_or_renew().await.unwrap());
+        assert!(!first.try_acquire_or_renew().await.unwrap());
     }
 
     #[test]
-    fn a_renewal_keeps_since_when_and_a_change_of_hands_is_counted() {
-        let first = ours(None, "l", "a", now());
+    fn a_lease_is_acquired_only_when_it_is_free_or_expired() {
+        let lease = held(None, "l", "a", now());
+        assert!(may_acquire(&lease, "a", Duration::ZERO), "one's own");
+        assert!(!may_acquire(&lease, "b", Duration::from_secs(15)));
+        assert!(may_acquire(&lease, "b", Duration::from_secs(16)));
+        let mut free = lease.clone();
+        free.spec.as_mut().unwrap().holder_identity = Some(String::new());
+        assert!(may_acquire(&free, "b", Duration::ZERO));
+    }
+
+    #[test]
+    fn a_renewal_keeps_the_acquire_time_and_a_new_holder_counts_as_a_transition() {
+        let first = held(None, "l", "a", now());
         let later = now() + jiff::SignedDuration::from_secs(2);
-        let renewed = ours(Some(&first), "l", "a", later).spec.unwrap();
+        let renewed = held(Some(&first), "l", "a", later).spec.unwrap();
         assert_eq!((renewed.acquire_time, renewed.lease_transitions), (Some(MicroTime(now())), Some(0)));
-        let taken = ours(Some(&first), "l", "b", later).spec.unwrap();
+        let taken = held(Some(&first), "l", "b", later).spec.unwrap();
         assert_eq!((taken.acquire_time, taken.lease_transitions), (Some(MicroTime(later)), Some(1)));
     }
 }

@@ -1,91 +1,99 @@
-//! The process around the controller: options, logs, leader election, servers, signals and an orderly end.
+//! The process around the controller: options, logs, leader election, servers, signals and graceful shutdown.
 
 mod certificates;
 mod health;
 mod issue;
 mod lease;
-mod requests;
+mod platform;
+pub(crate) mod requests;
 mod servers;
 mod tls;
 
 #[cfg(test)]
 pub(crate) use certificates::SECRET;
 
-use crate::controller::{self, Owned, Settings, Shared};
+use crate::controller::{self, OPERAND_USER, Owned, Settings, Shared};
 use crate::manifests::{PREFIX, names};
 use crate::metrics::Metrics;
 use anyhow::{Context as _, anyhow, bail};
-use certificates::Keeper;
+use certificates::CertificateManager;
 use clap::Args;
 use futures::future::{Either, pending};
 use health::bind;
 use jiff::{SignedDuration, Timestamp};
 use kube::client::ClientBuilder;
 use kube::{Client, Config};
-use lease::Election;
+use lease::LeaderElection;
+use requests::{CountRequests, LimitRequests};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 use tls::Certificate;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tracing_subscriber::EnvFilter;
 
-/// How log lines look.
+/// Format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum LogFormat {
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
-    /// For people.
+    /// Human-readable text.
     Text,
 }
 
 /// Options of `memcached-operator run`.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Image of the servers where a Memcached names none
+    /// Image of the memcached servers unless a Memcached sets one
     #[arg(long, env = "MEMCACHED_IMAGE", default_value = crate::manifests::OPERAND_IMAGE, value_name = "IMAGE")]
     pub memcached_image: String,
-    /// Namespaces to watch, separated by commas; empty means all
+    /// Comma-separated namespaces to watch; empty for all
     #[arg(long, env = "WATCH_NAMESPACE", default_value = "", value_name = "NAMESPACES")]
     pub watch_namespace: String,
-    /// Work only while holding a Lease, so that of several managers one works
+    /// Reconcile only while holding a Lease, so that one of several managers is active
     #[arg(long)]
     pub leader_elect: bool,
-    /// Where /healthz and /readyz are served; `0` switches them off
+    /// Address of /healthz and /readyz; `0` disables them
     #[arg(long, default_value = ":8081", value_name = "ADDRESS")]
     pub health_probe_bind_address: String,
-    /// Where /metrics is served; `0` switches it off
+    /// Address of /metrics; `0` disables it
     #[arg(long, default_value = "0", value_name = "ADDRESS")]
     pub metrics_bind_address: String,
-    /// Serve metrics over TLS, to those only whom the API server allows
+    /// Serve metrics over TLS, and only to clients that the API server authorizes
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
     pub metrics_secure: bool,
-    /// Serve the admission webhooks; `false` switches them off
+    /// Serve the admission webhooks
     #[arg(long, env = "ENABLE_WEBHOOKS", default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
     pub enable_webhooks: bool,
-    /// Where the webhooks are served
+    /// Address of the admission webhooks
     #[arg(long, default_value = ":9443", value_name = "ADDRESS")]
     pub webhook_bind_address: String,
-    /// Folder with tls.crt and tls.key for the webhooks; without those files the manager makes its own certificate
+    /// Directory with tls.crt and tls.key for the webhooks; without these files the manager issues a certificate
     #[arg(long, default_value = "/tmp/k8s-webhook-server/serving-certs", value_name = "DIR")]
     pub webhook_cert_path: PathBuf,
-    /// How long a certificate that the manager makes is good, in seconds; it is renewed after two thirds of it
+    /// Lifetime in seconds of certificates that the manager issues; they are renewed after two thirds of it
     #[arg(long, default_value_t = 90 * 24 * 3600, value_name = "SECONDS",
           value_parser = clap::value_parser!(u32).range(30..=10 * 365 * 24 * 3600))]
     pub webhook_cert_lifetime: u32,
-    /// How many Memcacheds are worked on at the same time
+    /// Memcacheds reconciled at the same time
     #[arg(long, default_value_t = 8, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
     pub max_concurrent_reconciles: u16,
-    /// Seconds to finish what is under way when told to stop
+    /// Seconds after which everything is listed and reconciled again, 10 % more or less
+    #[arg(long, default_value_t = 10 * 3600, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(60..))]
+    pub sync_period: u32,
+    /// Seconds to wait for the API server's response to a request
+    #[arg(long, default_value_t = 60, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    pub request_timeout: u32,
+    /// Seconds to wait for running reconciles and admission requests on shutdown
     #[arg(long, default_value_t = 8, value_name = "SECONDS")]
     pub graceful_shutdown_timeout: u64,
-    /// Which kinds a Memcached owns
+    /// Kinds that a Memcached owns
     #[arg(long, value_enum, default_value = "all")]
     pub owned: Owned,
-    /// How log lines look
+    /// Format of log lines
     #[arg(long, value_enum, default_value = "json")]
     pub log_format: LogFormat,
-    /// What is logged, as in `info` or `memcached_operator=debug,kube=warn`
+    /// Log filter, such as `info` or `memcached_operator=debug,kube=warn`
     #[arg(long, env = "RUST_LOG", default_value = "info", value_name = "FILTER")]
     pub log_level: String,
     /// Namespace of this manager, for its Lease and its certificate
@@ -96,26 +104,26 @@ pub struct Options {
     pub pod_name: String,
 }
 
-/// Runs the manager until it is told to stop (SIGTERM or SIGINT).
+/// Runs the manager until SIGTERM or SIGINT.
 ///
 /// # Errors
-/// When the options make no sense, no API server is configured, an address is taken, or the lease is lost.
+/// When an option is invalid, no API server is configured, an address is in use, or leader election is lost.
 pub fn run(options: Options) -> anyhow::Result<()> {
     start_logging(&options)?;
-    // One thread: the work is waiting for the API server, and a second thread costs memory and wakes both up.
+    // One thread: the manager mostly waits for the API server, and a second thread costs memory and wakes both up.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("failed to start the runtime")?;
     let result = runtime.block_on(serve(options));
-    // What is left, a probe's connection perhaps, is not worth waiting for.
+    // Whatever is left, such as a probe's connection, is not worth waiting for.
     runtime.shutdown_background();
     result
 }
 
 fn start_logging(options: &Options) -> anyhow::Result<()> {
     let filter = EnvFilter::try_new(&options.log_level)
-        .with_context(|| format!("--log-level: {:?} is not a filter", options.log_level))?;
+        .with_context(|| format!("invalid value `{}` for --log-level", options.log_level))?;
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match options.log_format {
         LogFormat::Json => lines.json().with_current_span(false).with_span_list(true).init(),
@@ -124,13 +132,15 @@ fn start_logging(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// How long the webhooks keep accepting requests during shutdown: the API server learns from the endpoints of the
+/// Service, some time later, that this pod is gone.
+const WEBHOOK_DRAIN_DELAY: Duration = Duration::from_secs(3);
+
 async fn serve(options: Options) -> anyhow::Result<()> {
     let metrics = Arc::new(Metrics::new(options.max_concurrent_reconciles));
-    let client = client(&metrics).await?;
+    let client = client(&options, &metrics).await?;
     let namespace = namespace(&options);
     let identity = identity(&options);
-    let settings = settings(&options, &identity);
-    let shared = Arc::new(Shared::new(client.clone(), settings, Arc::clone(&metrics))?);
 
     let (synced, is_synced) = watch::channel(false);
     let (certified, is_certified) = watch::channel(!options.enable_webhooks);
@@ -139,71 +149,95 @@ async fn serve(options: Options) -> anyhow::Result<()> {
 
     let health = health::serve(&options.health_probe_bind_address, [is_synced, is_certified]).await?;
     let metrics_server = metrics_server(&options, &client, &metrics, namespace.as_deref()).await?;
-    let webhooks = webhook_server(&options, &client, &metrics, namespace.as_deref(), certified).await?;
-    tracing::info!(version = env!("CARGO_PKG_VERSION"), identity, "starting");
-
-    tokio::spawn(async move {
-        termination().await;
-        tracing::info!("told to stop: finishing what is under way");
-        stop.send_replace(true);
-    });
+    let mut webhooks =
+        Webhooks::start(&options, &client, &metrics, namespace.as_deref(), certified, stopped.clone())
+            .await?;
     let mut election = match (options.leader_elect, &namespace) {
         (false, _) => None,
-        (true, Some(namespace)) => Some(Election::new(client, namespace, names::LEASE, identity)),
+        (true, Some(namespace)) => {
+            Some(LeaderElection::new(client.clone(), namespace, names::LEASE, identity.clone()))
+        }
         (true, None) => {
-            bail!("--leader-elect needs to know its namespace: set POD_NAMESPACE or run in a pod")
+            bail!("--leader-elect requires a namespace: set POD_NAMESPACE, or run in a pod")
         }
     };
+    tracing::info!(version = env!("CARGO_PKG_VERSION"), identity, "starting");
+
+    let grace = Duration::from_secs(options.graceful_shutdown_timeout);
+    let deadline = Arc::new(OnceLock::new());
+    let (stopping, at_latest) = (stop.clone(), Arc::clone(&deadline));
+    tokio::spawn(async move {
+        termination().await;
+        tracing::info!("shutting down; waiting for running reconciles");
+        let _ = at_latest.set(Instant::now() + grace);
+        stopping.send_replace(true);
+    });
 
     let ended = {
-        let mut told = stopped.clone();
-        let patience = Duration::from_secs(options.graceful_shutdown_timeout);
+        let mut requested = stopped.clone();
         let out_of_time = async {
-            let _ = told.wait_for(|stop| *stop).await;
-            tokio::time::sleep(patience).await;
+            let _ = requested.wait_for(|stop| *stop).await;
+            tokio::time::sleep(grace).await;
         };
         let elected = async {
             if let Some(election) = &mut election {
                 election.acquire().await;
-                tracing::info!("leading");
+                tracing::info!("became the leader");
             }
             metrics.leads(true);
             lead.send_replace(true);
             match &mut election {
-                Some(election) => election.keep().await,
+                Some(election) => election.renew().await,
                 None => pending().await,
             }
             metrics.leads(false);
         };
+        let controller = async {
+            let Some(openshift) = platform::is_openshift(&client, stopped.clone()).await else {
+                return Ok(());
+            };
+            let settings = settings(&options, &identity, openshift);
+            let shared = Arc::new(Shared::new(client.clone(), settings, Arc::clone(&metrics))?);
+            controller::run(shared, synced, leads, stopped.clone()).await;
+            Ok(())
+        };
         // Whichever ends first drops the others; the controller, once dropped, makes no further request.
         tokio::select! {
-            () = controller::run(shared, synced, leads, stopped) => Ok(()),
+            result = controller => result,
             () = out_of_time => {
-                tracing::warn!("not everything could be finished in time");
+                tracing::warn!("the graceful shutdown timed out with reconciles still running");
                 Ok(())
             }
-            () = elected => Err(anyhow!("the lease is lost: stopped at once, another manager works on")),
+            () = elected => Err(anyhow!("leader election lost; exiting")),
             error = health => error,
             error = metrics_server => error.context("failed to serve metrics"),
-            error = webhooks => error.context("failed to serve webhooks"),
+            error = webhooks.failed() => Err(error.context("failed to serve webhooks")),
         }
     };
     if let Some(election) = election.as_mut().filter(|_| ended.is_ok()) {
         election.release().await;
     }
+    // The webhooks serve whoever leads, so the requests in flight are completed in any case.
+    stop.send_replace(true);
+    let left = deadline.get().map_or(grace, |deadline| deadline.saturating_duration_since(Instant::now()));
+    webhooks.drained(left).await;
     tracing::info!("stopped");
     ended
 }
 
-/// The client that everything here shares.
-async fn client(metrics: &Arc<Metrics>) -> anyhow::Result<Client> {
+/// Returns the client that the whole manager shares.
+async fn client(options: &Options, metrics: &Arc<Metrics>) -> anyhow::Result<Client> {
     let mut config =
-        Config::infer().await.context("no API server is configured: set KUBECONFIG or run in a pod")?;
-    // A request that hangs would hold its Memcached; watches have a limit of their own.
+        Config::infer().await.context("no API server is configured: set KUBECONFIG, or run in a pod")?;
     config.connect_timeout = Some(Duration::from_secs(10));
     config.write_timeout = Some(Duration::from_secs(30));
-    let builder = ClientBuilder::try_from(config).context("failed to make a client for the API server")?;
-    Ok(builder.with_layer(&requests::Counted::new(Arc::clone(metrics))).build())
+    let builder =
+        ClientBuilder::try_from(config).context("failed to configure the client of the API server")?;
+    let timeout = Duration::from_secs(options.request_timeout.into());
+    Ok(builder
+        .with_layer(&LimitRequests::new(timeout))
+        .with_layer(&CountRequests::new(Arc::clone(metrics)))
+        .build())
 }
 
 async fn metrics_server(
@@ -217,7 +251,7 @@ async fn metrics_server(
     }
     let listener = bind(&options.metrics_bind_address).await?;
     let certificate = if options.metrics_secure {
-        // Nobody checks it (Prometheus is told not to, as with the Go scaffold), so it need not outlive the process.
+        // Clients do not verify it (as with the Go scaffold's ServiceMonitor), so it need not outlive the process.
         let certificate = Certificate::default();
         let names = service_names(names::METRICS_SERVICE, namespace);
         let now = Timestamp::now();
@@ -231,48 +265,87 @@ async fn metrics_server(
     Ok(Either::Right(servers::metrics(listener, certificate, client.clone(), Arc::clone(metrics))))
 }
 
-async fn webhook_server(
-    options: &Options,
-    client: &Client,
-    metrics: &Arc<Metrics>,
-    namespace: Option<&str>,
-    certified: watch::Sender<bool>,
-) -> anyhow::Result<impl Future<Output = anyhow::Result<()>> + use<>> {
-    if !options.enable_webhooks {
-        return Ok(Either::Left(pending()));
-    }
-    let listener = bind(&options.webhook_bind_address).await?;
-    let certificate = Certificate::default();
-    let mounted = options.webhook_cert_path.join("tls.crt").exists();
-    match namespace {
-        _ if mounted => {
-            tokio::spawn(certificates::follow_files(
-                options.webhook_cert_path.clone(),
-                certificate.clone(),
-                certified,
-            ));
-        }
-        Some(namespace) => {
-            let keeper = Keeper {
-                client: client.clone(),
-                names: service_names(names::WEBHOOK_SERVICE, Some(namespace)),
-                namespace: namespace.to_owned(),
-                lifetime: SignedDuration::from_secs(i64::from(options.webhook_cert_lifetime)),
-                configurations: [names::MUTATING, names::VALIDATING].map(|name| format!("{PREFIX}{name}")),
-                certificate: certificate.clone(),
-                metrics: Arc::clone(metrics),
-            };
-            tokio::spawn(keeper.run(certified));
-        }
-        None => bail!(
-            "the webhooks have no certificate: put tls.crt and tls.key into {}, or set ENABLE_WEBHOOKS=false",
-            options.webhook_cert_path.display()
-        ),
-    }
-    Ok(Either::Right(servers::webhooks(listener, certificate, options.memcached_image.clone())))
+/// The webhook server, in a task of its own: it outlives the controller during shutdown.
+struct Webhooks {
+    failed: oneshot::Receiver<anyhow::Error>,
+    drained: watch::Receiver<bool>,
 }
 
-/// The names under which a Service of the manager is reached in the cluster.
+impl Webhooks {
+    async fn start(
+        options: &Options,
+        client: &Client,
+        metrics: &Arc<Metrics>,
+        namespace: Option<&str>,
+        certified: watch::Sender<bool>,
+        mut stop: watch::Receiver<bool>,
+    ) -> anyhow::Result<Self> {
+        let (fail, failed) = oneshot::channel();
+        let (drain, drained) = watch::channel(!options.enable_webhooks);
+        if !options.enable_webhooks {
+            return Ok(Self { failed, drained });
+        }
+        let listener = bind(&options.webhook_bind_address).await?;
+        let certificate = Certificate::default();
+        let mounted = options.webhook_cert_path.join("tls.crt").exists();
+        match namespace {
+            _ if mounted => {
+                tokio::spawn(certificates::follow_files(
+                    options.webhook_cert_path.clone(),
+                    certificate.clone(),
+                    certified,
+                ));
+            }
+            Some(namespace) => {
+                let manager = CertificateManager {
+                    client: client.clone(),
+                    names: service_names(names::WEBHOOK_SERVICE, Some(namespace)),
+                    namespace: namespace.to_owned(),
+                    lifetime: SignedDuration::from_secs(i64::from(options.webhook_cert_lifetime)),
+                    configurations: [names::MUTATING, names::VALIDATING]
+                        .map(|name| format!("{PREFIX}{name}")),
+                    certificate: certificate.clone(),
+                    metrics: Arc::clone(metrics),
+                };
+                tokio::spawn(manager.run(certified));
+            }
+            None => bail!(
+                "no certificate for the webhooks: provide tls.crt and tls.key in {}, or set ENABLE_WEBHOOKS=false",
+                options.webhook_cert_path.display()
+            ),
+        }
+        let shutdown = async move {
+            let _ = stop.wait_for(|stop| *stop).await;
+            tokio::time::sleep(WEBHOOK_DRAIN_DELAY).await;
+        };
+        let server = servers::webhooks(listener, certificate, options.memcached_image.clone(), shutdown);
+        tokio::spawn(async move {
+            if let Err(error) = server.await {
+                // The manager may have stopped already.
+                let _ = fail.send(error);
+            }
+            drain.send_replace(true);
+        });
+        Ok(Self { failed, drained })
+    }
+
+    /// Returns the error that ended the server, if it ever fails.
+    async fn failed(&mut self) -> anyhow::Error {
+        match (&mut self.failed).await {
+            Ok(error) => error,
+            Err(_) => pending().await,
+        }
+    }
+
+    /// Waits until all requests have been answered, for at most `grace`.
+    async fn drained(&mut self, grace: Duration) {
+        if tokio::time::timeout(grace, self.drained.wait_for(|drained| *drained)).await.is_err() {
+            tracing::warn!("the graceful shutdown timed out with admission requests still running");
+        }
+    }
+}
+
+/// Returns the names under which a Service of the manager is reached in the cluster.
 fn service_names(service: &str, namespace: Option<&str>) -> Vec<String> {
     let namespace = namespace.unwrap_or("default");
     let name = format!("{PREFIX}{service}.{namespace}");
@@ -285,7 +358,7 @@ fn namespace(options: &Options) -> Option<String> {
     given.or_else(|| std::fs::read_to_string(file).ok()).map(|name| name.trim().to_owned())
 }
 
-/// Who this manager is in the Lease and in events: different for each process.
+/// Returns the name of this manager in the Lease and in events: its pod's, or one that is unique on the network.
 fn identity(options: &Options) -> String {
     if !options.pod_name.is_empty() {
         return options.pod_name.clone();
@@ -294,7 +367,7 @@ fn identity(options: &Options) -> String {
     format!("{}-{}", hostname.trim(), std::process::id())
 }
 
-fn settings(options: &Options, identity: &str) -> Settings {
+fn settings(options: &Options, identity: &str, openshift: bool) -> Settings {
     let namespaces = options.watch_namespace.split(',').map(str::trim).filter(|name| !name.is_empty());
     let mut namespaces = namespaces.map(ToOwned::to_owned).collect::<Vec<_>>();
     namespaces.sort();
@@ -302,6 +375,9 @@ fn settings(options: &Options, identity: &str) -> Settings {
     Settings {
         operand_image: options.memcached_image.clone(),
         owned: options.owned,
+        // OpenShift assigns each namespace a range of user IDs and rejects all others.
+        run_as_user: (!openshift).then_some(OPERAND_USER),
+        sync_period: Duration::from_secs(options.sync_period.into()),
         max_concurrent_reconciles: options.max_concurrent_reconciles,
         namespaces,
         instance: identity.to_owned(),
@@ -316,7 +392,7 @@ async fn termination() {
             tokio::select! { _ = terminated.recv() => {}, _ = interrupted => {} }
         }
         Err(error) => {
-            tracing::warn!(%error, "cannot listen for SIGTERM, only for SIGINT");
+            tracing::warn!(%error, "failed to install the SIGTERM handler; only SIGINT stops the manager gracefully");
             let _ = interrupted.await;
         }
     }

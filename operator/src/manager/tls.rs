@@ -1,4 +1,4 @@
-//! Serving over TLS with a certificate that may change while connections are open.
+//! TLS with a certificate that may be replaced while connections are open.
 
 use anyhow::Context as _;
 use axum::serve::Listener;
@@ -18,29 +18,44 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// How long a client may take over its handshake.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+/// How long a client may take for its TLS handshake.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The certificate that new connections get; connections that are open keep theirs.
+/// The certificate that new connections use; open connections keep theirs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Certificate {
     current: Arc<RwLock<Option<Arc<CertifiedKey>>>>,
 }
 
 impl Certificate {
-    /// Uses this chain and key from now on.
+    /// Replaces the certificate chain and its key.
     ///
     /// # Errors
     /// When they are not PEM, or the key does not belong to the certificate.
     pub(super) fn set(&self, chain: &[u8], key: &[u8]) -> anyhow::Result<()> {
         let chain = CertificateDer::pem_slice_iter(chain)
             .collect::<Result<Vec<_>, _>>()
-            .context("the certificate is not PEM")?;
-        let key = PrivateKeyDer::from_pem_slice(key).context("the private key is not PEM")?;
+            .context("invalid certificate: expected PEM")?;
+        let key = PrivateKeyDer::from_pem_slice(key).context("invalid private key: expected PEM")?;
         let certified = CertifiedKey::from_der(chain, key, &ring::default_provider())
-            .context("the private key does not belong to the certificate, or is of no known kind")?;
+            .context("the private key does not match the certificate, or its type is not supported")?;
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(certified));
         Ok(())
+    }
+
+    /// Whether there is a certificate to serve with.
+    #[cfg(test)]
+    pub(super) fn is_set(&self) -> bool {
+        self.current.read().unwrap().is_some()
+    }
+
+    /// Whether this is the certificate that new connections use.
+    #[cfg(test)]
+    pub(super) fn serves(&self, pem: &[u8]) -> bool {
+        let current = self.current.read().unwrap();
+        current
+            .as_ref()
+            .is_some_and(|current| current.cert[0] == CertificateDer::from_pem_slice(pem).unwrap())
     }
 }
 
@@ -50,24 +65,24 @@ impl ResolvesServerCert for Certificate {
     }
 }
 
-/// A listener whose connections have done their TLS handshake; a slow client holds up nobody else.
+/// A listener whose connections have completed their TLS handshake; a slow client delays nobody else.
 pub(super) struct TlsListener {
     connections: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>,
     address: SocketAddr,
 }
 
 impl TlsListener {
-    /// Takes over a bound listener.
+    /// Wraps a bound listener.
     ///
     /// # Errors
-    /// When its address cannot be told or TLS cannot be set up.
+    /// When its address is unknown or TLS cannot be configured.
     pub(super) fn new(listener: TcpListener, certificate: Certificate) -> anyhow::Result<Self> {
         let address = listener.local_addr()?;
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
             .with_cert_resolver(Arc::new(certificate));
-        // Without tickets nothing of an old certificate outlives it.
+        // Without tickets no session outlives the certificate it began with.
         config.send_tls13_tickets = 0;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         let acceptor = TlsAcceptor::from(Arc::new(config));
@@ -96,13 +111,13 @@ async fn accept(
         };
         let (acceptor, sender) = (acceptor.clone(), sender.clone());
         tokio::spawn(async move {
-            match timeout(HANDSHAKE, acceptor.accept(stream)).await {
+            match timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)).await {
                 Ok(Ok(stream)) => {
-                    // The server has stopped taking connections.
+                    // The server may have stopped accepting connections.
                     let _ = sender.send((stream, peer)).await;
                 }
                 Ok(Err(error)) => tracing::debug!(%error, %peer, "a TLS handshake failed"),
-                Err(_) => tracing::debug!(%peer, "a TLS handshake took too long"),
+                Err(_) => tracing::debug!(%peer, "a TLS handshake timed out"),
             }
         });
     }
@@ -115,7 +130,7 @@ impl Listener for TlsListener {
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
         match self.connections.recv().await {
             Some(connection) => connection,
-            // The accepting task ends only when this listener is dropped.
+            // The accepting task ends only after this listener is dropped.
             None => std::future::pending().await,
         }
     }

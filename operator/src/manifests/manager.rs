@@ -15,29 +15,29 @@ use std::collections::BTreeMap;
 /// Port of `/healthz` and `/readyz`.
 const HEALTH_PORT: i32 = 8081;
 
-/// Where the manager's configuration and image live.
+/// Returns the manager's namespace.
 pub(crate) fn namespace(naming: Naming) -> Namespace {
     let mut metadata = naming.cluster("system");
     if let Some(labels) = &mut metadata.labels {
-        // The manager and the servers both run restricted, so the namespace may ask for it.
+        // The manager and its servers comply with the restricted Pod Security Standard.
         labels.insert("pod-security.kubernetes.io/enforce".into(), "restricted".into());
     }
     Namespace { metadata, ..Namespace::default() }
 }
 
-/// The account that the manager's pod runs as.
+/// Returns the service account of the manager's pods.
 pub(crate) fn service_account(naming: Naming) -> ServiceAccount {
     ServiceAccount { metadata: naming.namespaced("controller-manager"), ..ServiceAccount::default() }
 }
 
-/// The labels of the manager's pods.
+/// Returns the labels of the manager's pods.
 pub(crate) fn selector() -> BTreeMap<String, String> {
     [("app.kubernetes.io/name", "memcached-operator"), ("control-plane", "controller-manager")]
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
         .into()
 }
 
-/// The manager's Deployment.
+/// Returns the manager's Deployment.
 pub(crate) fn deployment(naming: Naming, options: &Options) -> Deployment {
     let labels = selector();
     let mut metadata = naming.namespaced("controller-manager");
@@ -59,8 +59,7 @@ pub(crate) fn deployment(naming: Naming, options: &Options) -> Deployment {
                     containers: vec![container(options)],
                     security_context: Some(PodSecurityContext {
                         run_as_non_root: Some(true),
-                        run_as_user: Some(65532),
-                        run_as_group: Some(65532),
+                        // No user ID: the image sets one, and OpenShift assigns one from the namespace's range.
                         seccomp_profile: Some(SeccompProfile {
                             type_: "RuntimeDefault".to_owned(),
                             ..SeccompProfile::default()
@@ -98,7 +97,7 @@ fn container(options: &Options) -> Container {
             env("MEMCACHED_IMAGE", &options.operand_image),
             env_from_field("POD_NAME", "metadata.name"),
             env_from_field("POD_NAMESPACE", "metadata.namespace"),
-            // OLM writes the OperatorGroup's namespaces there; without OLM the annotation is missing, which means all.
+            // OLM sets the annotation to the OperatorGroup's namespaces; without OLM it is missing, which means all.
             env_from_field("WATCH_NAMESPACE", "metadata.annotations['olm.targetNamespaces']"),
         ]),
         ports: Some(vec![
@@ -163,5 +162,21 @@ fn probe(path: &str, delay: i32, period: i32) -> Probe {
         initial_delay_seconds: Some(delay),
         period_seconds: Some(period),
         ..Probe::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_manager_sets_no_user_id_so_that_openshift_can_assign_one() {
+        let options = Options { image: "i:1".into(), operand_image: "m:1".into() };
+        let pod = deployment(Naming::Complete, &options).spec.unwrap().template.spec.unwrap();
+        let text = serde_json::to_string(&pod).unwrap();
+        for field in ["runAsUser", "runAsGroup", "fsGroup"] {
+            assert!(!text.contains(field), "{text}");
+        }
+        assert_eq!(pod.security_context.unwrap().run_as_non_root, Some(true));
     }
 }

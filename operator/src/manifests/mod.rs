@@ -1,8 +1,8 @@
-//! Everything that deploys the operator, generated: CRD, RBAC, the manager and samples.
+//! Generates the manifests that deploy the operator: CRD, RBAC, the manager and samples.
 //!
-//! [`tree`] is the kustomize tree of `config/`, with the names that kubebuilder's scaffold uses; [`documents`] is what
-//! `config/manifests` renders to, prefixed and with its namespace, for those who have no kustomize. Nothing here talks
-//! to a cluster; [`write`](write::write) is the only step that touches files.
+//! [`tree`] is the kustomize tree of `config/`, with the names of kubebuilder's scaffold; [`documents`] is what
+//! `config/manifests` renders to, with prefix and namespace, for use without kustomize. Nothing here connects to a
+//! cluster; [`write`](write::write) is the only function that touches files.
 
 mod kustomize;
 mod manager;
@@ -18,15 +18,15 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// What goes before every name, as kustomize's `namePrefix` does it.
+/// Prefix of every name, as with kustomize's `namePrefix`.
 pub const PREFIX: &str = "memcached-operator-";
-/// Names, before they are prefixed, that the manager must know as well.
+/// Names without prefix that the manager uses as well.
 pub(crate) mod names {
-    /// The Lease of the leader election; not generated, so complete as it is.
+    /// The Lease of the leader election; created by the manager, without prefix.
     pub(crate) const LEASE: &str = "memcached-operator.cache.example.com";
-    /// The Service that the API server reaches the webhooks by.
+    /// The Service by which the API server reaches the webhooks.
     pub(crate) const WEBHOOK_SERVICE: &str = "webhook-service";
-    /// The Service that Prometheus reaches the metrics by.
+    /// The Service by which Prometheus reaches the metrics.
     pub(crate) const METRICS_SERVICE: &str = "controller-manager-metrics-service";
     /// The defaulting webhook's configuration.
     pub(crate) const MUTATING: &str = "mutating-webhook-configuration";
@@ -34,43 +34,43 @@ pub(crate) mod names {
     pub(crate) const VALIDATING: &str = "validating-webhook-configuration";
 }
 
-/// The memcached image that the manager starts unless told otherwise.
+/// The default image of the memcached servers.
 pub const OPERAND_IMAGE: &str = "docker.io/library/memcached:1.6";
 
-/// Why manifests could not be made or written.
+/// Why manifests could not be generated or written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An object has no JSON form.
-    #[error("failed to serialise a manifest: {0}")]
+    /// An object could not be converted to JSON.
+    #[error("failed to serialize a manifest: {0}")]
     Json(#[from] serde_json::Error),
-    /// An object has no YAML form.
+    /// An object could not be converted to YAML.
     #[error("failed to write a manifest as YAML: {0}")]
     Yaml(#[from] serde_saphyr::ser::Error),
-    /// A file or folder could not be written.
-    #[error("failed to write {path}: {source}; check that the folder exists, is yours and has room")]
+    /// A file or directory could not be written.
+    #[error("failed to write {path}: {source}")]
     Write {
-        /// The file or folder.
+        /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }
 
-/// What the manifests leave to choose.
+/// Options of the manifests.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The operator's own image.
     pub image: String,
-    /// The memcached image, `MEMCACHED_IMAGE` of the manager.
+    /// The image of the memcached servers, `MEMCACHED_IMAGE` of the manager.
     pub operand_image: String,
 }
 
-/// How names are written: bare for kustomize, which adds prefix and namespace, or complete.
+/// The form of names: bare for kustomize, which adds prefix and namespace, or complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Naming {
     /// As in `config/`: kustomize completes them.
     Bare,
-    /// As kustomize would have completed them.
+    /// As completed by kustomize.
     Complete,
 }
 
@@ -98,17 +98,27 @@ impl Naming {
     }
 }
 
-/// One generated file: its path below the output folder, and its text.
+/// Returns both webhook configurations as the API server stores them.
+#[cfg(test)]
+pub(crate) fn webhook_configurations() -> [serde_json::Value; 2] {
+    let value = |object: Result<serde_json::Value, _>| object.unwrap_or_default();
+    [
+        value(serde_json::to_value(webhook::mutating(Naming::Complete))),
+        value(serde_json::to_value(webhook::validating(Naming::Complete))),
+    ]
+}
+
+/// One generated file: its path below the output directory, and its text.
 pub type Tree = BTreeMap<PathBuf, String>;
 
 const HEADER: &str =
-    "# Written by `memcached-operator manifests`; change the code in operator/, not this file.\n";
+    "# Generated by `memcached-operator manifests`. DO NOT EDIT: change the code in operator/ instead.\n";
 
-/// The objects that kustomize completes, as (folder, file, document), in the order in which they are applied.
+/// Returns the objects that kustomize completes, as (directory, file, document), in the order of their application.
 fn objects(naming: Naming, options: &Options) -> Result<Vec<(&'static str, &'static str, String)>, Error> {
     let mut list = vec![("manager", "namespace.yaml", yaml::document(&manager::namespace(naming))?)];
     let mut add =
-        |folder, file, text: Result<String, Error>| text.map(|text| list.push((folder, file, text)));
+        |directory, file, text: Result<String, Error>| text.map(|text| list.push((directory, file, text)));
     add("rbac", "service_account.yaml", yaml::document(&manager::service_account(naming)))?;
     add("rbac", "role.yaml", yaml::document(&rbac::manager_role(naming)))?;
     add("rbac", "role_binding.yaml", yaml::document(&rbac::manager_role_binding(naming)))?;
@@ -131,17 +141,17 @@ fn objects(naming: Naming, options: &Options) -> Result<Vec<(&'static str, &'sta
     Ok(list)
 }
 
-/// The kustomize tree: every file of `config/` that is generated.
+/// Returns the kustomize tree: every generated file of `config/`.
 ///
 /// # Errors
-/// When an object cannot be serialised.
+/// When an object cannot be serialized.
 pub fn tree(options: &Options) -> Result<Tree, Error> {
     let mut files = Tree::new();
     let mut put = |path: String, text: &str| files.insert(PathBuf::from(path), format!("{HEADER}{text}"));
-    put(format!("crd/bases/{CRD_FILE}"), &yaml::document(&crd())?);
+    put(format!("crd/bases/{CRD_FILE}"), &yaml::document(&crd()?)?);
     let objects = objects(Naming::Bare, options)?;
-    for (folder, file, text) in &objects {
-        put(format!("{folder}/{file}"), text);
+    for (directory, file, text) in &objects {
+        put(format!("{directory}/{file}"), text);
     }
     for (file, sample) in samples::all() {
         put(format!("samples/{file}"), &yaml::document(&sample)?);
@@ -149,19 +159,19 @@ pub fn tree(options: &Options) -> Result<Tree, Error> {
     let files_of = |wanted: &str| -> Vec<String> {
         objects
             .iter()
-            .filter(|(folder, ..)| *folder == wanted)
+            .filter(|(directory, ..)| *directory == wanted)
             .map(|(_, file, _)| (*file).to_owned())
             .collect()
     };
     put("webhook/kustomizeconfig.yaml".to_owned(), &yaml::document(&kustomize::webhook_references())?);
-    // For those who want them: named by no kustomization that is deployed by default.
+    // Optional: not part of any kustomization that is deployed by default.
     put("prometheus/monitor.yaml".to_owned(), &yaml::document(&observe::service_monitor(Naming::Bare))?);
     put("prometheus/alerts.yaml".to_owned(), &yaml::document(&observe::alerts(Naming::Bare))?);
     put("network-policy/manager.yaml".to_owned(), &yaml::document(&observe::network_policy(Naming::Bare))?);
     put("scorecard/config.yaml".to_owned(), &yaml::document(&observe::scorecard())?);
     let strings = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
     let samples = samples::all().map(|(file, _)| file);
-    for (folder, kustomization) in [
+    for (directory, kustomization) in [
         ("crd", kustomize::resources(&[format!("bases/{CRD_FILE}")])),
         ("rbac", kustomize::resources(&files_of("rbac"))),
         ("manager", kustomize::resources(&files_of("manager"))),
@@ -173,21 +183,21 @@ pub fn tree(options: &Options) -> Result<Tree, Error> {
         ("default", kustomize::default()),
         ("manifests", kustomize::resources(&["../default".to_owned(), "../samples".to_owned()])),
     ] {
-        put(format!("{folder}/kustomization.yaml"), &yaml::document(&kustomization)?);
+        put(format!("{directory}/kustomization.yaml"), &yaml::document(&kustomization)?);
     }
     Ok(files)
 }
 
-/// The CRD's file, named as controller-gen names it.
+/// The CRD's file, with controller-gen's name.
 const CRD_FILE: &str = "cache.example.com_memcacheds.yaml";
 
-/// All objects with their complete names, samples last, as one multi-document text.
+/// Returns all objects with complete names, samples last, as a stream of YAML documents.
 ///
 /// # Errors
-/// When an object cannot be serialised.
+/// When an object cannot be serialized.
 pub fn documents(options: &Options) -> Result<String, Error> {
     let mut list = objects(Naming::Complete, options)?.into_iter().map(|(.., text)| text).collect::<Vec<_>>();
-    list.insert(1, yaml::document(&crd())?);
+    list.insert(1, yaml::document(&crd()?)?);
     for (_, sample) in samples::all() {
         list.push(yaml::document(&sample)?);
     }
@@ -209,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn complete_names_carry_the_prefix_everywhere() {
+    fn complete_names_have_the_prefix_everywhere() {
         let text = documents(&options()).unwrap();
         assert!(text.contains("namespace: memcached-operator-system"));
         assert!(text.contains("serviceAccountName: memcached-operator-controller-manager"));
@@ -221,11 +231,11 @@ mod tests {
     fn every_kustomization_names_files_that_exist() {
         let tree = tree(&options()).unwrap();
         for (path, text) in tree.iter().filter(|(path, _)| path.ends_with("kustomization.yaml")) {
-            let folder = path.parent().unwrap();
+            let directory = path.parent().unwrap();
             for entry in text.lines().filter_map(|line| line.strip_prefix("- ")) {
                 let target = match entry.strip_prefix("../") {
                     Some(sibling) => PathBuf::from(sibling).join("kustomization.yaml"),
-                    None => folder.join(entry),
+                    None => directory.join(entry),
                 };
                 assert!(tree.contains_key(&target), "{} names {}", path.display(), target.display());
             }

@@ -1,4 +1,4 @@
-//! What watches the manager: the metrics Service, and for clusters that have them a `ServiceMonitor`, alerts and a
+//! Monitoring of the manager: the metrics Service and, for clusters that support them, a `ServiceMonitor`, alerts and a
 //! `NetworkPolicy`. Only the Service is deployed by default: the others need kinds or plugins that a cluster may lack.
 
 use super::{Naming, names, webhook};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 /// Port of the metrics server in the manager's pod.
 pub(crate) const METRICS_PORT: i32 = 8443;
 
-/// The Service by which Prometheus reaches the metrics.
+/// Returns the Service by which Prometheus reaches the metrics.
 pub(crate) fn metrics_service(naming: Naming) -> Service {
     let mut metadata = naming.namespaced(names::METRICS_SERVICE);
     metadata.labels.get_or_insert_default().extend(super::manager::selector());
@@ -34,7 +34,7 @@ pub(crate) fn metrics_service(naming: Naming) -> Service {
     }
 }
 
-/// For the Prometheus operator.
+/// Returns the `ServiceMonitor` for the Prometheus operator.
 pub(crate) fn service_monitor(naming: Naming) -> Value {
     json!({
         "apiVersion": "monitoring.coreos.com/v1",
@@ -46,7 +46,7 @@ pub(crate) fn service_monitor(naming: Naming) -> Value {
                 "path": "/metrics",
                 "port": "https",
                 "scheme": "https",
-                // The manager's certificate is its own; who reads is proven by the token.
+                // The manager issues its own certificate; the token authenticates the client.
                 "tlsConfig": { "insecureSkipVerify": true },
             }],
             "selector": { "matchLabels": super::manager::selector() },
@@ -54,7 +54,7 @@ pub(crate) fn service_monitor(naming: Naming) -> Value {
     })
 }
 
-/// Alerts for the Prometheus operator.
+/// Returns the alerts for the Prometheus operator.
 pub(crate) fn alerts(naming: Naming) -> Value {
     let alert = |name: &str, expression: &str, wait: &str, severity: &str, summary: &str| {
         json!({
@@ -73,34 +73,34 @@ pub(crate) fn alerts(naming: Naming) -> Value {
                 "sum(rate(controller_runtime_reconcile_errors_total{controller=\"memcached\"}[5m])) > 0.1",
                 "10m",
                 "warning",
-                "Reconciles of Memcacheds keep failing; their Degraded conditions say why.",
+                "Reconciles of Memcacheds keep failing; see their Degraded conditions.",
             ),
             alert(
                 "MemcachedOperatorQueueStuck",
                 "workqueue_depth{name=\"memcached\"} > 0 and rate(controller_runtime_reconcile_total{controller=\"memcached\"}[5m]) == 0",
                 "10m",
                 "warning",
-                "Memcacheds wait to be reconciled and none is.",
+                "The reconcile queue is stuck.",
             ),
             alert(
                 "MemcachedOperatorNoLeader",
                 "max(leader_election_master_status{name=\"memcached-operator\"}) == 0 or absent(leader_election_master_status{name=\"memcached-operator\"})",
                 "5m",
                 "critical",
-                "No manager of the memcached operator leads: nothing is reconciled.",
+                "The memcached operator has no leader; nothing is reconciled.",
             ),
             alert(
                 "MemcachedOperatorWebhookCertificateExpires",
                 "memcached_operator_webhook_certificate_expiry_seconds - time() < 86400",
                 "10m",
                 "critical",
-                "The webhook's certificate was not renewed; soon Memcacheds can no longer be changed.",
+                "The webhook certificate expires within a day and was not renewed.",
             ),
         ]}]},
     })
 }
 
-/// Lets only labelled namespaces read the metrics, and everybody the webhooks: the API server has no label.
+/// Returns the `NetworkPolicy`: metrics for labelled namespaces only, webhooks for all, as the API server has no label.
 pub(crate) fn network_policy(naming: Naming) -> NetworkPolicy {
     let port = |number: i32| {
         Some(vec![NetworkPolicyPort {
@@ -136,7 +136,7 @@ pub(crate) fn network_policy(naming: Naming) -> NetworkPolicy {
     }
 }
 
-/// The scorecard's configuration: the tests that the Operator SDK runs on any bundle.
+/// Returns the scorecard's configuration: the tests that the Operator SDK runs on every bundle.
 pub(crate) fn scorecard() -> Value {
     let image = "quay.io/operator-framework/scorecard-test:v1.41.1";
     let test = |suite: &str, name: &str| {
@@ -172,8 +172,8 @@ mod tests {
     use serde::de::DeserializeOwned;
     use std::collections::BTreeMap;
 
-    /// An object of `monitoring.coreos.com/v1`. The structs here name the fields of the Prometheus operator's
-    /// `api.md` that may stand where ours stand; a field that they do not name fails the test.
+    /// An object of `monitoring.coreos.com/v1`. The structs here have the fields of the Prometheus operator's `api.md`
+    /// that are used; any other field fails the test.
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase", deny_unknown_fields)]
     struct Object<S> {
@@ -272,14 +272,14 @@ mod tests {
         }
     }
 
-    /// `1d`, `1h30m` and the like: the Prometheus operator's pattern for durations.
+    /// Returns whether a text such as `1h30m` matches the Prometheus operator's pattern for durations.
     fn is_duration(text: &str) -> bool {
         let mut rest = text;
         for unit in ["y", "w", "d", "h", "m", "s", "ms"] {
             let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
             let after = &rest[digits..];
             let follows = |unit: &str| after.strip_prefix(unit).filter(|_| digits > 0);
-            // `5ms` are no five minutes.
+            // `5ms` is not five minutes.
             if unit == "m" && follows("ms").is_some() {
                 continue;
             }
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn the_alerts_have_the_form_of_their_kind_and_speak_of_metrics_that_are_served() {
+    fn the_alerts_have_the_form_of_their_kind_and_use_metrics_that_are_served() {
         let metrics = Metrics::new(1);
         metrics.certificate(0);
         let page = metrics.page();
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn the_network_policy_lets_in_what_the_manager_serves() {
+    fn the_network_policy_allows_the_ports_that_the_manager_serves() {
         let policy = network_policy(Naming::Complete).spec.unwrap();
         let deployment = super::super::manager::deployment(
             Naming::Complete,
@@ -327,7 +327,7 @@ mod tests {
             assert_eq!(labels.get(&key), Some(&value), "the pod's label {key}");
         }
         let mut served: Vec<_> = template.spec.unwrap().containers.remove(0).ports.unwrap_or_default();
-        // The kubelet asks from the node, which no policy keeps out.
+        // No policy applies to the kubelet.
         served.retain(|port| port.name.as_deref() != Some("health"));
         let mut served: Vec<_> = served.into_iter().map(|port| port.container_port).collect();
         let rules = policy.ingress.unwrap();

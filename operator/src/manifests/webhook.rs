@@ -1,6 +1,9 @@
 //! The admission webhooks: their Service and their configurations.
 //!
-//! The configurations name no authority: OLM, cert-manager or the manager itself writes it into them.
+//! The configurations have no CA bundle: OLM, cert-manager or the manager itself adds it.
+//!
+//! Their failure policy is `Ignore`: while no manager is ready, as during a node drain or an upgrade, Memcacheds can
+//! still be written. Nothing invalid is acted on, because the schema and the controller check the same.
 
 use super::{Naming, names};
 use crate::admission::{MUTATE_PATH, VALIDATE_PATH};
@@ -15,7 +18,12 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 /// Port of the webhook server in the manager's pod.
 pub(crate) const PORT: i32 = 9443;
 
-/// The Service by which the API server reaches the webhooks.
+/// What the API server does if the webhooks do not respond.
+const FAILURE_POLICY: &str = "Ignore";
+/// How long the API server waits for the webhooks; a write is delayed so much while no manager responds.
+const TIMEOUT_SECONDS: i32 = 3;
+
+/// Returns the Service by which the API server reaches the webhooks.
 pub(crate) fn service(naming: Naming) -> Service {
     Service {
         metadata: naming.namespaced(names::WEBHOOK_SERVICE),
@@ -33,7 +41,7 @@ pub(crate) fn service(naming: Naming) -> Service {
     }
 }
 
-/// Fills in defaults.
+/// Returns the configuration of the defaulting webhook.
 pub(crate) fn mutating(naming: Naming) -> MutatingWebhookConfiguration {
     MutatingWebhookConfiguration {
         metadata: naming.cluster(names::MUTATING),
@@ -41,17 +49,17 @@ pub(crate) fn mutating(naming: Naming) -> MutatingWebhookConfiguration {
             name: "mmemcached-v1.kb.io".to_owned(),
             admission_review_versions: vec!["v1".to_owned()],
             client_config: client(naming, MUTATE_PATH),
-            failure_policy: Some("Fail".to_owned()),
+            failure_policy: Some(FAILURE_POLICY.to_owned()),
             match_policy: Some("Equivalent".to_owned()),
             rules: Some(rules()),
             side_effects: "None".to_owned(),
-            timeout_seconds: Some(5),
+            timeout_seconds: Some(TIMEOUT_SECONDS),
             ..MutatingWebhook::default()
         }]),
     }
 }
 
-/// Refuses what the controller could not work with.
+/// Returns the configuration of the validating webhook.
 pub(crate) fn validating(naming: Naming) -> ValidatingWebhookConfiguration {
     ValidatingWebhookConfiguration {
         metadata: naming.cluster(names::VALIDATING),
@@ -59,11 +67,11 @@ pub(crate) fn validating(naming: Naming) -> ValidatingWebhookConfiguration {
             name: "vmemcached-v1.kb.io".to_owned(),
             admission_review_versions: vec!["v1".to_owned()],
             client_config: client(naming, VALIDATE_PATH),
-            failure_policy: Some("Fail".to_owned()),
+            failure_policy: Some(FAILURE_POLICY.to_owned()),
             match_policy: Some("Equivalent".to_owned()),
             rules: Some(rules()),
             side_effects: "None".to_owned(),
-            timeout_seconds: Some(5),
+            timeout_seconds: Some(TIMEOUT_SECONDS),
             ..ValidatingWebhook::default()
         }]),
     }

@@ -5,14 +5,14 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes every file of the tree below `folder`, and returns how many changed.
+/// Writes every file of the tree below `directory`, and returns how many changed.
 ///
 /// # Errors
-/// When a folder cannot be made or a file cannot be written; that file is then as it was.
-pub fn write(folder: &Path, tree: &Tree) -> Result<usize, Error> {
+/// When a directory cannot be made or a file cannot be written; that file is then as it was.
+pub fn write(directory: &Path, tree: &Tree) -> Result<usize, Error> {
     let mut changed = 0;
     for (path, text) in tree {
-        let path = folder.join(path);
+        let path = directory.join(path);
         if fs::read(&path).is_ok_and(|old| old == text.as_bytes()) {
             continue;
         }
@@ -23,10 +23,10 @@ pub fn write(folder: &Path, tree: &Tree) -> Result<usize, Error> {
 }
 
 fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
+    let directory = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(directory)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = folder.join(format!(".{name}.{}", std::process::id()));
+    let beside = directory.join(format!(".{name}.{}", std::process::id()));
     let written = fs::File::create(&beside).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
         file.sync_all()

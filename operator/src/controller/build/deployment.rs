@@ -12,13 +12,13 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-/// The user that the servers run as; the tutorial's choice, and any number will do.
-const USER: i64 = 1001;
+/// User ID of the servers unless the cluster assigns one; the tutorial's choice.
+pub const USER: i64 = 1001;
 /// Architectures that memcached's official image is built for.
 const ARCHITECTURES: [&str; 4] = ["amd64", "arm64", "ppc64le", "s390x"];
 const PORT_NAME: &str = "memcached";
 
-pub(super) fn deployment(wanted: &Wanted) -> Deployment {
+pub(super) fn deployment(wanted: &Wanted, run_as_user: Option<i64>) -> Deployment {
     Deployment {
         metadata: metadata(wanted),
         spec: Some(DeploymentSpec {
@@ -27,14 +27,14 @@ pub(super) fn deployment(wanted: &Wanted) -> Deployment {
             strategy: Some(DeploymentStrategy {
                 type_: Some("RollingUpdate".to_owned()),
                 rolling_update: Some(RollingUpdateDeployment {
-                    // A cache that loses a server loses what was in it: bring the new one up first.
+                    // A server that stops loses its items: start the new one first.
                     max_surge: Some(IntOrString::Int(1)),
                     max_unavailable: Some(IntOrString::Int(0)),
                 }),
             }),
             template: PodTemplateSpec {
                 metadata: Some(ObjectMeta { labels: Some(labels(wanted)), ..ObjectMeta::default() }),
-                spec: Some(pod(wanted)),
+                spec: Some(pod(wanted, run_as_user)),
             },
             ..DeploymentSpec::default()
         }),
@@ -42,11 +42,11 @@ pub(super) fn deployment(wanted: &Wanted) -> Deployment {
     }
 }
 
-fn pod(wanted: &Wanted) -> PodSpec {
+fn pod(wanted: &Wanted, run_as_user: Option<i64>) -> PodSpec {
     PodSpec {
         affinity: Some(Affinity { node_affinity: Some(architectures()), ..Affinity::default() }),
-        containers: vec![container(wanted)],
-        // A server holds no credentials and asks the API for nothing.
+        containers: vec![container(wanted, run_as_user)],
+        // The servers do not use the API.
         automount_service_account_token: Some(false),
         enable_service_links: Some(false),
         node_selector: (!wanted.node_selector.is_empty()).then(|| wanted.node_selector.clone()),
@@ -65,7 +65,7 @@ fn pod(wanted: &Wanted) -> PodSpec {
     }
 }
 
-fn container(wanted: &Wanted) -> Container {
+fn container(wanted: &Wanted, run_as_user: Option<i64>) -> Container {
     let quantity = |key: &str, value: String| (key.to_owned(), Quantity(value));
     Container {
         name: "memcached".to_owned(),
@@ -100,16 +100,17 @@ fn container(wanted: &Wanted) -> Container {
             }),
             read_only_root_filesystem: Some(true),
             run_as_non_root: Some(true),
-            run_as_user: Some(USER),
+            run_as_user,
             ..SecurityContext::default()
         }),
         ..Container::default()
     }
 }
 
-/// Memory for items is two thirds of the container's limit: connections, hash table and threads need the rest.
+/// Returns the arguments of memcached. Two thirds of the container's limit are for items; connections, hash table and
+/// threads need the rest.
 ///
-/// The tutorial's `-m=64` is read as 0 by today's memcached; the long form is not.
+/// Today's memcached parses the tutorial's `-m=64` as 0, but not the long form.
 fn arguments(wanted: &Wanted) -> Vec<String> {
     let items = (wanted.memory_mib * 2 / 3).max(1);
     let mut arguments = vec![format!("--memory-limit={items}"), "-o".into(), "modern".into(), "-v".into()];
@@ -119,7 +120,7 @@ fn arguments(wanted: &Wanted) -> Vec<String> {
     arguments
 }
 
-/// An amount of memory as the API server writes it: the largest unit that keeps it whole.
+/// Returns an amount of memory in the API server's notation: with the largest unit that keeps it an integer.
 fn mebibytes(amount: u32) -> String {
     let (mut amount, mut units) = (amount, ["Mi", "Gi", "Ti"].into_iter().peekable());
     let mut unit = units.next().unwrap_or_default();
@@ -169,7 +170,7 @@ fn spread(wanted: &Wanted, topology_key: &str) -> TopologySpreadConstraint {
         }),
         max_skew: 1,
         topology_key: topology_key.to_owned(),
-        // A small cluster may put two servers on one node rather than have one too few.
+        // In a small cluster, two servers on one node are better than one server too few.
         when_unsatisfiable: "ScheduleAnyway".to_owned(),
         ..TopologySpreadConstraint::default()
     }
@@ -192,12 +193,12 @@ mod tests {
     }
 
     #[test]
-    fn amounts_are_written_as_the_api_server_writes_them() {
+    fn amounts_are_formatted_as_the_api_server_formats_them() {
         assert_eq!([96, 1024, 1536, 2048, 3 << 20].map(mebibytes), ["96Mi", "1Gi", "1536Mi", "2Gi", "3Ti"]);
     }
 
     #[test]
-    fn another_port_is_told_to_memcached() {
+    fn another_port_is_passed_to_memcached() {
         let mut wanted = validate(&memcached(1), IMAGE).unwrap();
         wanted.port = 12000;
         assert_eq!(arguments(&wanted).last().unwrap(), "--port=12000");

@@ -1,11 +1,13 @@
-//! The objects that a Memcached owns, one kind a file. Pure: no client comes near here.
+//! The objects that a Memcached owns, one kind per file. Pure: makes no request.
 //!
-//! What [`build`] returns is complete for server-side apply: every field in it is ours and is restored when someone
-//! changes it; every other field belongs to others.
+//! What [`build`] returns is complete for server-side apply: the operator manages every field in it and reverts external
+//! changes to it; every other field belongs to others.
 
 mod deployment;
 mod disruption_budget;
 mod service;
+
+pub use deployment::USER as OPERAND_USER;
 
 use super::live::Parts;
 use super::shape::Outline;
@@ -21,19 +23,19 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
-/// The label that says which Memcached an object belongs to.
+/// The label with the name of the Memcached that an object belongs to.
 pub(crate) const INSTANCE: &str = "app.kubernetes.io/instance";
 const NAME: &str = "app.kubernetes.io/name";
 const VERSION: &str = "app.kubernetes.io/version";
-/// Selects everything that this operator made, and nothing else.
+/// The label of everything that this operator created.
 pub(crate) const MANAGED: (&str, &str) = ("app.kubernetes.io/managed-by", "memcached-operator");
 
-/// Which kinds a Memcached owns.
+/// Kinds that a Memcached owns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Owned {
-    /// Deployment, headless Service and `PodDisruptionBudget`.
+    /// Deployment, headless Service and `PodDisruptionBudget`
     All,
-    /// Only the Deployment, as the tutorial has it.
+    /// Only the Deployment, as in the tutorial
     Deployment,
 }
 
@@ -42,11 +44,11 @@ pub enum Owned {
 pub(crate) struct Desired {
     /// The object, as sent.
     pub(crate) body: Value,
-    /// The digest of its fields, to compare with what a cache saw.
+    /// The digest of its fields, to compare with what was observed.
     pub(crate) digest: u64,
 }
 
-/// Everything that a Memcached should own; `None` where it should own none.
+/// Everything that a Memcached should own; `None` for a kind that it should not.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Objects {
     pub(crate) deployment: Desired,
@@ -54,7 +56,7 @@ pub(crate) struct Objects {
     pub(crate) disruption_budget: Option<Desired>,
 }
 
-/// The digests of everything that a Memcached should own: enough to see whether anything is to be done.
+/// The digests of everything that a Memcached should own: enough to tell whether anything has to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Digests {
     pub(crate) deployment: u64,
@@ -83,7 +85,7 @@ pub(crate) struct Outlines {
 }
 
 impl Outlines {
-    /// Taken from a Memcached that has everything set.
+    /// Returns the fields of a Memcached that has everything set.
     pub(crate) fn new() -> Result<Self, serde_json::Error> {
         let everything = Wanted {
             key: super::cache::Key { namespace: "namespace".into(), name: "name".into() },
@@ -95,26 +97,27 @@ impl Outlines {
             node_selector: [("key".to_owned(), "value".to_owned())].into(),
         };
         Ok(Self {
-            deployment: Outline::of(&body(&deployment::deployment(&everything))?),
+            deployment: Outline::of(&body(&deployment::deployment(&everything, Some(OPERAND_USER)))?),
             service: Outline::of(&body(&service::service(&everything))?),
             disruption_budget: Outline::of(&body(&disruption_budget::disruption_budget(&everything))?),
         })
     }
 }
 
-/// Builds what a Memcached should own.
+/// Builds what a Memcached should own; `run_as_user` is `None` if the cluster assigns user IDs.
 ///
 /// # Errors
-/// When an object has no JSON form, which none of these lacks.
+/// When an object cannot be serialized, which would be a defect of this program.
 pub(crate) fn build(
     wanted: &Wanted,
     owned: Owned,
+    run_as_user: Option<i64>,
     outlines: &Outlines,
 ) -> Result<Objects, serde_json::Error> {
     let everything = owned == Owned::All;
     let budgeted = everything && wanted.size > 1;
     Ok(Objects {
-        deployment: desired(&deployment::deployment(wanted), &outlines.deployment)?,
+        deployment: desired(&deployment::deployment(wanted, run_as_user), &outlines.deployment)?,
         service: everything.then(|| desired(&service::service(wanted), &outlines.service)).transpose()?,
         disruption_budget: budgeted
             .then(|| desired(&disruption_budget::disruption_budget(wanted), &outlines.disruption_budget))
@@ -132,12 +135,12 @@ fn body<K: Serialize>(object: &K) -> Result<Value, serde_json::Error> {
     serde_json::to_value(object)
 }
 
-/// The labels that never change: they select a Memcached's pods.
+/// Returns the labels that never change: they select a Memcached's pods.
 pub(crate) fn selector(name: &str) -> BTreeMap<String, String> {
     [(NAME.to_owned(), "memcached".to_owned()), (INSTANCE.to_owned(), name.to_owned())].into()
 }
 
-/// The selector in the form of the scale subresource.
+/// Returns the selector in the form of the scale subresource.
 pub(crate) fn selector_text(name: &str) -> String {
     let pairs = selector(name).into_iter().map(|(key, value)| format!("{key}={value}"));
     pairs.collect::<Vec<_>>().join(",")
@@ -151,7 +154,7 @@ fn labels(wanted: &Wanted) -> BTreeMap<String, String> {
     labels
 }
 
-/// The image's tag, or the beginning of its digest, as a label value.
+/// Returns the image's tag, or the beginning of its digest, as a label value.
 fn version_label(image: &str) -> String {
     if let Some((_, digest)) = image.split_once("@sha256:") {
         return digest.chars().take(12).collect();
@@ -188,7 +191,7 @@ fn label_selector(wanted: &Wanted) -> LabelSelector {
 
 /// The kinds of owned objects.
 pub(crate) trait Kind: Parts<Spec = Box<RawValue>> {
-    /// As people say it.
+    /// The kind's name in messages.
     const NAME: &'static str;
 }
 
@@ -213,7 +216,9 @@ mod tests {
 
     #[test]
     fn all_three_objects_as_they_are_applied() {
-        let objects = build(&wanted("r.io/memcached:1.6"), Owned::All, &Outlines::new().unwrap()).unwrap();
+        let objects =
+            build(&wanted("r.io/memcached:1.6"), Owned::All, Some(OPERAND_USER), &Outlines::new().unwrap())
+                .unwrap();
         insta::assert_yaml_snapshot!("deployment", objects.deployment.body);
         insta::assert_yaml_snapshot!("service", objects.service.unwrap().body);
         insta::assert_yaml_snapshot!("disruption_budget", objects.disruption_budget.unwrap().body);
@@ -224,15 +229,15 @@ mod tests {
         let outlines = Outlines::new().unwrap();
         let mut one = wanted("m:1");
         one.size = 1;
-        assert!(build(&one, Owned::All, &outlines).unwrap().disruption_budget.is_none());
-        let objects = build(&wanted("m:1"), Owned::Deployment, &outlines).unwrap();
+        assert!(build(&one, Owned::All, None, &outlines).unwrap().disruption_budget.is_none());
+        let objects = build(&wanted("m:1"), Owned::Deployment, None, &outlines).unwrap();
         assert!(objects.service.is_none() && objects.disruption_budget.is_none());
     }
 
     #[test]
     fn every_value_of_the_spec_changes_the_digest() {
         let outlines = Outlines::new().unwrap();
-        let digest = |wanted: &Wanted| build(wanted, Owned::All, &outlines).unwrap().deployment.digest;
+        let digest = |wanted: &Wanted| build(wanted, Owned::All, None, &outlines).unwrap().deployment.digest;
         let base = wanted("m:1");
         let changes: [fn(&mut Wanted); 5] = [
             |w| w.size = 2,
@@ -256,5 +261,20 @@ mod tests {
         {
             assert_eq!(version_label(image), label, "{image}");
         }
+    }
+
+    #[test]
+    fn the_cluster_may_assign_the_user_id() {
+        let outlines = Outlines::new().unwrap();
+        let build = |user| build(&wanted("m:1"), Owned::Deployment, user, &outlines).unwrap().deployment;
+        let context = |deployment: &Desired| {
+            let pod = &deployment.body["spec"]["template"]["spec"];
+            (pod["securityContext"].clone(), pod["containers"][0]["securityContext"].clone())
+        };
+        let assigned = context(&build(None));
+        assert!(assigned.1.get("runAsUser").is_none() && assigned.0.get("runAsUser").is_none());
+        assert_eq!(assigned.1["runAsNonRoot"], true);
+        assert_eq!(context(&build(Some(OPERAND_USER))).1["runAsUser"], 1001);
+        assert_ne!(build(None).digest, build(Some(OPERAND_USER)).digest, "a change is applied");
     }
 }

@@ -1,10 +1,8 @@
-//! The controller against an API server that behaves and misbehaves: one scenario a test, each under a timeout.
-
-mod api;
+//! The controller against a mock API server that behaves and misbehaves: one scenario per test, each with a timeout.
 
 use super::{Owned, Settings, Shared, run};
 use crate::metrics::Metrics;
-use api::{Api, Call, Fault, Store, unused};
+use crate::testing::{Call, Fault, MockApi, Store, unused};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,36 +10,53 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-const PATIENCE: Duration = Duration::from_secs(40);
+const TIMEOUT: Duration = Duration::from_secs(40);
 
 struct Scenario {
-    api: Api,
+    api: MockApi,
     stop: watch::Sender<bool>,
+    lead: watch::Sender<bool>,
     controller: JoinHandle<()>,
     metrics: Arc<Metrics>,
+    shared: Arc<Shared>,
+    synced: watch::Receiver<bool>,
 }
 
 impl Scenario {
     fn start(owned: Owned) -> Self {
-        let (api, client) = Api::start();
+        let (api, client) = MockApi::start();
         Self::on(api, client, owned)
     }
 
-    fn on(api: Api, client: kube::Client, owned: Owned) -> Self {
-        let settings = Settings {
+    fn on(api: MockApi, client: kube::Client, owned: Owned) -> Self {
+        Self::with(api, client, |settings| settings.owned = owned)
+    }
+
+    fn with(api: MockApi, client: kube::Client, change: impl FnOnce(&mut Settings)) -> Self {
+        let scenario = Self::standby(api, client, change);
+        scenario.lead.send_replace(true);
+        scenario
+    }
+
+    /// A manager that does not lead yet.
+    fn standby(api: MockApi, client: kube::Client, change: impl FnOnce(&mut Settings)) -> Self {
+        let mut settings = Settings {
             operand_image: "registry.example.com/memcached:1.6".into(),
-            owned,
+            owned: Owned::All,
+            run_as_user: Some(super::OPERAND_USER),
             max_concurrent_reconciles: 4,
+            sync_period: Duration::from_hours(10),
             namespaces: Vec::new(),
             instance: "test".into(),
         };
+        change(&mut settings);
         let metrics = Arc::new(Metrics::new(4));
         let shared = Arc::new(Shared::new(client, settings, Arc::clone(&metrics)).unwrap());
-        let (synced, _) = watch::channel(false);
-        let (_, leads) = watch::channel(true);
+        let (sync, synced) = watch::channel(false);
+        let (lead, leads) = watch::channel(false);
         let (stop, stopped) = watch::channel(false);
-        let controller = tokio::spawn(run(shared, synced, leads, stopped));
-        Self { api, stop, controller, metrics }
+        let controller = tokio::spawn(run(Arc::clone(&shared), sync, leads, stopped));
+        Self { api, stop, lead, controller, metrics, shared, synced }
     }
 
     fn memcached(&self, name: &str, size: i32) {
@@ -52,7 +67,7 @@ impl Scenario {
         self.api.put("memcacheds", object);
     }
 
-    /// Plays the Deployment controller: all replicas are available.
+    /// Acts as the Deployment controller: all replicas are available.
     fn roll_out(&self, name: &str) {
         self.api.change("deployments", name, |deployment| {
             let size = deployment["spec"]["replicas"].clone();
@@ -63,7 +78,7 @@ impl Scenario {
         });
     }
 
-    /// A new Memcached, brought up.
+    /// Creates a Memcached and rolls it out.
     async fn available(&self, name: &str, size: i32) {
         self.memcached(name, size);
         self.until("it has a Deployment", |api| api.get("deployments", name).is_some()).await;
@@ -71,17 +86,17 @@ impl Scenario {
         self.until("it is available", |api| phase(api, name) == "Available").await;
     }
 
-    async fn until(&self, what: &str, condition: impl Fn(&Api) -> bool) {
-        let waited = timeout(PATIENCE, async {
+    async fn until(&self, what: &str, condition: impl Fn(&MockApi) -> bool) {
+        let waited = timeout(TIMEOUT, async {
             while !condition(&self.api) {
                 sleep(Duration::from_millis(5)).await;
             }
         })
         .await;
-        assert!(waited.is_ok(), "{what}: not so after {PATIENCE:?}; calls: {:#?}", self.api.calls());
+        assert!(waited.is_ok(), "{what}: not so after {TIMEOUT:?}; calls: {:#?}", self.api.calls());
     }
 
-    /// Waits until no call has been made for longer than any pause of the controller's.
+    /// Waits until no request has been made for longer than any delay of the controller.
     async fn quiet(&self) {
         let mut calls = self.api.calls().len();
         loop {
@@ -103,18 +118,18 @@ impl Scenario {
     }
 }
 
-fn phase(api: &Api, name: &str) -> String {
+fn phase(api: &MockApi, name: &str) -> String {
     let memcached = api.get("memcacheds", name).unwrap_or_default();
     memcached["status"]["phase"].as_str().unwrap_or_default().to_owned()
 }
 
-fn condition(api: &Api, name: &str, kind: &str) -> Value {
+fn condition(api: &MockApi, name: &str, kind: &str) -> Value {
     let memcached = api.get("memcacheds", name).unwrap_or_default();
     let conditions = memcached["status"]["conditions"].as_array().cloned().unwrap_or_default();
     conditions.into_iter().find(|condition| condition["type"] == kind).unwrap_or_default()
 }
 
-fn events(api: &Api) -> Vec<String> {
+fn events(api: &MockApi) -> Vec<String> {
     let store = api.store();
     store.all("events").map(|event| event["reason"].as_str().unwrap().to_owned()).collect()
 }
@@ -124,7 +139,7 @@ fn count(calls: &[Call], verb: &str, resource: &str) -> usize {
 }
 
 #[tokio::test]
-async fn a_new_memcached_gets_everything_with_at_most_eight_writes_and_then_there_is_silence() {
+async fn a_new_memcached_takes_at_most_eight_writes_and_then_no_further_request() {
     let scenario = Scenario::start(Owned::All);
     scenario.available("cache", 3).await;
     scenario.quiet().await;
@@ -143,7 +158,7 @@ async fn a_new_memcached_gets_everything_with_at_most_eight_writes_and_then_ther
 }
 
 #[tokio::test]
-async fn only_the_deployment_is_owned_where_that_is_asked_for() {
+async fn only_the_deployment_is_owned_if_configured() {
     let scenario = Scenario::start(Owned::Deployment);
     scenario.available("cache", 3).await;
     scenario.quiet().await;
@@ -155,7 +170,7 @@ async fn only_the_deployment_is_owned_where_that_is_asked_for() {
 }
 
 #[tokio::test]
-async fn a_new_size_is_one_apply_and_shows_as_resizing() {
+async fn a_new_size_is_one_apply_and_is_reported_as_resizing() {
     let scenario = Scenario::start(Owned::All);
     scenario.available("cache", 3).await;
     scenario.quiet().await;
@@ -174,7 +189,7 @@ async fn a_new_size_is_one_apply_and_shows_as_resizing() {
 }
 
 #[tokio::test]
-async fn the_last_server_but_one_takes_the_disruption_budget_with_it() {
+async fn scaling_to_one_server_deletes_the_disruption_budget() {
     let scenario = Scenario::start(Owned::All);
     scenario.available("cache", 2).await;
     scenario.api.change("memcacheds", "cache", |memcached| memcached["spec"]["size"] = json!(1));
@@ -183,11 +198,11 @@ async fn the_last_server_but_one_takes_the_disruption_budget_with_it() {
 }
 
 #[tokio::test]
-async fn drift_is_put_right_and_what_others_add_stays() {
+async fn drift_is_reverted_and_foreign_fields_are_kept() {
     let scenario = Scenario::start(Owned::All);
     scenario.available("cache", 3).await;
     scenario.quiet().await;
-    let writes = |api: &Api| count(&api.calls(), "patch", "deployments");
+    let writes = |api: &MockApi| count(&api.calls(), "patch", "deployments");
     let before = writes(&scenario.api);
     scenario.api.change("deployments", "cache", |deployment| {
         deployment["metadata"]["annotations"] = json!({"team": "x"});
@@ -217,7 +232,7 @@ async fn drift_is_put_right_and_what_others_add_stays() {
 }
 
 #[tokio::test]
-async fn a_lost_label_is_put_back_and_told_as_an_update() {
+async fn a_removed_label_is_restored_and_recorded_as_an_update() {
     let scenario = Scenario::start(Owned::All);
     scenario.available("cache", 3).await;
     scenario.quiet().await;
@@ -236,8 +251,8 @@ async fn a_lost_label_is_put_back_and_told_as_an_update() {
 }
 
 #[tokio::test]
-async fn a_conflict_409_is_worked_off_with_what_the_other_one_wrote() {
-    let (api, client) = Api::start();
+async fn a_conflict_409_is_retried_with_what_the_other_one_wrote() {
+    let (api, client) = MockApi::start();
     api.fault(Fault {
         first: Some(|store: &mut Store| {
             store.edit("memcacheds", "cache", |memcached| {
@@ -254,7 +269,7 @@ async fn a_conflict_409_is_worked_off_with_what_the_other_one_wrote() {
 }
 
 #[tokio::test]
-async fn a_deployment_of_somebody_else_is_left_alone_and_told() {
+async fn a_foreign_deployment_is_unchanged_and_reported() {
     let scenario = Scenario::start(Owned::All);
     let foreign = json!({
         "metadata": {"name": "cache", "uid": "foreign", "ownerReferences": [{
@@ -263,8 +278,8 @@ async fn a_deployment_of_somebody_else_is_left_alone_and_told() {
     });
     scenario.api.put("deployments", foreign);
     scenario.memcached("cache", 3);
-    let told = |api: &Api| condition(api, "cache", "Degraded")["reason"] == "DeploymentBlocked";
-    scenario.until("it is told", told).await;
+    let reported = |api: &MockApi| condition(api, "cache", "Degraded")["reason"] == "DeploymentBlocked";
+    scenario.until("it is reported", reported).await;
     assert_eq!(scenario.api.get("deployments", "cache").unwrap()["spec"]["replicas"], 7);
     scenario.api.delete("deployments", "cache");
     scenario
@@ -276,8 +291,8 @@ async fn a_deployment_of_somebody_else_is_left_alone_and_told() {
 }
 
 #[tokio::test]
-async fn a_refusal_403_shows_with_its_words_blocks_nobody_else_and_is_tried_again() {
-    let (api, client) = Api::start();
+async fn a_403_is_reported_with_its_message_blocks_no_other_memcached_and_is_retried() {
+    let (api, client) = MockApi::start();
     api.fault(Fault {
         name: Some("poor"),
         times: 4,
@@ -286,8 +301,8 @@ async fn a_refusal_403_shows_with_its_words_blocks_nobody_else_and_is_tried_agai
     });
     let scenario = Scenario::on(api, client, Owned::All);
     scenario.memcached("poor", 1);
-    let degraded = |api: &Api| condition(api, "poor", "Degraded")["reason"] == "Forbidden";
-    scenario.until("the refusal is told", degraded).await;
+    let degraded = |api: &MockApi| condition(api, "poor", "Degraded")["reason"] == "Forbidden";
+    scenario.until("the failure is reported", degraded).await;
     let message = condition(&scenario.api, "poor", "Degraded")["message"].as_str().unwrap().to_owned();
     assert!(message.contains("exceeded quota"), "{message}");
     scenario.available("rich", 1).await;
@@ -301,8 +316,8 @@ async fn a_refusal_403_shows_with_its_words_blocks_nobody_else_and_is_tried_agai
 }
 
 #[tokio::test]
-async fn a_404_in_the_middle_is_the_end_of_it() {
-    let (api, client) = Api::start();
+async fn a_404_ends_the_reconcile() {
+    let (api, client) = MockApi::start();
     api.fault(Fault {
         first: Some(|store: &mut Store| store.drop_object("memcacheds", "cache")),
         ..Fault::new("patch", "memcacheds/status", 404, "NotFound")
@@ -317,8 +332,8 @@ async fn a_404_in_the_middle_is_the_end_of_it() {
 }
 
 #[tokio::test]
-async fn a_429_is_answered_after_the_time_that_the_server_asks_for() {
-    let (api, client) = Api::start();
+async fn a_429_is_retried_after_the_time_that_the_server_asks_for() {
+    let (api, client) = MockApi::start();
     api.fault(Fault { retry_after: Some(1), ..Fault::new("patch", "deployments", 429, "TooManyRequests") });
     let scenario = Scenario::on(api, client, Owned::All);
     let start = std::time::Instant::now();
@@ -333,7 +348,7 @@ async fn a_429_is_answered_after_the_time_that_the_server_asks_for() {
 }
 
 #[tokio::test]
-async fn an_expired_watch_410_begins_again_and_misses_nothing() {
+async fn an_expired_watch_410_restarts_and_misses_nothing() {
     let scenario = Scenario::start(Owned::All);
     scenario.available("cache", 3).await;
     scenario.quiet().await;
@@ -353,7 +368,7 @@ async fn an_expired_watch_410_begins_again_and_misses_nothing() {
 }
 
 #[tokio::test]
-async fn an_api_server_that_goes_away_is_waited_for_and_nothing_is_lost_or_done_twice() {
+async fn after_an_outage_of_the_api_server_nothing_is_lost_or_written_twice() {
     let scenario = Scenario::start(Owned::All);
     scenario.available("one", 3).await;
     scenario.quiet().await;
@@ -384,8 +399,8 @@ async fn an_api_server_that_goes_away_is_waited_for_and_nothing_is_lost_or_done_
 }
 
 #[tokio::test]
-async fn rubbish_from_the_api_server_is_a_backoff() {
-    let (api, client) = Api::start();
+async fn a_malformed_response_is_retried_with_backoff() {
+    let (api, client) = MockApi::start();
     api.fault(Fault { times: 3, code: 200, ..Fault::new("patch", "deployments", 200, "Rubbish") });
     let scenario = Scenario::on(api, client, Owned::All);
     scenario.memcached("cache", 1);
@@ -394,7 +409,7 @@ async fn rubbish_from_the_api_server_is_a_backoff() {
 }
 
 #[tokio::test]
-async fn a_deletion_is_told_once_and_survives_a_failing_finalizer() {
+async fn a_deletion_is_reported_once_and_survives_a_failing_finalizer_write() {
     let scenario = Scenario::start(Owned::All);
     scenario.available("cache", 1).await;
     scenario.quiet().await;
@@ -413,7 +428,7 @@ async fn a_deletion_is_told_once_and_survives_a_failing_finalizer() {
 }
 
 #[tokio::test]
-async fn nothing_waits_for_a_memcached_that_is_gone() {
+async fn a_deleted_memcached_is_not_queued() {
     let scenario = Scenario::start(Owned::All);
     scenario.available("cache", 1).await;
     scenario.api.delete("memcacheds", "cache");
@@ -434,12 +449,12 @@ async fn nothing_waits_for_a_memcached_that_is_gone() {
 }
 
 #[tokio::test]
-async fn a_spec_that_the_schema_lets_through_but_nobody_can_build_is_told_and_blocks_nobody() {
+async fn an_invalid_spec_is_reported_and_blocks_no_other_memcached() {
     let scenario = Scenario::start(Owned::All);
     scenario.memcached("odd", 1);
     scenario.api.change("memcacheds", "odd", |memcached| memcached["spec"]["image"] = json!("not an image"));
-    let told = |api: &Api| condition(api, "odd", "Degraded")["reason"] == "InvalidSpec";
-    scenario.until("it is told", told).await;
+    let reported = |api: &MockApi| condition(api, "odd", "Degraded")["reason"] == "InvalidSpec";
+    scenario.until("it is reported", reported).await;
     scenario.available("even", 1).await;
     scenario.end().await;
 }
@@ -447,13 +462,13 @@ async fn a_spec_that_the_schema_lets_through_but_nobody_can_build_is_told_and_bl
 #[tokio::test]
 async fn every_request_is_allowed_by_a_rule_and_every_rule_is_used() {
     // The server asserts the first half on every request of every scenario; this one asks for everything there is.
-    let (api, client) = Api::start();
+    let (api, client) = MockApi::start();
     for resource in ["deployments", "services", "poddisruptionbudgets"] {
         api.fault(Fault { name: Some("cache"), ..Fault::new("patch", resource, 409, "Conflict") });
     }
     let scenario = Scenario::on(api, client, Owned::All);
     scenario.memcached("cache", 2);
-    let made = |api: &Api| {
+    let made = |api: &MockApi| {
         ["deployments", "services", "poddisruptionbudgets"].iter().all(|r| api.get(r, "cache").is_some())
     };
     scenario.until("everything is made", made).await;
@@ -468,7 +483,7 @@ async fn every_request_is_allowed_by_a_rule_and_every_rule_is_used() {
 }
 
 #[tokio::test]
-async fn told_to_stop_it_finishes_and_ends() {
+async fn shutdown_completes_running_reconciles() {
     let scenario = Scenario::start(Owned::All);
     scenario.memcached("cache", 3);
     scenario.until("work has begun", |api| !api.writes().is_empty()).await;
@@ -477,4 +492,219 @@ async fn told_to_stop_it_finishes_and_ends() {
     let calls = api.calls().len();
     sleep(Duration::from_millis(300)).await;
     assert_eq!(api.calls().len(), calls, "nothing after the end");
+}
+
+#[tokio::test]
+async fn a_request_without_a_response_delays_its_memcached_only_until_the_timeout() {
+    let (api, client) = MockApi::start_with(Duration::from_millis(300));
+    api.fault(Fault { swallow: true, name: Some("cache"), ..Fault::new("patch", "deployments", 0, "") });
+    // The only permit is held as long as the request is pending.
+    let scenario = Scenario::with(api, client, |settings| settings.max_concurrent_reconciles = 1);
+    scenario.memcached("cache", 1);
+    scenario
+        .until("the request is made", |api| {
+            api.calls().iter().any(|call| call.resource == "deployments" && call.code == 0)
+        })
+        .await;
+    scenario.available("other", 1).await;
+    scenario.until("it is retried", |api| api.get("deployments", "cache").is_some()).await;
+    scenario.roll_out("cache");
+    scenario.until("it is available", |api| phase(api, "cache") == "Available").await;
+    scenario.end().await;
+}
+
+#[tokio::test]
+async fn a_watch_or_list_without_a_response_is_retried() {
+    let (api, client) = MockApi::start_with(Duration::from_millis(300));
+    for (verb, resource) in [("list", "memcacheds"), ("watch", "memcacheds"), ("watch", "deployments")] {
+        api.fault(Fault { swallow: true, ..Fault::new(verb, resource, 0, "") });
+    }
+    let scenario = Scenario::on(api, client, Owned::All);
+    scenario.available("cache", 1).await;
+    scenario.end().await;
+}
+
+#[tokio::test]
+async fn a_status_write_keeps_foreign_conditions() {
+    let scenario = Scenario::start(Owned::All);
+    scenario.available("cache", 3).await;
+    scenario.quiet().await;
+    let foreign = json!({"type": "Audited", "status": "True", "reason": "Yes", "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    // The controller does not know of it when it writes.
+    scenario.api.change_unnoticed("memcacheds", "cache", |memcached| {
+        memcached["status"]["conditions"].as_array_mut().unwrap().push(foreign.clone());
+    });
+    scenario
+        .api
+        .change("deployments", "cache", |deployment| deployment["status"]["availableReplicas"] = json!(2));
+    scenario
+        .until("the status is written", |api| condition(api, "cache", "Available")["status"] == "False")
+        .await;
+    assert_eq!(condition(&scenario.api, "cache", "Audited"), foreign);
+    scenario.roll_out("cache");
+    scenario.until("it is available", |api| phase(api, "cache") == "Available").await;
+    assert_eq!(condition(&scenario.api, "cache", "Audited"), foreign);
+    scenario.end().await;
+}
+
+#[tokio::test]
+async fn a_failing_status_write_does_not_block_a_deletion() {
+    let scenario = Scenario::start(Owned::All);
+    scenario.available("cache", 1).await;
+    scenario.quiet().await;
+    let fault = Fault::new("patch", "memcacheds/status", 422, "Invalid");
+    scenario.api.fault(Fault { times: usize::MAX, ..fault });
+    scenario.api.delete("memcacheds", "cache");
+    scenario.until("it is gone", |api| api.get("memcacheds", "cache").is_none()).await;
+    scenario.end().await;
+}
+
+fn queue_depth(metrics: &Metrics) -> String {
+    let page = metrics.page();
+    let line = page.lines().find(|line| line.starts_with("workqueue_depth")).unwrap();
+    line.rsplit_once(' ').unwrap().1.to_owned()
+}
+
+#[tokio::test]
+async fn a_standby_queues_nothing_and_reconciles_everything_once_it_leads() {
+    let (api, client) = MockApi::start();
+    let mut scenario = Scenario::standby(api, client, |_| {});
+    for name in ["one", "two"] {
+        scenario.memcached(name, 1);
+    }
+    scenario.synced.wait_for(|synced| *synced).await.unwrap();
+    scenario.memcached("three", 1);
+    scenario.quiet().await;
+    assert_eq!(queue_depth(&scenario.metrics), "0");
+    assert_eq!(scenario.api.writes(), Vec::<String>::new());
+    scenario.lead.send_replace(true);
+    for name in ["one", "two", "three"] {
+        scenario.until(name, |api| api.get("deployments", name).is_some()).await;
+    }
+    scenario.end().await;
+}
+
+#[tokio::test]
+async fn a_change_that_no_watch_reports_is_reverted_after_the_sync_period() {
+    let (api, client) = MockApi::start();
+    let scenario = Scenario::with(api, client, |settings| settings.sync_period = Duration::from_millis(500));
+    scenario.available("cache", 3).await;
+    let drift = |deployment: &mut Value| deployment["spec"]["replicas"] = json!(1);
+    scenario.api.change_unnoticed("deployments", "cache", drift);
+    let reverted = |api: &MockApi| api.get("deployments", "cache").unwrap()["spec"]["replicas"] == 3;
+    assert!(!reverted(&scenario.api));
+    scenario.until("the drift is reverted", reverted).await;
+    scenario.end().await;
+}
+
+#[tokio::test]
+async fn after_a_restore_of_etcd_older_versions_count_again() {
+    let scenario = Scenario::start(Owned::All);
+    scenario.available("cache", 3).await;
+    scenario.quiet().await;
+    let backup = scenario.api.backup();
+    for size in [4, 5] {
+        scenario.api.change("memcacheds", "cache", |memcached| memcached["spec"]["size"] = json!(size));
+        scenario
+            .until("it is scaled", |api| api.get("deployments", "cache").unwrap()["spec"]["replicas"] == size)
+            .await;
+        scenario.roll_out("cache");
+        scenario.until("it is available", |api| phase(api, "cache") == "Available").await;
+    }
+    scenario.quiet().await;
+    scenario.api.restore(backup);
+    scenario.quiet().await;
+    // The generation that stood for four servers before stands for two now.
+    scenario.api.change("memcacheds", "cache", |memcached| memcached["spec"]["size"] = json!(2));
+    let replicas = |api: &MockApi| api.get("deployments", "cache").unwrap()["spec"]["replicas"].clone();
+    scenario.until("the new size is applied", |api| replicas(api) == 2).await;
+    scenario.api.change("deployments", "cache", |deployment| deployment["spec"]["replicas"] = json!(7));
+    scenario.until("drift is reverted", |api| replicas(api) == 2).await;
+    scenario.end().await;
+}
+
+#[tokio::test]
+async fn a_malformed_memcached_is_reported_blocks_no_other_and_can_be_deleted_or_fixed() {
+    let (api, client) = MockApi::start();
+    let malformed = |name: &str| {
+        json!({
+            "apiVersion": "cache.example.com/v1", "kind": "Memcached",
+            "metadata": {"name": name}, "spec": {"size": "three", "containerPort": 11211},
+        })
+    };
+    // Once in the list, once in the watch.
+    api.put("memcacheds", malformed("listed"));
+    let scenario = Scenario::on(api, client, Owned::All);
+    scenario.available("fine", 1).await;
+    scenario.api.put("memcacheds", malformed("watched"));
+    for name in ["listed", "watched"] {
+        scenario
+            .until("it is reported", |api| condition(api, name, "Degraded")["reason"] == "InvalidSpec")
+            .await;
+        let message = condition(&scenario.api, name, "Degraded")["message"].as_str().unwrap().to_owned();
+        assert!(message.starts_with("spec: invalid type: string \"three\""), "{message}");
+        assert!(scenario.api.get("deployments", name).is_none());
+    }
+    assert_eq!(events(&scenario.api).iter().filter(|reason| *reason == "InvalidSpec").count(), 2);
+    scenario.api.delete("memcacheds", "listed");
+    scenario.until("it is gone", |api| api.get("memcacheds", "listed").is_none()).await;
+    scenario.api.change("memcacheds", "watched", |memcached| memcached["spec"]["size"] = json!(1));
+    scenario.until("it is fixed", |api| api.get("deployments", "watched").is_some()).await;
+    scenario.roll_out("watched");
+    scenario.until("it is available", |api| phase(api, "watched") == "Available").await;
+    scenario.end().await;
+}
+
+/// Names created and deleted by the churn test, unless `CHURN_NAMES` sets another number, such as 100000.
+const CHURN_NAMES: usize = 2000;
+/// Names that exist at the same time.
+const BATCH: usize = 500;
+
+#[tokio::test]
+async fn names_that_are_created_and_deleted_leave_nothing_in_memory() {
+    let churn = std::env::var("CHURN_NAMES").map_or(CHURN_NAMES, |number| number.parse().unwrap());
+    let (api, client) = MockApi::start();
+    let scenario = Scenario::with(api, client, |settings| {
+        settings.owned = Owned::Deployment;
+        settings.max_concurrent_reconciles = 64;
+    });
+    for batch in 0..churn / BATCH {
+        let names: Vec<_> = (0..BATCH).map(|index| format!("cache-{batch}-{index}")).collect();
+        for (index, name) in names.iter().enumerate() {
+            scenario.memcached(name, 1);
+            // Most of them are invalid, which takes fewer requests.
+            if index % 10 != 0 {
+                scenario.api.change("memcacheds", name, |memcached| {
+                    memcached["spec"]["image"] = json!("not an image")
+                });
+            }
+        }
+        let reconciled = |api: &MockApi| {
+            api.store().all("memcacheds").all(|memcached| memcached["status"]["conditions"].is_array())
+        };
+        scenario.until("all are reconciled", reconciled).await;
+        for name in &names {
+            scenario.api.delete("memcacheds", name);
+        }
+        scenario.until("all are gone", |api| api.store().all("memcacheds").next().is_none()).await;
+        for name in &names {
+            scenario.api.delete("deployments", name);
+        }
+        scenario.api.store().drop_all("events");
+        scenario.api.truncate();
+        let remembered = scenario.shared.memory().len();
+        assert!(remembered <= BATCH, "{remembered} Memcacheds are remembered after batch {batch}");
+    }
+    scenario.quiet().await;
+    assert_eq!(scenario.shared.memory().len(), 0);
+    assert_eq!(scenario.shared.queued.depth(), 0);
+    let observed = scenario.shared.observed();
+    assert_eq!(observed.memcacheds.state().len(), 0);
+    assert_eq!(observed.written.size(), 0);
+    assert_eq!(observed.malformed.errors().len(), 0);
+    assert_eq!(observed.deployments.sizes(), [0, 0]);
+    assert_eq!(observed.pods.sizes(), [0, 0]);
+    assert!(scenario.shared.recorder.remembered() <= 512);
+    scenario.end().await;
 }

@@ -1,9 +1,10 @@
-//! A small API server for the scenarios: it stores, merges, versions and tells watchers, and it can be told to fail.
+//! A mock API server: it stores, merges and versions objects, notifies watches, and fails on request.
 //!
-//! It answers what the controller asks and refuses the rest, so that a request nobody thought of fails a scenario. Every
-//! request is held against the typed rules of [`crate::rbac`].
+//! It implements the requests that the operator makes and panics on others, so that an unforeseen request fails a test.
+//! Every request is checked against the typed rules of [`crate::rbac`].
 
-use crate::rbac::{CLUSTER, WATCHED};
+use crate::manager::requests::LimitRequests;
+use crate::rbac::{CLUSTER, OWN, WATCHED};
 use axum::body::{Body as AnswerBody, Bytes};
 use axum::http::{Request, Response, StatusCode};
 use futures::stream;
@@ -13,44 +14,47 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 use tokio::sync::mpsc;
 use tower::retry::RetryLayer;
 use tower_test::mock;
 
-/// One request, in the words of RBAC.
+/// One request, in the terms of RBAC.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Call {
-    pub(super) verb: String,
-    pub(super) group: String,
+pub(crate) struct Call {
+    pub(crate) verb: String,
+    pub(crate) group: String,
     /// Plural, with `/subresource`.
-    pub(super) resource: String,
-    pub(super) name: String,
-    pub(super) code: u16,
+    pub(crate) resource: String,
+    pub(crate) name: String,
+    pub(crate) code: u16,
 }
 
 impl Call {
-    pub(super) fn is_write(&self) -> bool {
+    pub(crate) fn is_write(&self) -> bool {
         !matches!(self.verb.as_str(), "list" | "watch" | "get")
     }
 }
 
-/// A refusal to come: of how many requests with this verb and resource, and how.
+/// Failures to come: of how many requests with this verb and resource, and how.
 #[derive(Clone, Debug)]
-pub(super) struct Fault {
-    pub(super) verb: &'static str,
-    pub(super) resource: &'static str,
-    pub(super) name: Option<&'static str>,
-    pub(super) times: usize,
-    pub(super) code: u16,
-    pub(super) reason: &'static str,
-    pub(super) message: &'static str,
-    pub(super) retry_after: Option<u32>,
-    /// What happens to the store just before the refusal.
-    pub(super) first: Option<fn(&mut Store)>,
+pub(crate) struct Fault {
+    pub(crate) verb: &'static str,
+    pub(crate) resource: &'static str,
+    pub(crate) name: Option<&'static str>,
+    pub(crate) times: usize,
+    pub(crate) code: u16,
+    pub(crate) reason: &'static str,
+    pub(crate) message: &'static str,
+    pub(crate) retry_after: Option<u32>,
+    /// What happens to the store just before the failure.
+    pub(crate) first: Option<fn(&mut Store)>,
+    /// There is no response at all.
+    pub(crate) swallow: bool,
 }
 
 impl Fault {
-    pub(super) fn new(verb: &'static str, resource: &'static str, code: u16, reason: &'static str) -> Self {
+    pub(crate) fn new(verb: &'static str, resource: &'static str, code: u16, reason: &'static str) -> Self {
         Self {
             verb,
             resource,
@@ -58,22 +62,30 @@ impl Fault {
             times: 1,
             code,
             reason,
-            message: "as the scenario has it",
+            message: "injected by the test",
             retry_after: None,
             first: None,
+            swallow: false,
         }
     }
 }
 
-type Key = (String, String, String);
+/// Resource, namespace and name.
+pub(crate) type Key = (String, String, String);
+
+impl Fault {
+    fn hits(&self, verb: &str, path: &Path) -> bool {
+        self.verb == verb && self.resource == path.resource && self.name.is_none_or(|name| name == path.name)
+    }
+}
 
 #[derive(Default)]
-pub(super) struct Store {
+pub(crate) struct Store {
     objects: BTreeMap<Key, Value>,
     version: u64,
     watchers: Vec<Watcher>,
-    /// What was told, for watches that begin at an older version.
-    history: Vec<(u64, String, Told)>,
+    /// Past events, for watches that begin at an older version.
+    history: Vec<(u64, String, Notice)>,
     faults: Vec<Fault>,
     calls: Vec<Call>,
     down: bool,
@@ -81,36 +93,48 @@ pub(super) struct Store {
 
 struct Watcher {
     resource: String,
-    /// Hears only of objects with the operator's label.
+    /// Receives only objects with the operator's label.
     labelled: bool,
+    /// Receives only the object with this name.
+    name: Option<String>,
     sender: mpsc::UnboundedSender<Bytes>,
 }
 
-/// An event as those hear it who watch everything, and those who watch by label.
+/// An event as watches without and with a label selector receive it.
 #[derive(Clone)]
-struct Told {
+struct Notice {
+    name: String,
     all: Bytes,
     labelled: Option<Bytes>,
 }
 
-impl Told {
-    fn to(&self, labelled: bool) -> Option<Bytes> {
+impl Notice {
+    fn to(&self, labelled: bool, name: Option<&str>) -> Option<Bytes> {
+        if name.is_some_and(|name| name != self.name) {
+            return None;
+        }
         if labelled { self.labelled.clone() } else { Some(self.all.clone()) }
     }
 }
 
 /// The server.
 #[derive(Clone, Default)]
-pub(super) struct Api {
+pub(crate) struct MockApi {
     store: Arc<Mutex<Store>>,
 }
 
-impl Api {
-    /// A server, and a client that talks to it through the same retries as the real one.
-    pub(super) fn start() -> (Self, Client) {
+impl MockApi {
+    /// Starts a server, and returns a client of it with the same retries and limits as the real one.
+    pub(crate) fn start() -> (Self, Client) {
+        Self::start_with(Duration::from_secs(30))
+    }
+
+    /// Starts a server; requests of its client time out after `timeout`.
+    pub(crate) fn start_with(timeout: Duration) -> (Self, Client) {
         let (service, mut handle) = mock::pair::<Request<Body>, Response<AnswerBody>>();
         let client = ClientBuilder::new(service, "default")
             .with_layer(&RetryLayer::new(RetryPolicy::server_retry()))
+            .with_layer(&LimitRequests::new(timeout))
             .build();
         let api = Self::default();
         let serving = api.clone();
@@ -120,28 +144,33 @@ impl Api {
                 tokio::spawn(async move {
                     let (parts, body) = request.into_parts();
                     let body = body.collect_bytes().await.unwrap();
-                    reply.send_response(api.store().answer(&parts, &body));
+                    let response = api.store().answer(&parts, &body);
+                    match response {
+                        Some(response) => reply.send_response(response),
+                        // The connection stays open.
+                        None => std::future::pending().await,
+                    }
                 });
             }
         });
         (api, client)
     }
 
-    pub(super) fn store(&self) -> MutexGuard<'_, Store> {
+    pub(crate) fn store(&self) -> MutexGuard<'_, Store> {
         self.store.lock().unwrap()
     }
 
-    pub(super) fn get(&self, resource: &str, name: &str) -> Option<Value> {
+    pub(crate) fn get(&self, resource: &str, name: &str) -> Option<Value> {
         self.store().objects.get(&key(resource, name)).cloned()
     }
 
     /// Puts an object as a user does.
-    pub(super) fn put(&self, resource: &str, object: Value) {
+    pub(crate) fn put(&self, resource: &str, object: Value) {
         self.store().put(resource, object);
     }
 
     /// Changes an object as a user, another controller or the garbage collector does.
-    pub(super) fn change(&self, resource: &str, name: &str, change: impl FnOnce(&mut Value)) {
+    pub(crate) fn change(&self, resource: &str, name: &str, change: impl FnOnce(&mut Value)) {
         let mut store = self.store();
         let mut object = store.objects[&key(resource, name)].clone();
         let spec = object["spec"].clone();
@@ -153,19 +182,19 @@ impl Api {
     }
 
     /// Deletes an object as a user does: what has finalizers only gets its timestamp.
-    pub(super) fn delete(&self, resource: &str, name: &str) {
+    pub(crate) fn delete(&self, resource: &str, name: &str) {
         self.store().delete(resource, name);
     }
 
-    pub(super) fn fault(&self, fault: Fault) {
+    pub(crate) fn fault(&self, fault: Fault) {
         self.store().faults.push(fault);
     }
 
-    pub(super) fn calls(&self) -> Vec<Call> {
+    pub(crate) fn calls(&self) -> Vec<Call> {
         self.store().calls.clone()
     }
 
-    pub(super) fn writes(&self) -> Vec<String> {
+    pub(crate) fn writes(&self) -> Vec<String> {
         let writes = self.calls().into_iter().filter(|call| call.is_write() && call.code < 300);
         writes
             .filter(|call| call.resource != "events")
@@ -173,15 +202,45 @@ impl Api {
             .collect()
     }
 
-    /// Breaks every connection and refuses every request until it is called with `false`.
-    pub(super) fn down(&self, down: bool) {
+    /// Forgets past requests and events, so that a long test needs little memory.
+    pub(crate) fn truncate(&self) {
+        let mut store = self.store();
+        store.calls.clear();
+        store.history.clear();
+    }
+
+    /// Changes an object as a user does, but no watch reports it.
+    pub(crate) fn change_unnoticed(&self, resource: &str, name: &str, change: impl FnOnce(&mut Value)) {
+        let watchers = std::mem::take(&mut self.store().watchers);
+        self.change(resource, name, change);
+        let mut store = self.store();
+        store.history.pop();
+        store.watchers = watchers;
+    }
+
+    /// Returns a backup of everything that is stored.
+    pub(crate) fn backup(&self) -> (BTreeMap<Key, Value>, u64) {
+        let store = self.store();
+        (store.objects.clone(), store.version)
+    }
+
+    /// Restores a backup, as with etcd: versions go back, and all watches have to list again.
+    pub(crate) fn restore(&self, (objects, version): (BTreeMap<Key, Value>, u64)) {
+        self.expire_watches(|store| {
+            store.objects = objects;
+            store.version = version;
+        });
+    }
+
+    /// Breaks every connection and fails every request until it is called with `false`.
+    pub(crate) fn down(&self, down: bool) {
         let mut store = self.store();
         store.down = down;
         store.watchers.clear();
     }
 
-    /// Tells every watcher that its version is too old, after doing something that none of them hears of.
-    pub(super) fn expire_watches(&self, unheard: impl FnOnce(&mut Store)) {
+    /// Ends every watch because its version is too old, after a change that no watch reports.
+    pub(crate) fn expire_watches(&self, unheard: impl FnOnce(&mut Store)) {
         let mut store = self.store();
         let watchers = std::mem::take(&mut store.watchers);
         unheard(&mut store);
@@ -203,9 +262,15 @@ fn line(value: &Value) -> Bytes {
     Bytes::from(format!("{value}\n"))
 }
 
-/// Whether a request asks for objects with the operator's label only.
+/// Returns whether a request selects objects by the operator's label.
 fn selects(query: &str) -> bool {
     query.contains("labelSelector=")
+}
+
+/// Returns the name that a field selector asks for.
+fn name_selector(query: &str) -> Option<String> {
+    let value = query.split('&').find_map(|pair| pair.strip_prefix("fieldSelector="))?;
+    value.strip_prefix("metadata.name%3D").or(value.strip_prefix("metadata.name=")).map(ToOwned::to_owned)
 }
 
 fn labelled(object: &Value) -> bool {
@@ -218,7 +283,7 @@ fn bump(object: &mut Value) {
 }
 
 impl Store {
-    pub(super) fn put(&mut self, resource: &str, mut object: Value) {
+    pub(crate) fn put(&mut self, resource: &str, mut object: Value) {
         self.version += 1;
         let name = object["metadata"]["name"].as_str().unwrap().to_owned();
         let metadata = object["metadata"].as_object_mut().unwrap();
@@ -242,7 +307,7 @@ impl Store {
         self.tell(resource, kind, &object, old.as_ref());
     }
 
-    pub(super) fn delete(&mut self, resource: &str, name: &str) {
+    pub(crate) fn delete(&mut self, resource: &str, name: &str) {
         let Some(mut object) = self.objects.remove(&key(resource, name)) else { return };
         object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         if object["metadata"]["finalizers"].as_array().is_some_and(|list| !list.is_empty()) {
@@ -253,22 +318,24 @@ impl Store {
 
     fn tell(&mut self, resource: &str, kind: &str, object: &Value, old: Option<&Value>) {
         let event = |kind: &str| line(&json!({ "type": kind, "object": object }));
-        // Who watches by label hears of a label that comes or goes as of an object that does.
+        // A watch with a label selector reports a label that is added or removed as an object that is.
         let seen = match (old.is_some_and(labelled), labelled(object) && kind != "DELETED") {
             (true, true) => Some("MODIFIED"),
             (true, false) => Some("DELETED"),
             (false, true) => Some("ADDED"),
             (false, false) => None,
         };
-        let told = Told { all: event(kind), labelled: seen.map(event) };
-        self.history.push((self.version, resource.to_owned(), told.clone()));
+        let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        let notice = Notice { name, all: event(kind), labelled: seen.map(event) };
+        self.history.push((self.version, resource.to_owned(), notice.clone()));
         self.watchers.retain(|watcher| {
-            watcher.resource != resource
-                || told.to(watcher.labelled).is_none_or(|event| watcher.sender.send(event).is_ok())
+            let event = notice.to(watcher.labelled, watcher.name.as_deref());
+            watcher.resource != resource || event.is_none_or(|event| watcher.sender.send(event).is_ok())
         });
     }
 
-    fn answer(&mut self, parts: &axum::http::request::Parts, body: &[u8]) -> Response<AnswerBody> {
+    /// Returns the response; `None` if there is none.
+    fn answer(&mut self, parts: &axum::http::request::Parts, body: &[u8]) -> Option<Response<AnswerBody>> {
         let path = Path::parse(parts.uri.path());
         let query = parts.uri.query().unwrap_or_default();
         let verb = match (parts.method.as_str(), path.name.is_empty()) {
@@ -276,10 +343,23 @@ impl Store {
             ("GET", true) => "list",
             ("GET", false) => "get",
             ("PATCH", _) => "patch",
+            ("PUT", _) => "update",
             ("POST", _) => "create",
             ("DELETE", _) => "delete",
             other => panic!("{other:?}"),
         };
+        let swallowed = self.faults.iter().position(|fault| fault.swallow && fault.hits(verb, &path));
+        if let Some(index) = swallowed {
+            self.faults.remove(index);
+            self.calls.push(Call {
+                verb: verb.to_owned(),
+                group: path.group.clone(),
+                resource: path.resource.clone(),
+                name: path.name.clone(),
+                code: 0,
+            });
+            return None;
+        }
         let answer = self.respond(verb, &path, query, body);
         self.calls.push(Call {
             verb: verb.to_owned(),
@@ -288,7 +368,7 @@ impl Store {
             name: path.name.clone(),
             code: answer.status().as_u16(),
         });
-        answer
+        Some(answer)
     }
 
     fn respond(&mut self, verb: &str, path: &Path, query: &str, body: &[u8]) -> Response<AnswerBody> {
@@ -296,11 +376,7 @@ impl Store {
             return refusal(500, "InternalError", "the API server is away", None);
         }
         assert!(allowed(verb, &path.group, &path.resource), "no rule allows {verb} {}", path.resource);
-        let fault = self.faults.iter().position(|fault| {
-            fault.verb == verb
-                && fault.resource == path.resource
-                && fault.name.is_none_or(|name| name == path.name)
-        });
+        let fault = self.faults.iter().position(|fault| fault.hits(verb, path));
         if let Some(index) = fault {
             self.faults[index].times -= 1;
             let fault = self.faults[index].clone();
@@ -312,14 +388,17 @@ impl Store {
             }
             return refusal(fault.code, fault.reason, fault.message, fault.retry_after);
         }
+        let named = name_selector(query);
         let (resource, subresource) = path.resource.split_once('/').unwrap_or((&path.resource, ""));
         match verb {
             "list" => {
                 let items: Vec<&Value> = self
                     .objects
                     .iter()
-                    .filter(|((found, ..), object)| {
-                        found == resource && (!selects(query) || labelled(object))
+                    .filter(|((found, _, name), object)| {
+                        found == resource
+                            && (!selects(query) || labelled(object))
+                            && named.as_ref().is_none_or(|named| named == name)
                     })
                     .map(|(_, o)| o)
                     .collect();
@@ -334,12 +413,13 @@ impl Store {
                     .split('&')
                     .find_map(|pair| pair.strip_prefix("resourceVersion=")?.parse::<u64>().ok());
                 let labelled = selects(query);
-                for (_, _, told) in self.history.iter().filter(|(version, told, _)| {
-                    told == resource && since.is_some_and(|since| *version > since)
+                for (_, _, notice) in self.history.iter().filter(|(version, changed, _)| {
+                    changed == resource && since.is_some_and(|since| *version > since)
                 }) {
-                    let _ = told.to(labelled).map(|event| sender.send(event));
+                    let _ = notice.to(labelled, named.as_deref()).map(|event| sender.send(event));
                 }
-                self.watchers.push(Watcher { resource: resource.to_owned(), labelled, sender });
+                let watcher = Watcher { resource: resource.to_owned(), labelled, name: named, sender };
+                self.watchers.push(watcher);
                 let lines = stream::unfold(receiver, |mut receiver| async move {
                     receiver.recv().await.map(|line| (Ok::<_, Infallible>(line), receiver))
                 });
@@ -351,8 +431,22 @@ impl Store {
             },
             "create" => {
                 let object: Value = serde_json::from_slice(body).unwrap();
-                self.put(resource, object.clone());
-                ok(&object)
+                let name = object["metadata"]["name"].as_str().unwrap().to_owned();
+                if self.objects.contains_key(&key(resource, &name)) {
+                    return refusal(409, "AlreadyExists", "the object exists already", None);
+                }
+                self.put(resource, object);
+                ok(&self.objects[&key(resource, &name)])
+            }
+            "update" => {
+                let mut object: Value = serde_json::from_slice(body).unwrap();
+                let Some(old) = self.objects.get(&key(resource, &path.name)) else { return not_found() };
+                if object["metadata"]["resourceVersion"] != old["metadata"]["resourceVersion"] {
+                    return refusal(409, "Conflict", "the object has been modified", None);
+                }
+                object["metadata"]["uid"] = old["metadata"]["uid"].clone();
+                self.put(resource, object);
+                ok(&self.objects[&key(resource, &path.name)])
             }
             "delete" => {
                 self.delete(resource, &path.name);
@@ -372,10 +466,11 @@ impl Store {
     ) -> Response<AnswerBody> {
         let patch: Value = serde_json::from_slice(body).unwrap();
         let old = self.objects.get(&key(resource, &asked.name)).cloned();
-        let applying = query.contains("fieldManager=memcached-operator") && patch.get("apiVersion").is_some();
+        let applying = query.contains("fieldManager=") && patch.get("apiVersion").is_some();
         let mut new = match (&old, applying) {
             (Some(old), _) => old.clone(),
-            (None, true) => json!({}),
+            (None, true) if subresource.is_empty() => json!({}),
+            (None, true) => return not_found(),
             (None, false) => return not_found(),
         };
         if applying {
@@ -383,7 +478,8 @@ impl Store {
             if !query.contains("force=true") && old.as_ref().is_some_and(|old| ours(old) != ours(&patch)) {
                 return refusal(409, "Conflict", "another manager holds these fields", None);
             }
-            apply(&mut new, &patch);
+            let part = if subresource == "status" { json!({ "status": patch["status"] }) } else { patch };
+            apply(&mut new, &part);
         } else {
             let version = &patch["metadata"]["resourceVersion"];
             if version.is_string() && *version != new["metadata"]["resourceVersion"] {
@@ -433,16 +529,17 @@ impl Path {
     }
 }
 
-/// Whether a rule allows a request.
+/// Returns whether a rule allows a request.
 fn allowed(verb: &str, group: &str, resource: &str) -> bool {
     WATCHED
         .iter()
         .chain(CLUSTER)
+        .chain(OWN)
         .any(|rule| rule.group == group && rule.resource == resource && rule.verbs.contains(&verb))
 }
 
-/// The rules that show as requests and that none of these calls used.
-pub(super) fn unused(calls: &[Call]) -> BTreeSet<String> {
+/// Returns the rules that are used by requests, but by none of these.
+pub(crate) fn unused(calls: &[Call]) -> BTreeSet<String> {
     let rules = WATCHED.iter().filter(|rule| rule.shows == crate::rbac::Use::Request);
     let wanted = rules.flat_map(|rule| rule.verbs.iter().map(move |verb| (rule, *verb)));
     wanted
@@ -493,7 +590,9 @@ fn merge(target: &mut Value, patch: &Value) {
     }
 }
 
-/// As server-side apply merges: objects by field, lists of named items by name, everything else as a whole.
+/// Merges as server-side apply does: objects by field, lists by name or type of their items, everything else as a whole.
+///
+/// Nothing is removed: what the operator applies names all its fields.
 fn apply(target: &mut Value, applied: &Value) {
     match applied {
         Value::Object(fields) => {
@@ -504,13 +603,14 @@ fn apply(target: &mut Value, applied: &Value) {
                 apply(target.as_object_mut().unwrap().entry(key).or_insert(Value::Null), value);
             }
         }
-        Value::Array(items) if !items.is_empty() && items.iter().all(|item| item["name"].is_string()) => {
+        Value::Array(items) if list_key(items).is_some() => {
+            let key = list_key(items).unwrap();
             if !target.is_array() {
                 *target = json!([]);
             }
             let list = target.as_array_mut().unwrap();
             for item in items {
-                match list.iter_mut().find(|found| found["name"] == item["name"]) {
+                match list.iter_mut().find(|found| found[key] == item[key]) {
                     Some(found) => apply(found, item),
                     None => list.push(item.clone()),
                 }
@@ -520,21 +620,33 @@ fn apply(target: &mut Value, applied: &Value) {
     }
 }
 
+/// Returns the field that identifies the items of a list.
+fn list_key(items: &[Value]) -> Option<&'static str> {
+    ["name", "type"]
+        .into_iter()
+        .find(|key| !items.is_empty() && items.iter().all(|item| item[key].is_string()))
+}
+
 impl Store {
-    /// All objects of a resource.
-    pub(super) fn all<'a>(&'a self, resource: &'a str) -> impl Iterator<Item = &'a Value> {
+    /// Returns all objects of a resource.
+    pub(crate) fn all<'a>(&'a self, resource: &'a str) -> impl Iterator<Item = &'a Value> {
         self.objects.iter().filter(move |((found, ..), _)| found == resource).map(|(_, object)| object)
     }
 
-    /// Changes an object and tells the watchers.
-    pub(super) fn edit(&mut self, resource: &str, name: &str, change: impl FnOnce(&mut Value)) {
+    /// Changes an object and notifies the watches.
+    pub(crate) fn edit(&mut self, resource: &str, name: &str, change: impl FnOnce(&mut Value)) {
         let mut object = self.objects[&key(resource, name)].clone();
         change(&mut object);
         self.put(resource, object);
     }
 
-    /// Removes an object whatever its finalizers say.
-    pub(super) fn drop_object(&mut self, resource: &str, name: &str) {
+    /// Removes all objects of a resource; no watch reports it.
+    pub(crate) fn drop_all(&mut self, resource: &str) {
+        self.objects.retain(|(found, ..), _| found != resource);
+    }
+
+    /// Removes an object whatever its finalizers are.
+    pub(crate) fn drop_object(&mut self, resource: &str, name: &str) {
         if let Some(object) = self.objects.remove(&key(resource, name)) {
             self.version += 1;
             self.tell(resource, "DELETED", &object, Some(&object));

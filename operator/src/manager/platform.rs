@@ -1,0 +1,31 @@
+//! What the manager has to know about the cluster that it runs on.
+
+use crate::backoff::WatchBackoff;
+use kube::Client;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// The API group of OpenShift's security context constraints.
+const OPENSHIFT_SECURITY: &str = "security.openshift.io";
+
+/// Returns whether the cluster is OpenShift, as soon as the API server responds; `None` if it is time to stop first.
+pub(super) async fn is_openshift(client: &Client, mut stop: watch::Receiver<bool>) -> Option<bool> {
+    let mut backoff = WatchBackoff::default();
+    loop {
+        let wait = match client.list_api_groups().await {
+            Ok(list) => {
+                let openshift = list.groups.iter().any(|group| group.name == OPENSHIFT_SECURITY);
+                tracing::info!(openshift, "detected the platform");
+                return Some(openshift);
+            }
+            Err(error) => {
+                tracing::warn!(%error, "failed to list the API groups; retrying");
+                backoff.next().unwrap_or(Duration::from_secs(1))
+            }
+        };
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            _ = stop.wait_for(|stop| *stop) => return None,
+        }
+    }
+}
