@@ -146,8 +146,22 @@ install: build ## Install the CRDs into the cluster
 	$(OPERATOR) manifests --output-dir target/config >/dev/null
 	$(KUBECTL) apply --server-side -k target/config/crd
 
+# Deletes all Memcacheds while the operator is still there to remove their finalizers.
+define delete_memcacheds
+	@if $(KUBECTL) get crd memcacheds.cache.example.com >/dev/null 2>&1; then \
+	  $(KUBECTL) delete memcacheds.cache.example.com --all --all-namespaces --timeout=$(DELETE_TIMEOUT) || { \
+	    echo "error: some Memcacheds were not deleted within $(DELETE_TIMEOUT): is the operator running?"; \
+	    echo "help: start it (make run, make deploy) and try again, or remove the finalizers that are left:"; \
+	    echo "  kubectl patch memcached NAME -n NAMESPACE --type=merge -p '{\"metadata\":{\"finalizers\":null}}'"; \
+	    exit 1; }; \
+	fi
+endef
+# How long the deletion of all Memcacheds may take.
+DELETE_TIMEOUT ?= 2m
+
 .PHONY: uninstall
-uninstall: build ## Delete the CRDs and all Memcacheds from the cluster
+uninstall: build ## Delete all Memcacheds and the CRDs from the cluster; the operator has to be running
+	$(delete_memcacheds)
 	$(OPERATOR) manifests --output-dir target/config >/dev/null
 	$(KUBECTL) delete --ignore-not-found -k target/config/crd
 
@@ -160,6 +174,7 @@ deploy: build ## Deploy the operator and its CRDs into memcached-operator-system
 	$(OPERATOR) manifests --output-dir target/config --image $(IMG) --operand-image $(MEMCACHED_IMAGE) >/dev/null
 	$(KUBECTL) apply --server-side -k target/config/default
 .PHONY: undeploy
-undeploy: build ## The operator with its CRDs, out of the cluster
+undeploy: build ## Delete all Memcacheds, then the operator and its CRDs, from the cluster
+	$(delete_memcacheds)
 	$(OPERATOR) manifests --output-dir target/config --image $(IMG) --operand-image $(MEMCACHED_IMAGE) >/dev/null
 	$(KUBECTL) delete --ignore-not-found -k target/config/default
