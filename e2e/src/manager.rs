@@ -8,18 +8,18 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What the manager logs that tests and benchmarks look for.
-const MARKS: [&str; 3] = ["in step", "leading", "reconciled"];
+/// Log messages that tests and benchmarks wait for.
+const MARKS: [&str; 3] = ["caches synced", "became the leader", "reconciled"];
 
 /// A running manager; killed when dropped.
 pub struct Manager {
     child: Child,
-    /// When each of the marks was logged first, after the start.
+    /// When each of the messages was first logged, after the start.
     marks: Arc<Mutex<BTreeMap<&'static str, Duration>>>,
 }
 
 impl Manager {
-    /// Starts a manager without webhooks and probes, with further arguments, and waits until its watches are in step.
+    /// Starts a manager without webhooks and probes, with further arguments, and waits until its caches are synced.
     ///
     /// # Errors
     /// It cannot be started, or ends.
@@ -38,7 +38,7 @@ impl Manager {
         let marks = Arc::new(Mutex::new(BTreeMap::new()));
         let found = Arc::clone(&marks);
         std::thread::spawn(move || {
-            // To the end: what it logs must not fill the pipe.
+            // Until the end: a full pipe would block the manager.
             for line in lines.map_while(Result::ok) {
                 for mark in MARKS.into_iter().filter(|mark| line.contains(mark)) {
                     let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,14 +47,14 @@ impl Manager {
             }
         });
         let mut manager = Self { child, marks };
-        manager.logged("in step")?;
+        manager.logged("caches synced")?;
         Ok(manager)
     }
 
-    /// Waits until one of the marks is logged; how long after the start that was.
+    /// Waits until one of the messages is logged; returns how long after the start that was.
     ///
     /// # Errors
-    /// The manager ends before, or logs nothing of it in ten minutes.
+    /// The manager ends before, or does not log the message within ten minutes.
     pub fn logged(&mut self, mark: &str) -> Result<Duration> {
         let begun = Instant::now();
         loop {
@@ -62,18 +62,30 @@ impl Manager {
             if let Some(after) = known {
                 return Ok(after);
             }
-            ensure!(self.child.try_wait()?.is_none(), "the manager ended before it was {mark}");
-            ensure!(begun.elapsed() < Duration::from_mins(10), "the manager is not {mark}");
+            ensure!(self.child.try_wait()?.is_none(), "the manager ended before it logged \"{mark}\"");
+            ensure!(begun.elapsed() < Duration::from_mins(10), "the manager does not log \"{mark}\"");
             std::thread::sleep(Duration::from_millis(1));
         }
     }
 
-    /// Kills it as a power cut does: it gives nothing back and says nothing.
+    /// Stops it with SIGTERM and waits until it has ended.
+    ///
+    /// # Errors
+    /// It has ended before, or it fails.
+    pub fn stop(mut self) -> Result<()> {
+        let sent = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status()?;
+        ensure!(sent.success(), "SIGTERM could not be sent: {sent}");
+        let status = self.child.wait()?;
+        ensure!(status.success(), "the manager ended with {status}");
+        Ok(())
+    }
+
+    /// Kills it, so that it cannot release its Lease.
     ///
     /// # Errors
     /// It has ended before.
     pub fn kill(mut self) -> Result<()> {
-        self.child.kill().context("it had ended")
+        self.child.kill().context("the manager had ended")
     }
 }
 

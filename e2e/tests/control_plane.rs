@@ -1,5 +1,5 @@
-//! The operator's promises where no pod is needed to see them: the manager runs as a process of the test, the control
-//! plane has no nodes. With nodes a thousand Memcacheds would be a thousand pods, so these tests are skipped then.
+//! Tests of the operator that need no pods: the manager runs as a process of the test, the control plane has no nodes.
+//! With nodes a thousand Memcacheds would be a thousand pods, so these tests are skipped then.
 
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ async fn control_plane(programs: &Programs) -> Result<Option<Cluster>> {
     let cluster = Cluster::from_env().await?;
     let nodes: Api<Node> = Api::all(cluster.client.clone());
     if count(&nodes).await? > 0 {
-        eprintln!("skipped: this cluster has nodes, and would run what is only meant to be asked for");
+        eprintln!("skipped: this cluster has nodes and would run a pod for each Memcached");
         return Ok(None);
     }
     cluster.define_memcached(programs).await?;
@@ -127,10 +127,10 @@ async fn scaled(
 }
 
 #[tokio::test]
-async fn of_a_thousand_fifty_are_scaled_at_once_with_the_api_server_killed_underneath() -> Result<()> {
+async fn fifty_of_a_thousand_are_scaled_while_the_api_server_is_killed() -> Result<()> {
     let programs = Programs::from_env()?;
     let Some(restarter) = Restarter::from_env() else {
-        eprintln!("skipped: there is no command to restart the API server (CLUSTER_RESTART)");
+        eprintln!("skipped: CLUSTER_RESTART is not set");
         return Ok(());
     };
     let Some(cluster) = control_plane(&programs).await? else { return Ok(()) };
@@ -142,7 +142,7 @@ async fn of_a_thousand_fifty_are_scaled_at_once_with_the_api_server_killed_under
 }
 
 #[tokio::test]
-async fn a_leader_that_dies_is_followed_when_its_lease_runs_out() -> Result<()> {
+async fn a_standby_takes_over_when_the_lease_of_a_killed_leader_expires() -> Result<()> {
     let programs = Programs::from_env()?;
     let Some(cluster) = control_plane(&programs).await? else { return Ok(()) };
     let namespace = cluster.namespace("lease").await?;
@@ -194,5 +194,40 @@ async fn a_leader_that_dies_is_followed_when_its_lease_runs_out() -> Result<()> 
         Ok(())
     })
     .await?;
+    namespace.delete().await
+}
+
+#[tokio::test]
+async fn a_standby_that_is_stopped_ten_times_leaves_the_lease_unchanged() -> Result<()> {
+    let programs = Programs::from_env()?;
+    let Some(cluster) = control_plane(&programs).await? else { return Ok(()) };
+    let namespace = cluster.namespace("standby").await?;
+    let leases: Api<Lease> = Api::namespaced(cluster.client.clone(), &namespace.name);
+    let start = |name: &str| {
+        Manager::start(
+            &programs,
+            &["--leader-elect", "--watch-namespace", &namespace.name],
+            &[("POD_NAMESPACE", &namespace.name), ("POD_NAME", name)],
+        )
+    };
+    // What changes with each renewal aside.
+    let unchanging = async || -> Result<_> {
+        let lease = leases.get("memcached-operator.cache.example.com").await?;
+        let spec = lease.spec.context("the lease has no spec")?;
+        Ok((spec.holder_identity, spec.acquire_time, spec.lease_transitions, spec.lease_duration_seconds))
+    };
+    let mut leader = start("leader")?;
+    leader.logged("became the leader")?;
+    let before = unchanging().await?;
+    ensure!(before.0.as_deref() == Some("leader"), "{before:?}");
+    for round in 1..=10 {
+        start("standby")?.stop()?;
+        let after = unchanging().await?;
+        ensure!(after == before, "round {round}: {after:?} instead of {before:?}");
+    }
+    eprintln!("ten standbys stopped, the lease is still held by the leader since {:?}", before.1);
+    leader.stop()?;
+    let released = unchanging().await?;
+    ensure!(released.0.as_deref() == Some(""), "the leader releases the lease: {released:?}");
     namespace.delete().await
 }

@@ -7,6 +7,7 @@ use anyhow::{Result, ensure};
 use e2e::{Cluster, Programs, Registry, TIMEOUT, wait_for};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
 use serde_json::json;
 
@@ -31,7 +32,7 @@ fn make(target: &str, image: &str, operand: &str) -> Result<()> {
 }
 
 #[tokio::test]
-async fn deployed_by_make_and_taken_back() -> Result<()> {
+async fn deployed_and_undeployed_by_make_with_a_memcached_left() -> Result<()> {
     let (programs, registry) = (Programs::from_env()?, Registry::from_env()?);
     let cluster = Cluster::from_env().await?;
     let image = registry.image("memcached-operator:deploy");
@@ -69,19 +70,16 @@ async fn deployed_by_make_and_taken_back() -> Result<()> {
         Ok(())
     })
     .await?;
-    cluster.delete(&memcached).await?;
-    wait_for("the Memcached is gone", TIMEOUT, async || {
-        ensure!(memcacheds.get_opt("sample").await?.is_none(), "it is still there");
+    // It is left for `make undeploy`, which has to delete it while the manager can remove its finalizer.
+    make("undeploy", &image, &registry.operand())?;
+    let namespaces: Api<Namespace> = Api::all(cluster.client.clone());
+    let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
+    wait_for("namespace and CRD are gone", TIMEOUT, async || {
+        ensure!(namespaces.get_opt(NAMESPACE).await?.is_none(), "the namespace still exists");
+        let definition = definitions.get_opt("memcacheds.cache.example.com").await?;
+        ensure!(definition.is_none(), "the CRD still exists");
         Ok(())
     })
     .await?;
-    namespace.delete().await?;
-
-    make("undeploy", &image, &registry.operand())?;
-    let namespaces: Api<Namespace> = Api::all(cluster.client.clone());
-    wait_for("the manager's namespace is gone", TIMEOUT, async || {
-        ensure!(namespaces.get_opt(NAMESPACE).await?.is_none(), "it is still there");
-        Ok(())
-    })
-    .await
+    namespace.delete().await
 }

@@ -1,9 +1,12 @@
-//! The operator's promises on a real cluster, one test each, named after the promise.
+//! Tests of the operator on a real cluster.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use e2e::{Audit, Away, Call, Cluster, Namespace, Operator, Restarter, TIMEOUT, Traces, condition, wait_for};
+use e2e::{
+    Audit, Away, Call, Cluster, Namespace, Operator, Programs, Registry, Restarter, TIMEOUT, Traces,
+    condition, wait_for,
+};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::{Pod, Secret, Service};
@@ -175,7 +178,7 @@ async fn scaled_by_kubectl_and_by_an_autoscaler() -> Result<()> {
 }
 
 #[tokio::test]
-async fn drift_is_put_right_and_what_others_add_stays() -> Result<()> {
+async fn drift_is_reverted_and_foreign_fields_are_kept() -> Result<()> {
     let stage = Stage::set("drift", 1, &[]).await?;
     stage.create("sample", json!({"size": 2})).await?;
     stage.available("sample", 2).await?;
@@ -193,7 +196,7 @@ async fn drift_is_put_right_and_what_others_add_stays() -> Result<()> {
     let unlabelled = Patch::Merge(json!({"metadata": {"labels": {"app.kubernetes.io/managed-by": null}}}));
     deployments.patch("sample", &PatchParams::default(), &unlabelled).await?;
 
-    wait_for("drift is put right", TIMEOUT, async || {
+    wait_for("drift is reverted", TIMEOUT, async || {
         let found = deployments.get("sample").await?;
         let labels = found.labels().clone();
         let annotations = found.annotations().clone();
@@ -208,7 +211,7 @@ async fn drift_is_put_right_and_what_others_add_stays() -> Result<()> {
         ensure!(labels.contains_key("app.kubernetes.io/managed-by"), "labels: {labels:?}");
         ensure!(
             annotations.contains_key("team") && spec.min_ready_seconds == Some(1),
-            "what is foreign was lost"
+            "foreign fields were lost"
         );
         ensure!(services.get_opt("sample").await?.is_some(), "no Service");
         ensure!(budgets.get_opt("sample").await?.is_some(), "no disruption budget");
@@ -227,7 +230,7 @@ async fn drift_is_put_right_and_what_others_add_stays() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_the_cluster_refuses_shows_on_the_memcached_and_blocks_nobody() -> Result<()> {
+async fn problems_are_reported_and_block_no_other_memcached() -> Result<()> {
     let stage = Stage::set("refused", 1, &[]).await?;
     stage.create("no-image", json!({"size": 1, "image": "nowhere.invalid/memcached:none"})).await?;
     stage.create("no-node", json!({"size": 1, "nodeSelector": {"disk": "of-gold"}})).await?;
@@ -253,15 +256,17 @@ async fn what_the_cluster_refuses_shows_on_the_memcached_and_blocks_nobody() -> 
 }
 
 #[tokio::test]
-async fn admission_refuses_what_the_schema_cannot() -> Result<()> {
+async fn schema_and_webhook_reject_invalid_specs() -> Result<()> {
     let stage = Stage::set("admission", 1, &[]).await?;
     stage.create("sample", json!({"size": 2})).await?;
     for (spec, word) in [
         (json!({"containerPort": 80}), "spec.containerPort"),
         (json!({"image": "no image"}), "spec.image"),
         (json!({"memoryLimit": "1Mi"}), "spec.memoryLimit"),
+        // The webhook's part.
+        (json!({"nodeSelector": {"a b": "c"}}), "spec.nodeSelector: invalid label key"),
     ] {
-        let error = stage.change("sample", spec).await.err().context("it was let through")?;
+        let error = stage.change("sample", spec).await.err().context("it was accepted")?;
         ensure!(format!("{error:#}").contains(word), "{error:#}");
     }
     stage.change("sample", json!({"size": 1})).await?;
@@ -269,7 +274,7 @@ async fn admission_refuses_what_the_schema_cannot() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_webhook_certificate_is_rotated_while_requests_come_in() -> Result<()> {
+async fn the_webhook_certificate_is_rotated_under_load() -> Result<()> {
     let stage = Stage::set("rotation", 2, &["--webhook-cert-lifetime=30"]).await?;
     stage.create("sample", json!({"size": 1})).await?;
     let secrets: Api<Secret> = Api::namespaced(stage.cluster.client.clone(), Operator::NAMESPACE);
@@ -279,20 +284,22 @@ async fn the_webhook_certificate_is_rotated_while_requests_come_in() -> Result<(
     };
     let mut seen = vec![serial().await?];
     let (start, mut requests) = (Instant::now(), 0);
-    // Each request is judged by both webhooks; one that is not let through fails the test.
+    // Only the webhook rejects these requests, and the API server ignores a webhook that does not respond: a request that
+    // succeeds was not checked.
     let dry = PatchParams { dry_run: true, ..PatchParams::default() };
     while seen.len() < 4 {
         ensure!(start.elapsed() < TIMEOUT, "the certificate was rotated {} times only", seen.len() - 1);
-        let size = 1 + requests % 5;
-        let patch = Patch::Merge(json!({"spec": {"size": size}}));
-        stage.memcacheds.patch("sample", &dry, &patch).await.context("a request was refused")?;
+        let patch = Patch::Merge(json!({"spec": {"nodeSelector": {"a b": requests.to_string()}}}));
+        let error = stage.memcacheds.patch("sample", &dry, &patch).await.err();
+        let error = error.context("a request was not checked")?.to_string();
+        ensure!(error.contains("spec.nodeSelector: invalid label key"), "{error}");
         requests += 1;
         let now = serial().await?;
         if seen.last() != Some(&now) {
             seen.push(now);
         }
     }
-    eprintln!("{requests} requests, {} rotations, no refusal", seen.len() - 1);
+    eprintln!("{requests} requests, {} rotations, every request was checked", seen.len() - 1);
     stage.strike().await
 }
 
@@ -335,7 +342,7 @@ async fn rolled_out(
 const LOST: usize = 10;
 
 #[tokio::test]
-async fn the_leader_of_two_killed_in_the_middle_of_a_roll_out() -> Result<()> {
+async fn the_leader_is_killed_during_a_rollout() -> Result<()> {
     let (audit, stage) = (Audit::from_env(), Stage::set("leader", 2, &[]).await?);
     let undisturbed = rolled_out(&stage, audit.as_ref(), async |_: &Stage| Ok(None)).await?;
     let stage = stage.again("leader-killed").await?;
@@ -357,9 +364,9 @@ async fn the_leader_of_two_killed_in_the_middle_of_a_roll_out() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_api_server_away_for_60_seconds() -> Result<()> {
+async fn the_api_server_is_down_for_60_seconds() -> Result<()> {
     let Some(restarter) = Restarter::from_env() else {
-        eprintln!("skipped: there is no command to restart the API server (CLUSTER_RESTART)");
+        eprintln!("skipped: CLUSTER_RESTART is not set");
         return Ok(());
     };
     let (audit, stage) = (Audit::from_env(), Stage::set("away", 2, &[]).await?);
@@ -372,15 +379,15 @@ async fn the_api_server_away_for_60_seconds() -> Result<()> {
     stage.strike().await
 }
 
-/// What the manager's service account asked.
+/// Returns the requests of the manager's service account, except for discovery, which everybody is allowed.
 fn asked(audit: &Audit) -> Result<Vec<Call>> {
     let manager =
         format!("system:serviceaccount:{}:memcached-operator-controller-manager", Operator::NAMESPACE);
-    audit.calls(|entry| entry["user"]["username"] == manager.as_str())
+    audit.calls(|entry| entry["user"]["username"] == manager.as_str() && entry["objectRef"].is_object())
 }
 
 #[tokio::test]
-async fn metrics_are_told_to_those_only_whom_the_api_server_allows() -> Result<()> {
+async fn metrics_are_served_only_to_clients_that_the_api_server_authorizes() -> Result<()> {
     let stage = Stage::set("metrics", 1, &[]).await?;
     stage.create("sample", json!({"size": 1})).await?;
     stage.available("sample", 1).await?;
@@ -415,16 +422,16 @@ async fn metrics_are_told_to_those_only_whom_the_api_server_allows() -> Result<(
     for (token, expected) in [(None, 401), (Some("rubbish"), 401), (Some(stranger.as_str()), 403)] {
         let (code, page) = ask(token).await?;
         ensure!(code == expected, "{code} instead of {expected}: {page}");
-        ensure!(!page.contains("controller_runtime"), "refused, and told all the same: {page}");
+        ensure!(!page.contains("controller_runtime"), "rejected, but the page has metrics: {page}");
     }
     cluster.delete(&binding).await?;
     stage.strike().await
 }
 
 #[tokio::test]
-async fn what_the_manager_asks_is_what_its_rules_allow_and_no_rule_is_idle() -> Result<()> {
+async fn every_request_is_allowed_by_a_rule_and_every_rule_is_used() -> Result<()> {
     let Some(audit) = Audit::from_env() else {
-        eprintln!("skipped: there is no audit log (AUDIT_LOG)");
+        eprintln!("skipped: AUDIT_LOG is not set");
         return Ok(());
     };
     let stage = Stage::set("rules", 1, &["--webhook-cert-lifetime=30"]).await?;
@@ -477,8 +484,120 @@ async fn what_the_manager_asks_is_what_its_rules_allow_and_no_rule_is_idle() -> 
     let asked = asked(&audit)?;
     let forbidden: Vec<_> =
         asked.iter().filter(|call| call.code == 403 || !allowed.contains(&call.permission())).collect();
-    ensure!(forbidden.is_empty(), "asked, and no rule allows it: {forbidden:?}");
+    ensure!(forbidden.is_empty(), "requests that no rule allows: {forbidden:?}");
     eprintln!("{} requests, {} permissions", asked.len(), allowed.len());
     stage.cluster.delete(&json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": taken})).await?;
     stage.strike().await
+}
+
+/// The range of user IDs of OpenShift's namespaces in the emulation.
+const FIRST_USER: i64 = 1_000_700_000;
+
+/// What OpenShift's `restricted-v2` adds to the restricted Pod Security Standard: user IDs from the namespace's range only.
+/// It also assigns one to pods without; here the images have one.
+fn restricted_v2(namespaces: &[&str]) -> [Value; 3] {
+    let allowed = "has(c.securityContext) && has(c.securityContext.runAsUser) ? \
+                   c.securityContext.runAsUser >= 1000700000 && c.securityContext.runAsUser < 1000710000 : true";
+    let pod = "!has(object.spec.securityContext) || !has(object.spec.securityContext.runAsUser) || \
+               object.spec.securityContext.runAsUser >= 1000700000 && \
+               object.spec.securityContext.runAsUser < 1000710000";
+    [
+        json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {
+                "name": "securitycontextconstraints.security.openshift.io",
+            },
+            "spec": {
+                "group": "security.openshift.io", "scope": "Cluster",
+                "names": {"kind": "SecurityContextConstraints", "plural": "securitycontextconstraints",
+                          "singular": "securitycontextconstraints"},
+                "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
+                    "type": "object", "x-kubernetes-preserve-unknown-fields": true}}}],
+            },
+        }),
+        json!({
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+            "metadata": {"name": "restricted-v2"},
+            "spec": {
+                "failurePolicy": "Fail",
+                "matchConstraints": {"resourceRules": [{
+                    "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]},
+                "validations": [
+                    {"expression": pod, "message": "runAsUser of the pod is out of range"},
+                    {"expression": format!("object.spec.containers.all(c, {allowed})"),
+                     "message": "runAsUser of a container is out of range"},
+                ],
+            },
+        }),
+        json!({
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
+            "metadata": {"name": "restricted-v2"},
+            "spec": {
+                "policyName": "restricted-v2", "validationActions": ["Deny"],
+                "matchResources": {"namespaceSelector": {"matchExpressions": [{
+                    "key": "kubernetes.io/metadata.name", "operator": "In", "values": namespaces}]}},
+            },
+        }),
+    ]
+}
+
+#[tokio::test]
+async fn it_runs_where_openshift_restricts_user_ids() -> Result<()> {
+    let (programs, registry, cluster) =
+        (Programs::from_env()?, Registry::from_env()?, Cluster::from_env().await?);
+    // The operand, with a numeric user from the range as OpenShift would assign it.
+    let image = registry.image("memcached-numeric:e2e");
+    let binary = format!("{}=/usr/bin/memcached", env!("CARGO_BIN_EXE_listener"));
+    let ca: Vec<&str> = registry.ca_file.iter().flat_map(|file| ["--ca-file", file]).collect();
+    let user = format!("{FIRST_USER}:0");
+    let push = [
+        "push",
+        "image",
+        &image,
+        &binary,
+        "--entrypoint",
+        "memcached",
+        "--user",
+        &user,
+        "--env",
+        "PATH=/usr/bin",
+    ];
+    programs.tool(&[&push[..], &ca].concat(), &[])?;
+
+    let namespace = cluster.namespace("openshift").await?;
+    let emulation = restricted_v2(&[&namespace.name, Operator::NAMESPACE]);
+    for object in &emulation {
+        cluster.apply(object).await?;
+    }
+    let pods: Api<Pod> = Api::namespaced(cluster.client.clone(), &namespace.name);
+    let fixed: Pod = serde_json::from_value(json!({
+        "metadata": {"name": "fixed"},
+        "spec": {
+            "securityContext": {"runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}},
+            "containers": [{"name": "c", "image": image, "securityContext": {
+                "runAsUser": 1001, "allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}}}],
+        },
+    }))?;
+    let dry = PostParams { dry_run: true, ..PostParams::default() };
+    wait_for("a fixed user ID is rejected", TIMEOUT, async || {
+        let error = pods.create(&dry, &fixed).await.err().context("it was accepted")?.to_string();
+        ensure!(error.contains("out of range"), "{error}");
+        Ok(())
+    })
+    .await?;
+
+    let operator = Operator::deploy(&cluster, 1, &[]).await?;
+    let memcacheds = cluster.api(VERSION, "Memcached", &namespace.name).await?;
+    let stage = Stage { cluster, operator, namespace, memcacheds };
+    stage.create("sample", json!({"size": 2, "image": image})).await?;
+    stage.available("sample", 2).await?;
+    let deployment = stage.api::<Deployment>().get("sample").await?;
+    let text = serde_json::to_string(&deployment.spec)?;
+    ensure!(!text.contains("runAsUser"), "the Deployment sets a user ID: {text}");
+    let cluster = stage.cluster.clone();
+    stage.strike().await?;
+    for object in emulation.iter().rev() {
+        cluster.delete(object).await?;
+    }
+    Ok(())
 }

@@ -135,9 +135,9 @@ async fn measure(
         megabytes(at_once.resident)
     );
     println!(
-        "  at rest before: {:.1} MB; watches in step {:.0} ms after the start",
+        "  at rest before: {:.1} MB; caches synced {:.0} ms after the start",
         megabytes(rest.resident),
-        manager.logged("in step")?.as_secs_f64() * 1e3
+        manager.logged("caches synced")?.as_secs_f64() * 1e3
     );
     // The controller manager makes 20 requests a second, and each Deployment needs one before its status is known.
     let patience = Duration::from_mins(5) + Duration::from_millis(100) * u32::try_from(number)?;
@@ -172,6 +172,37 @@ async fn measure(
     clear(cluster, namespace).await
 }
 
+/// Names that exist at the same time during the churn.
+const BATCH: usize = 500;
+
+/// Creates and deletes `number` Memcacheds in batches, and prints the manager's resident memory after each tenth of them.
+async fn churn(cluster: &Cluster, programs: &Programs, number: usize) -> Result<()> {
+    let namespace = cluster.namespace("churn").await?;
+    let memcacheds: Api<DynamicObject> =
+        cluster.api("cache.example.com/v1", "Memcached", &namespace.name).await?;
+    let arguments =
+        ["--metrics-secure=false", "--metrics-bind-address", METRICS, "--watch-namespace", &namespace.name];
+    let manager = Manager::start(programs, &arguments, &[])?;
+    println!("churn of {number} names, {BATCH} at a time; resident memory in MB:");
+    println!("  {:>7}: {:.1}", 0, counters().await?.resident / 1e6);
+    let batches = number.div_ceil(BATCH);
+    for batch in 0..batches {
+        create(&memcacheds, BATCH, |index| {
+            let mut object = memcached(batch * BATCH + index);
+            // Valid for the schema but not for the controller, so that no servers are created.
+            object.data["spec"]["nodeSelector"] = json!({"a b": "c"});
+            object
+        })
+        .await?;
+        leave(&memcacheds).await?;
+        if (batch + 1) % batches.div_ceil(10) == 0 {
+            println!("  {:>7}: {:.1}", (batch + 1) * BATCH, counters().await?.resident / 1e6);
+        }
+    }
+    drop(manager);
+    clear(cluster, namespace).await
+}
+
 /// How long the first reconcile of a manager takes after it has the lease.
 async fn first_reconcile(cluster: &Cluster, programs: &Programs) -> Result<()> {
     let namespace = cluster.namespace("lease").await?;
@@ -182,7 +213,7 @@ async fn first_reconcile(cluster: &Cluster, programs: &Programs) -> Result<()> {
         ["--leader-elect", "--log-level=memcached_operator=debug", "--watch-namespace", &namespace.name];
     let environment = [("POD_NAMESPACE", namespace.name.as_str())];
     let mut manager = Manager::start(programs, &arguments, &environment)?;
-    let (leading, reconciled) = (manager.logged("leading")?, manager.logged("reconciled")?);
+    let (leading, reconciled) = (manager.logged("became the leader")?, manager.logged("reconciled")?);
     println!(
         "first reconcile over {:.0} ms after the lease, which took {:.0} ms from the start",
         reconciled.saturating_sub(leading).as_secs_f64() * 1e3,
@@ -216,12 +247,14 @@ fn memcached(index: usize) -> DynamicObject {
 async fn main() -> Result<()> {
     let mut numbers = Vec::new();
     let (mut owned, mut concurrent) = (vec!["deployment".to_owned(), "all".to_owned()], None);
+    let mut churned = None;
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().with_context(|| format!("{argument} needs a value"));
         match argument.as_str() {
             "--owned" => owned = vec![value()?],
             "--concurrent" => concurrent = Some(value()?),
+            "--churn" => churned = Some(value()?.parse().context("--churn requires a number of names")?),
             number => numbers.push(number.parse().with_context(|| format!("{number:?} is not a number"))?),
         }
     }
@@ -232,6 +265,9 @@ async fn main() -> Result<()> {
     let cluster = Cluster::from_env().await?;
     cluster.define_memcached(&programs).await?;
 
+    if let Some(number) = churned {
+        return churn(&cluster, &programs, number).await;
+    }
     first_reconcile(&cluster, &programs).await?;
     yardstick(&cluster, 1000).await?;
     for number in numbers {
