@@ -10,11 +10,20 @@ use crate::{report, rules};
 
 /// Explain a rule: what it checks, why, and how to fix its findings
 #[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(super) struct Explain {
-    /// The rules' names, as findings print them: owned-crd-missing
+    /// Rules, by the names that findings show in brackets
     #[arg(required = true, value_name = "RULE")]
     rules: Vec<String>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  # Explain one rule
+  bundle-tool explain owned-crd-missing
+
+  # Explain several rules
+  bundle-tool explain owned-crd-missing crd-not-owned";
 
 impl Explain {
     pub(super) fn run(self) -> Result<Exit> {

@@ -1,7 +1,6 @@
-//! The command line: one file a command, each with its arguments and a `run` that composes the library's modules.
+//! The command line: one file for each command, with its arguments and a `run` that composes the library's modules.
 //!
-//! Data goes to standard output, everything else to standard error. The exit status is [`Exit`]'s: 0, 1 where a
-//! finding is an error, 2 where the tool could not do its work.
+//! Data goes to standard output, everything else to standard error. The exit status is that of [`Exit`].
 
 mod catalog;
 mod explain;
@@ -11,6 +10,7 @@ mod push;
 mod registry;
 mod render;
 mod rules;
+mod suites;
 mod validate;
 
 use std::io::Write;
@@ -20,14 +20,14 @@ use clap::{Parser, Subcommand};
 
 use crate::model::text::{printable, shortened};
 
-/// How a command ended when it could do its work.
+/// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// Nothing of severity error was found: status 0.
+    /// No finding is an error: status 0.
     Success,
-    /// Some finding is an error, or `--check` found a difference: status 1.
+    /// A finding is an error, or `--check` found a difference: status 1.
     Findings,
-    /// Part of the work could not be done, and standard error says which: status 2.
+    /// Something could not be done, as printed to standard error: status 2.
     Failure,
 }
 
@@ -41,13 +41,24 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Takes an operator from code to an `OperatorHub` listing, without Docker, Go or a cluster.
+/// Package Kubernetes operators for OLM: generate, validate and push bundles, and build file-based catalogs
 #[derive(Debug, Parser)]
-#[command(name = "bundle-tool", version, propagate_version = true)]
+#[command(name = "bundle-tool", version, propagate_version = true, after_long_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  # Generate a bundle from the manifests of a kustomize project
+  kustomize build config/manifests | bundle-tool generate bundle --version 1.2.0
+
+  # Validate it
+  bundle-tool validate ./bundle
+
+  # Push it as a bundle image
+  bundle-tool push bundle ./bundle quay.io/example/gizmo-bundle:v1.2.0";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -63,7 +74,7 @@ enum Command {
 
 /// Parses the process's arguments, runs the command and prints its error, if any.
 ///
-/// Returns 2 for unusable arguments and for every error; a reader that closes standard output early is no error.
+/// Returns 2 for invalid arguments and for every error. A reader that closes standard output early is not an error.
 #[must_use]
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -108,14 +119,14 @@ fn unknown_rule(id: &str) -> String {
     format!("unknown rule `{id}`{near}{list}")
 }
 
-/// What runs the commands that wait for a network.
+/// Starts the runtime of the commands that use the network.
 fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     use anyhow::Context as _;
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
-        .context("failed to start the threads that wait for the network")
+        .context("failed to start the network runtime")
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -1,4 +1,4 @@
-//! `bundle-tool render`: bundles and catalogues as file-based catalogue blobs.
+//! `bundle-tool render`: renders bundles and catalogs as file-based catalog blobs.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -11,30 +11,44 @@ use super::{Exit, runtime};
 use crate::model::catalog::Catalog;
 use crate::{catalog, read};
 
-/// Renders bundles and catalogues into the blobs of a file-based catalogue.
+/// Render bundles and catalogs as file-based catalog blobs
+///
+/// The blobs match those of `opm render`.
 #[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(super) struct Render {
-    /// Bundles or catalogues: folders, `oci:DIR`, `oci-archive:FILE` or names of images
+    /// Bundles or catalogs: directories, `oci:DIR`, `oci-archive:FILE` or image names
     #[arg(required = true, value_name = "REF")]
     references: Vec<String>,
-    /// Where the bundle's image is or will be; with it, objects are reduced to what consoles show
+    /// Image that the bundle is or will be pushed to; reduces its objects to the metadata that consoles show
     #[arg(long, value_name = "NAME")]
     image: Option<String>,
-    /// The form of the blobs
+    /// Output format
     #[arg(long, short, value_enum, default_value_t = Output::Json)]
     output: Output,
     #[command(flatten)]
     registries: Registries,
 }
 
-/// The forms that catalogues are written in.
+/// The formats of catalogs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Output {
-    /// JSON documents one after the other
+    /// Concatenated JSON documents
     Json,
     /// YAML documents
     Yaml,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  # Render a bundle directory for a catalog that serves its image
+  bundle-tool render ./bundle --image quay.io/example/gizmo-bundle:v1.2.0 --output yaml
+
+  # Render a bundle image
+  bundle-tool render quay.io/example/gizmo-bundle:v1.2.0
+
+  # Merge two catalogs into one file
+  bundle-tool render ./catalog-a ./catalog-b > catalog.json";
 
 impl Render {
     pub(super) fn run(self) -> Result<Exit> {
@@ -72,7 +86,7 @@ impl Render {
     }
 }
 
-/// The blobs of a bundle's folder, or of a catalogue's.
+/// The blobs of a bundle's or a catalog's directory.
 fn read_folder(path: &Path, image: Option<&str>) -> Result<Catalog> {
     if path.join("manifests").is_dir() && path.join("metadata").is_dir() {
         let bundle = read::bundle::folder(path)?;
@@ -84,7 +98,7 @@ fn read_folder(path: &Path, image: Option<&str>) -> Result<Catalog> {
     }
     let catalog = read::catalog::read(path)?;
     if catalog == Catalog::default() {
-        bail!("it is neither a bundle (no manifests/ and metadata/) nor a catalogue (no file holds a blob)");
+        bail!("expected a bundle (manifests/ and metadata/) or a catalog (at least one blob), found neither");
     }
     Ok(catalog)
 }

@@ -1,4 +1,4 @@
-//! `bundle-tool rules`: lists all rules.
+//! `bundle-tool rules`: lists the rules.
 
 use std::io::{self, Write as _};
 
@@ -6,34 +6,44 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 
 use super::Exit;
-use crate::report::Suite;
+use super::suites::SuiteName;
 use crate::report::rules::{RuleText, markdown, table};
 
-/// Lists all rules, with their suites and severities.
+/// List the rules with their severities and suites
 #[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(super) struct Rules {
-    /// Only rules of these suites, separated by commas
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "SUITE")]
-    suite: Vec<Suite>,
-    /// How the rules are printed
+    /// Suites to list, separated by commas [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "SUITE")]
+    suite: Vec<SuiteName>,
+    /// Output format
     #[arg(long, short, value_enum, default_value_t = Output::Text)]
     output: Output,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  # List the rules of two suites
+  bundle-tool rules --suite operatorhubv2,good-practices
+
+  # Print the names of all rules that report errors
+  bundle-tool rules --output json | jq -r '.[] | select(.severity == \"error\").id'";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Output {
-    /// Names, severities and suites
+    /// A table of names, severities and suites
     Text,
-    /// One JSON list with all texts
+    /// One JSON list with the rules' documentation
     Json,
-    /// The page docs/rules.md
+    /// The rule reference, docs/rules.md
     Markdown,
 }
 
 impl Rules {
     pub(super) fn run(self) -> Result<Exit> {
+        let suites = SuiteName::suites(&self.suite);
         let mut rules: Vec<RuleText> = crate::rules::all()
-            .filter(|rule| self.suite.is_empty() || self.suite.contains(&rule.suite))
+            .filter(|rule| suites.is_empty() || suites.contains(&rule.suite))
             .map(crate::rules::Rule::text)
             .collect();
         rules.sort_by_key(|rule| rule.id);

@@ -1,69 +1,58 @@
-//! `bundle-tool validate`: judges bundles and prints the findings.
+//! `bundle-tool validate`: validates bundles and prints the findings.
 
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::OnceLock;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use rayon::prelude::*;
 
 use super::images::{Location, Registries};
+use super::suites::SuiteName;
 use super::{Exit, print_error, runtime};
 use crate::model::Bundle;
 use crate::read;
-use crate::report::{self, BundleReport, Suite, UnreadBundle};
+use crate::report::{self, BundleReport, UnreadBundle};
 use crate::rules::{self, Selection};
 
-/// Judges bundles as the API server, OLM and the listings would.
+/// Validate bundles against the API server's and OLM's rules
 ///
-/// Exit status: 0 where nothing of severity error was found, 1 where something was, 2 where a path could not be read.
+/// Errors reproduce rejections by the API server, OLM or operator-sdk. Warnings are not rejected, but likely to cause
+/// problems. Exit status: 0 if no finding is an error, 1 if one is, 2 if a bundle could not be read.
 #[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(super) struct Validate {
-    /// Bundles: folders with manifests/ and metadata/, `oci:DIR`, `oci-archive:FILE` or names of images
+    /// Bundles: directories with manifests/ and metadata/, `oci:DIR`, `oci-archive:FILE` or image names
     #[arg(required = true, value_name = "REF")]
     bundles: Vec<String>,
-    /// Suites beside `bundle`, separated by commas; `all` for every one
+    /// Suites to enable in addition to `bundle`, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "SUITE")]
     suite: Vec<SuiteName>,
-    /// A rule that is not asked; may be given several times
+    /// Rule to ignore (repeatable)
     #[arg(long, value_name = "RULE")]
     allow: Vec<String>,
-    /// How findings are printed
+    /// Output format
     #[arg(long, short, value_enum, default_value_t = Output::Text)]
     output: Output,
     #[command(flatten)]
     registries: Registries,
 }
 
-/// What `--suite` takes: a suite, or all of them.
-#[derive(Debug, Clone, Copy)]
-enum SuiteName {
-    All,
-    One(Suite),
-}
+const EXAMPLES: &str = "\
+Examples:
+  # Validate the bundle in a directory
+  bundle-tool validate ./bundle
 
-impl ValueEnum for SuiteName {
-    fn value_variants<'a>() -> &'a [Self] {
-        static NAMES: LazyLock<Vec<SuiteName>> = LazyLock::new(|| {
-            let one = Suite::value_variants().iter().copied().map(SuiteName::One);
-            one.chain([SuiteName::All]).collect()
-        });
-        &NAMES
-    }
+  # Validate a bundle image against all suites and print JSON
+  bundle-tool validate quay.io/example/gizmo-bundle:v1.2.0 --suite all --output json
 
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        match self {
-            Self::All => Some(PossibleValue::new("all").help("Every one of them")),
-            Self::One(suite) => suite.to_possible_value(),
-        }
-    }
-}
+  # Validate all bundles of a community catalog, ignoring one rule
+  bundle-tool validate operators/*/*/ --suite operatorhubv2 --allow channel-unconventional";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Output {
-    /// For people
+    /// One line and its help for each finding
     Text,
     /// One JSON document
     Json,
@@ -82,7 +71,7 @@ impl Validate {
                 bail!("rule `{id}` cannot be ignored: input that cannot be read is not validated");
             }
         }
-        let selection = Selection { suites: self.suites(), allowed: self.allow.clone() };
+        let selection = Selection { suites: SuiteName::suites(&self.suite), allowed: self.allow.clone() };
         // Each bundle is read, validated and dropped by itself, so that memory does not grow with their number.
         let network = OnceLock::new();
         let results: Vec<_> =
@@ -125,14 +114,6 @@ impl Validate {
         };
         Ok(rules::validate(&bundle, selection))
     }
-
-    fn suites(&self) -> Vec<Suite> {
-        let named = self.suite.iter().flat_map(|name| match name {
-            SuiteName::All => Suite::value_variants().to_vec(),
-            SuiteName::One(suite) => vec![*suite],
-        });
-        named.collect()
-    }
 }
 
 /// The bundle in a directory; an error that says what else a reference may be.
@@ -150,7 +131,7 @@ fn read_directory(reference: &str) -> Result<Bundle> {
     })
 }
 
-/// The bundle in an image. The threads that wait for the network are started with the first image.
+/// The bundle in an image. The network runtime is started with the first image.
 fn read_image(
     reference: &str,
     location: &Location,
@@ -158,12 +139,12 @@ fn read_image(
     network: &OnceLock<Option<tokio::runtime::Runtime>>,
 ) -> Result<Bundle> {
     let network = network.get_or_init(|| runtime().ok()).as_ref();
-    let network = network.context("failed to start the threads that wait for the network")?;
+    let network = network.context("failed to start the network runtime")?;
     let contents = network
         .block_on(location.contents(registries))
         .with_context(|| format!("failed to read {reference}"))?;
     if contents.is_catalog() {
-        bail!("{reference} is the image of a catalogue, not of a bundle");
+        bail!("{reference} is a catalog image, expected a bundle image");
     }
     Ok(read::bundle::files(reference, &contents.into_bundle()))
 }

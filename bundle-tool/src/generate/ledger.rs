@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::model::Severity;
 use crate::model::yaml::Position;
 
 /// A place in a file of the input.
@@ -19,19 +20,10 @@ impl fmt::Display for Place {
     }
 }
 
-/// How bad a note is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// The bundle lacks something that the input has, or will not work as it was meant: an error with `--strict`.
-    Warning,
-    /// Good to know.
-    Info,
-}
-
 /// Something that a person should know about the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// How bad it is.
+    /// How bad it is: a warning where the bundle lacks something that the input has, or will not work as intended.
     pub severity: Severity,
     /// What it is, and what to do.
     pub message: String,

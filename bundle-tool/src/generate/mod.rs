@@ -34,7 +34,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use csv::created_at;
 pub use error::Error;
 pub use images::Rewrite;
-pub use ledger::{Fate, Ledger, Note, Place, Severity, Source};
+pub use ledger::{Fate, Ledger, Note, Place, Source};
 pub use listing::{Listing, ListingError, Publishing, files as listing_files, listing};
 pub use manifests_base::{Base, base};
 pub use merge::overlay;
@@ -43,15 +43,7 @@ pub use project::{Icon, Link, Maintainer, Olm, Project, ProjectError};
 pub use upgrade::{Upgrade, predecessor};
 
 use crate::model::yaml::Tree;
-
-/// One YAML document of the input.
-#[derive(Debug)]
-pub struct Document {
-    /// The file that it stands in, as the user would name it; `standard input` where it came from there.
-    pub file: String,
-    /// The document.
-    pub tree: Tree,
-}
+pub use crate::model::{Document, Severity};
 
 /// What a bundle is made from.
 #[derive(Debug, Default)]

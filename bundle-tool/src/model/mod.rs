@@ -1,17 +1,21 @@
-//! What the other modules talk about: YAML documents with places, bundles and their parts, file-based catalogues.
+//! What the other modules share: YAML documents with positions, bundles and their parts, file-based catalogs.
 //!
-//! Nothing here does I/O and nothing here imports another module of the crate: [`crate::read`] fills the model,
-//! rules and generators look at it.
+//! Nothing here does I/O or imports another module of the crate: [`crate::read`] fills the model, rules and generators
+//! work on it.
 
 pub mod bundle;
 pub mod catalog;
 pub mod crd;
 pub mod csv;
+mod document;
 pub mod json;
 pub mod quantity;
+mod severity;
 pub mod text;
 pub mod version;
 pub mod yaml;
 
 pub use bundle::{Annotations, Bundle, Content, File, First, Object};
+pub use document::Document;
 pub use quantity::Quantity;
+pub use severity::Severity;

@@ -7,19 +7,12 @@ use std::path::{Path, PathBuf};
 use super::file::{self, MAX_FILE_SIZE, Unreadable};
 use super::walk::{Kind, Options, WalkError, walk};
 use super::yaml::{self, Aliased};
-use crate::model::yaml::{SyntaxError, Tree, Value};
+pub use crate::model::Document as Manifest;
+use crate::model::Document;
+use crate::model::yaml::{SyntaxError, Value};
 
 /// The maximum size of all manifests that are read together, in bytes.
 pub const MAX_TOTAL_SIZE: u64 = 128 << 20;
-
-/// One document and the file that it stands in.
-#[derive(Debug)]
-pub struct Manifest {
-    /// The file as the user would name it.
-    pub file: String,
-    /// The document.
-    pub tree: Tree,
-}
 
 /// Why manifests cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +54,7 @@ pub enum ManifestError {
 ///
 /// # Errors
 /// Something cannot be read, or a file named as YAML or JSON is not.
-pub fn folder(folder: &Path) -> Result<Vec<Manifest>, ManifestError> {
+pub fn folder(folder: &Path) -> Result<Vec<Document>, ManifestError> {
     let read_error = |path: &Path, source| ManifestError::Read { path: path.to_owned(), source };
     let metadata = fs::metadata(folder).map_err(|source| read_error(folder, source.into()))?;
     let paths = if metadata.is_dir() { list(folder)? } else { vec![folder.to_owned()] };
@@ -83,7 +76,7 @@ pub fn folder(folder: &Path) -> Result<Vec<Manifest>, ManifestError> {
             None => {
                 let before = manifests.len();
                 let documents = parsed.documents.into_iter().filter(|tree| named || is_object(tree.root()));
-                manifests.extend(documents.map(|tree| Manifest { file: file.clone(), tree }));
+                manifests.extend(documents.map(|tree| Document { file: file.clone(), tree }));
                 if manifests.len() > before {
                     total += bytes.len() as u64;
                     aliased
@@ -103,7 +96,7 @@ pub fn folder(folder: &Path) -> Result<Vec<Manifest>, ManifestError> {
 ///
 /// # Errors
 /// The stream breaks, is too large, or is not valid YAML.
-pub fn stream(name: &str, stream: impl Read) -> Result<Vec<Manifest>, ManifestError> {
+pub fn stream(name: &str, stream: impl Read) -> Result<Vec<Document>, ManifestError> {
     let file = name.to_owned();
     let bytes = file::read_stream(stream, MAX_FILE_SIZE)
         .map_err(|source| ManifestError::Read { path: name.into(), source })?;
@@ -111,7 +104,7 @@ pub fn stream(name: &str, stream: impl Read) -> Result<Vec<Manifest>, ManifestEr
     if let Some(error) = parsed.error {
         return Err(ManifestError::Syntax { file, error });
     }
-    Ok(parsed.documents.into_iter().map(|tree| Manifest { file: file.clone(), tree }).collect())
+    Ok(parsed.documents.into_iter().map(|tree| Document { file: file.clone(), tree }).collect())
 }
 
 /// The files below a directory. What is not a file is an error where it is named as a manifest.

@@ -145,7 +145,7 @@ fn bad_input_is_named() {
         ("config/crd/bases/x.yaml", "a: [\n", &["manifests"], "config/crd/bases/x.yaml:2:1: invalid YAML"),
         ("x", "", &["manifests", "--package", "../x"], "is no name for a package"),
         ("x", "", &["listing", "none"], "none is no folder"),
-        ("x", "", &["listing", "."], "failed to read bundle"),
+        ("x", "", &["listing", "."], "failed to read directory bundle"),
     ] {
         let project = lake();
         if file != "x" {

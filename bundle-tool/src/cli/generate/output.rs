@@ -101,6 +101,7 @@ pub(super) fn notes(ledger: &Ledger, all: bool) -> Result<()> {
     let mut err = io::BufWriter::new(io::stderr().lock());
     for note in &ledger.notes {
         let kind = match note.severity {
+            Severity::Error => "error",
             Severity::Warning => "warning",
             Severity::Info if all => "info",
             Severity::Info => continue,

@@ -1,0 +1,56 @@
+//! `--suite`: the suites of rules by name.
+
+use std::sync::LazyLock;
+
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+
+use crate::report::Suite;
+
+/// A suite, or all of them.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum SuiteName {
+    All,
+    One(Suite),
+}
+
+impl SuiteName {
+    /// The suites that a list of names stands for.
+    pub(super) fn suites(names: &[Self]) -> Vec<Suite> {
+        let suites = names.iter().flat_map(|name| match name {
+            Self::All => Suite::ALL.to_vec(),
+            Self::One(suite) => vec![*suite],
+        });
+        suites.collect()
+    }
+}
+
+impl ValueEnum for SuiteName {
+    fn value_variants<'a>() -> &'a [Self] {
+        static NAMES: LazyLock<Vec<SuiteName>> = LazyLock::new(|| {
+            let one = Suite::ALL.into_iter().map(SuiteName::One);
+            one.chain([SuiteName::All]).collect()
+        });
+        &NAMES
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::All => PossibleValue::new("all").help("All suites"),
+            Self::One(suite) => PossibleValue::new(suite.name()).help(help(*suite)),
+        })
+    }
+}
+
+fn help(suite: Suite) -> &'static str {
+    match suite {
+        Suite::Bundle => {
+            "Rules of the API server, OLM and operator-sdk's default validation (always enabled)"
+        }
+        Suite::OperatorHubV2 => "Rules of OperatorHub.io for CSVs",
+        Suite::Capabilities => "Capability levels of OperatorHub.io",
+        Suite::Categories => "Categories of OperatorHub.io",
+        Suite::GoodPractices => "Recommendations of the Operator Framework",
+        Suite::DeprecatedApis => "Uses of APIs that were removed from Kubernetes",
+    }
+}
