@@ -347,3 +347,51 @@ fn the_registry_keeps_to_this_machine() {
     assert!(error.contains("--listen-anywhere"), "{error}");
     assert!(!dir.path().join("registry").exists());
 }
+
+#[test]
+fn commands_end_at_their_timeouts() {
+    let dir = tempfile::tempdir().unwrap();
+    // Connections are accepted by the system; nobody reads what arrives.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let name = format!("{}/a:v1", silent.local_addr().unwrap());
+    for arguments in [&["render", &name][..], &["push", "bundle", BUNDLE, &name]] {
+        for (flags, expected) in [
+            (&["--timeout", "1s"][..], "total timeout of 1 s; raise --timeout"),
+            (&["--idle-timeout", "1s", "--timeout", "1m"], "within 1 s; check the network"),
+        ] {
+            let output = tool(dir.path()).args(arguments).arg("--plain-http").args(flags).output().unwrap();
+            let error = failure(&output);
+            assert!(error.contains(expected), "{arguments:?} {flags:?}: {error}");
+            assert!(
+                error.contains(&format!("`GET http://{}/v2/`", name.trim_end_matches("/a:v1"))),
+                "{error}"
+            );
+        }
+    }
+    let error = failure(&run(dir.path(), &["render", &name, "--timeout", "soon"]));
+    assert!(error.contains("such as 90s"), "{error}");
+}
+
+#[test]
+fn fifos_never_block_a_push() {
+    let dir = tempfile::tempdir().unwrap();
+    let registry = Registry::start(dir.path());
+    assert!(Command::new("mkfifo").arg("fifo").current_dir(dir.path()).status().unwrap().success());
+    let name = format!("{}/a:v1", registry.address);
+    let push = ["push", "bundle", BUNDLE, &name, "--plain-http"];
+    for (flags, auth_file) in [
+        (&["--ca-file", "fifo"][..], None),
+        (&["--digest-file", "fifo"], None),
+        (&[], Some("fifo")),
+        (&[], Some("/dev/zero")),
+    ] {
+        let mut command = tool(dir.path());
+        if let Some(file) = auth_file {
+            command.env("REGISTRY_AUTH_FILE", file);
+        }
+        let error = failure(&command.args(push).args(flags).output().unwrap());
+        assert!(error.contains(auth_file.unwrap_or("fifo")), "{flags:?}: {error}");
+    }
+    let error = failure(&run(dir.path(), &["render", &name, "--plain-http"]));
+    assert!(error.contains("image not found"), "nothing was pushed: {error}");
+}

@@ -6,5 +6,9 @@
 //! | [`layout`] | images, layers, OCI layouts and archives, unpacking; no network | nothing |
 //! | [`registry`] | the distribution protocol: a client and a small server | `layout` |
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub mod layout;
 pub mod registry;

@@ -1,8 +1,7 @@
-//! The digests of images: from `bundle-tool.lock` and, for those that are not in it, from their registries.
+//! The digests of images: from `bundle-tool.lock` and, for images that it does not list, from their registries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -11,11 +10,14 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde::Deserialize;
 
 use crate::cli::images::Registries;
+use crate::read::{self, file::Unreadable};
 use oci_images::registry::{Repository, Resolver};
 
-/// The lock file's name, in the current folder.
+/// The lock file's name, in the current directory.
 pub(super) const LOCK_FILE: &str = "bundle-tool.lock";
-/// How many registries are asked at once.
+/// Maximum size of the lock file, in bytes.
+const MAX_LOCK_FILE: u64 = 16 << 20;
+/// How many registries are queried at once.
 const PARALLEL: usize = 8;
 
 /// The digests of images by name, as the lock file keeps them.
@@ -30,23 +32,23 @@ pub(super) struct Lock {
 struct Pin {
     name: String,
     digest: String,
-    /// The platforms that it runs on, where its registry says so.
+    /// The platforms that it runs on, if its registry specifies them.
     #[serde(default)]
     platforms: Vec<String>,
 }
 
 impl Lock {
-    /// Reads the file; there is nothing in one that is not there.
+    /// Reads the file; a missing one is empty.
     pub(super) fn read(path: &Path) -> Result<Self> {
-        match fs::read_to_string(path) {
-            Ok(text) => toml::from_str(&text)
-                .with_context(|| format!("{} is no lock file of this tool", path.display())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+        match read::file::read(path, MAX_LOCK_FILE) {
+            Ok(bytes) => toml::from_slice(&bytes)
+                .with_context(|| format!("{} is not a valid lock file", path.display())),
+            Err(Unreadable::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(error).with_context(|| format!("failed to read {}", path.display())),
         }
     }
 
-    /// The lock of exactly the `images`: what is known stays, unless `refresh`; the rest is asked for.
+    /// Returns the lock of exactly the `images`: known digests are kept, unless `refresh`; the rest is requested.
     pub(super) async fn of(
         self,
         images: &BTreeSet<String>,
@@ -66,21 +68,21 @@ impl Lock {
         Ok(Self { image: known.into_values().collect() })
     }
 
-    /// The digests by image.
+    /// Returns the digests by image.
     pub(super) fn digests(&self) -> BTreeMap<String, String> {
         self.image.iter().map(|pin| (pin.name.clone(), pin.digest.clone())).collect()
     }
 
-    /// The platforms by image.
+    /// Returns the platforms by image.
     pub(super) fn platforms(&self) -> BTreeMap<String, Vec<String>> {
         self.image.iter().map(|pin| (pin.name.clone(), pin.platforms.clone())).collect()
     }
 
-    /// The file's text.
+    /// Returns the file's text.
     pub(super) fn text(&self) -> String {
         let mut out = String::from(
             "# The digests that `bundle-tool generate bundle --use-image-digests` writes. Keep this file in git; \
-             --update-image-digests asks anew.\n",
+             --update-image-digests refreshes it.\n",
         );
         for Pin { name, digest, platforms } in &self.image {
             let platforms: Vec<String> = platforms.iter().map(|platform| format!("{platform:?}")).collect();
@@ -98,8 +100,8 @@ impl Lock {
 async fn resolve(image: &str, registries: &Registries) -> Result<Pin> {
     let context = || {
         format!(
-            "failed to find the digest of {image}; push it first, or write its digest into {LOCK_FILE} \
-             to work without its registry"
+            "failed to resolve the digest of {image}; push it first, or add its digest to {LOCK_FILE} to work \
+             without its registry"
         )
     };
     let reference = Repository::parse(image).with_context(context)?;
@@ -128,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_locked_needs_no_registry() {
+    fn locked_images_need_no_registry() {
         let lock: Lock =
             toml::from_str("[[image]]\nname = \"a:1\"\ndigest = \"sha256:00\"\n[[image]]\nname = \"old:1\"\ndigest = \"sha256:11\"\n").unwrap();
         let images = BTreeSet::from(["a:1".to_owned()]);

@@ -1,4 +1,4 @@
-//! `bundle-tool push bundle`: a bundle's folder as its image.
+//! `bundle-tool push bundle`: a bundle directory as an image.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -16,15 +16,25 @@ use crate::report::{self, Severity};
 use crate::rules::{self, Selection};
 use oci_images::layout::{FileMap, Image, Layer, Recipe, layer};
 
-/// Makes the image of a bundle: FROM scratch, one layer each for manifests/, metadata/ and tests/.
+/// Build and push the image of a bundle
 ///
-/// Its labels are what metadata/annotations.yaml says.
+/// The image is built FROM scratch, with one layer each for manifests/, metadata/ and tests/. Its labels are the annotations
+/// in metadata/annotations.yaml.
 #[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Validate a bundle and push it
+  bundle-tool push bundle bundle quay.io/example/operator-bundle:v1.0.0
+
+  # Push to a registry on this machine, and keep the digest
+  bundle-tool push bundle bundle localhost:5000/operator-bundle:v1.0.0 --plain-http --digest-file digest
+
+  # Write the image to an OCI archive
+  bundle-tool push bundle bundle quay.io/example/operator-bundle:v1.0.0 --to oci-archive:bundle.tar")]
 pub(super) struct PushBundle {
-    /// The bundle's folder
+    /// Bundle directory
     #[arg(value_name = "DIR")]
-    folder: PathBuf,
-    /// The image's name: registry.example.com/name-bundle:v1.2.3
+    directory: PathBuf,
+    /// Name of the image, such as registry.example.com/name-bundle:v1.2.3
     #[arg(value_name = "IMAGE")]
     name: String,
     /// Push the bundle even if it is invalid
@@ -52,19 +62,23 @@ fn is_valid(bundle: &Bundle) -> Result<bool> {
 
 impl PushBundle {
     pub(super) fn run(self) -> Result<Exit> {
-        let folder = &self.folder;
-        let bundle = read::bundle::folder(folder)?;
-        let labels =
-            labels(&bundle).with_context(|| format!("{} cannot be pushed as a bundle", folder.display()))?;
+        let directory = &self.directory;
+        let bundle = read::bundle::folder(directory)?;
+        let labels = labels(&bundle)
+            .with_context(|| format!("{} cannot be pushed as a bundle", directory.display()))?;
         if !self.no_validate && !is_valid(&bundle)? {
             return Ok(Exit::Findings);
         }
-        let image = build(folder, labels)?;
+        let image = build(directory, labels)?;
         self.destination.send_whole(&self.name, image)
     }
 }
 
-/// The labels of the bundle's image; an error where it has none, or holds what is no YAML.
+/// Returns the labels of the bundle's image.
+///
+/// # Errors
+///
+/// The bundle has no annotations, or a file that is not valid YAML.
 fn labels(bundle: &Bundle) -> Result<BTreeMap<String, String>> {
     for file in &bundle.files {
         match &file.content {
@@ -76,13 +90,13 @@ fn labels(bundle: &Bundle) -> Result<BTreeMap<String, String>> {
         }
     }
     let annotations = bundle.annotations().context(
-        "metadata/annotations.yaml is missing or holds no annotations (bundle-tool generate bundle writes it)",
+        "metadata/annotations.yaml is missing or contains no annotations; `bundle-tool generate bundle` writes it",
     )?;
     Ok(annotations.labels())
 }
 
-/// The image of the bundle in `folder`.
-fn build(folder: &Path, labels: BTreeMap<String, String>) -> Result<Image> {
+/// Returns the image of the bundle in `directory`.
+fn build(directory: &Path, labels: BTreeMap<String, String>) -> Result<Image> {
     let created = created()?;
     let place = |label: &str, usual: &str| labels.get(label).cloned().unwrap_or_else(|| usual.to_owned());
     let mut layers: Vec<Layer> = Vec::new();
@@ -91,7 +105,7 @@ fn build(folder: &Path, labels: BTreeMap<String, String>) -> Result<Image> {
         (place(Annotations::METADATA, METADATA), true),
         ("tests/".to_owned(), false),
     ] {
-        let path = folder.join(part.trim_matches('/'));
+        let path = directory.join(part.trim_matches('/'));
         if !required && !path.exists() {
             continue;
         }

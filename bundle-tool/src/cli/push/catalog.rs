@@ -1,4 +1,4 @@
-//! `bundle-tool push catalog`: a file-based catalogue as an index image.
+//! `bundle-tool push catalog`: a file-based catalog as an index image.
 
 use std::path::PathBuf;
 
@@ -12,26 +12,33 @@ use super::Destination;
 use crate::read;
 use oci_images::layout::{FileMap, Platform, Recipe, layer};
 
-/// The label that says where an index image has its catalogue (operator-registry, `pkg/containertools`).
+/// The label with the path of the catalog in an index image (operator-registry, `pkg/containertools`).
 const CONFIGS_LABEL: &str = "operators.operatorframework.io.index.configs.v1";
 
-/// Makes an index image: a file-based catalogue in /configs.
+/// Build and push the index image of a file-based catalog
 ///
-/// On --base, an image with opm, it is what a `CatalogSource` of type grpc names: opm builds its cache when it starts.
-/// Without it the image holds data only, for clusters that extract the catalogue (spec.grpcPodConfig.extractContent) and
-/// for OLM v1.
+/// The catalog is in /configs. With --base, an image with opm, the result serves the catalog: a `CatalogSource` of type grpc
+/// can name it, and opm builds its cache when it starts. Without --base, the image contains data only, for clusters that
+/// extract the catalog (spec.grpcPodConfig.extractContent) and for OLM v1.
 #[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Push a catalog that opm serves
+  bundle-tool push catalog catalog quay.io/example/operator-catalog:latest \\
+    --base quay.io/operator-framework/opm:latest
+
+  # Push a catalog as data only
+  bundle-tool push catalog catalog quay.io/example/operator-catalog:latest")]
 pub(super) struct PushCatalog {
     /// Catalog directory
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Name of the image: registry.example.com/name-catalog:latest
+    /// Name of the image, such as registry.example.com/name-catalog:latest
     #[arg(value_name = "IMAGE")]
     name: String,
-    /// The image with opm to stand on: a name, oci:DIR or oci-archive:FILE
+    /// Base image with opm: a name, oci:DIR or oci-archive:FILE
     #[arg(long, value_name = "IMAGE")]
     base: Option<String>,
-    /// Which of the base's platforms is taken
+    /// Platform of the base image [default: linux/amd64]
     #[arg(long, value_name = "OS/ARCH", requires = "base")]
     platform: Option<Platform>,
     /// Push the catalog even if it is invalid
@@ -62,17 +69,17 @@ impl PushCatalog {
             recipe.layers.push(layer(&files, created)?);
             return self.destination.send_whole(&self.name, recipe.build()?);
         };
-        // opm's cache lies below /tmp, which an image with nothing but programs may lack.
+        // opm's cache is below /tmp, which an image with nothing but programs may lack.
         files.add_scratch_directory("/tmp")?;
         recipe.layers.push(layer(&files, created)?);
-        // Without --cache-dir opm makes a cache of its own at every start, so none can be stale.
+        // Without --cache-dir, opm builds a new cache at every start, so none can be stale.
         recipe.command = Some(vec!["serve".into(), "/configs".into()]);
         let platform = self.platform.clone().unwrap_or_default();
         runtime()?.block_on(async {
             let (image, repository) = Location::parse(base)?
                 .open(&platform, &self.destination.registries)
                 .await
-                .with_context(|| format!("failed to read the base {base}"))?;
+                .with_context(|| format!("failed to read the base image {base}"))?;
             recipe.base = Some(image);
             self.destination
                 .send(&self.name, recipe.build()?, repository.as_ref())

@@ -11,31 +11,35 @@ use super::super::images::created;
 use super::Destination;
 use oci_images::layout::{FileMap, Platform, Recipe, architectures, layer};
 
-/// Makes an image FROM scratch out of files and folders: an operator's own image.
+/// Build and push an image FROM scratch with files and directories, such as an operator's image
 ///
-/// Of a file's mode only whether it can be run is kept; everything belongs to root. Without --platform the image is for
-/// the processor that its programs are built for.
+/// Files belong to root and are readable by everyone; of their modes, only the executable bit is kept. Without --platform,
+/// the image is for the architecture of its programs.
 #[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Push an operator's binary
+  bundle-tool push image quay.io/example/operator:v1.0.0 target/release/manager=/manager \\
+    --entrypoint /manager --user 65532:65532")]
 pub(super) struct PushImage {
-    /// The image's name: registry.example.com/name:tag
+    /// Name of the image, such as registry.example.com/name:tag
     #[arg(value_name = "IMAGE")]
     name: String,
-    /// A file or folder, and its path in the image: target/release/manager=/manager
+    /// File or directory and its path in the image, such as target/release/manager=/manager
     #[arg(required = true, value_name = "SOURCE=TARGET")]
     files: Vec<FileArgument>,
-    /// The program with its first arguments: words, or a JSON list of strings
+    /// Program with its first arguments: words, or a JSON list of strings
     #[arg(long, value_name = "WORDS|JSON", value_parser = parse_words)]
     entrypoint: Option<Words>,
-    /// The user, or user and group, that the program runs as: 65532:65532
+    /// User, or user and group, of the program, such as 65532:65532
     #[arg(long, value_name = "USER[:GROUP]")]
     user: Option<String>,
-    /// An environment variable; may be given several times
+    /// Environment variable (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair)]
     env: Vec<(String, String)>,
-    /// A label; may be given several times
+    /// Label (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair)]
     label: Vec<(String, String)>,
-    /// What the image is for: linux/amd64, linux/arm64
+    /// Platform of the image, such as linux/arm64 [default: the architecture of its programs]
     #[arg(long, value_name = "OS/ARCH")]
     platform: Option<Platform>,
     #[command(flatten)]
@@ -50,7 +54,7 @@ impl PushImage {
             files.collect(source, target)?;
         }
         if files.is_empty() {
-            bail!("there is no file in what is to be pushed");
+            bail!("the image contains no file");
         }
         let recipe = Recipe {
             platform: platform(self.platform, &files)?,
@@ -66,18 +70,18 @@ impl PushImage {
     }
 }
 
-/// What the image is for: what was said, held against what its programs are built for.
-fn platform(said: Option<Platform>, files: &FileMap) -> Result<Platform> {
+/// Returns the platform of the image: the requested one, compared with the architectures of its programs.
+fn platform(requested: Option<Platform>, files: &FileMap) -> Result<Platform> {
     let built: Vec<_> = architectures(files)?.into_iter().collect();
-    match (said, built.as_slice()) {
-        (Some(said), []) => Ok(said),
-        (Some(said), [one]) if said.architecture == *one => Ok(said),
-        (Some(said), built) => {
-            bail!("the image is to be for {said}, its programs are built for {}", built.join(", "))
+    match (requested, built.as_slice()) {
+        (Some(requested), []) => Ok(requested),
+        (Some(requested), [one]) if requested.architecture == *one => Ok(requested),
+        (Some(requested), built) => {
+            bail!("requested platform {requested}, but the programs target {}", built.join(", "))
         }
         (None, []) => Ok(Platform::default()),
         (None, [one]) => Ok(Platform { architecture: (*one).to_owned(), ..Platform::default() }),
-        (None, built) => bail!("the programs are built for different processors: {}", built.join(", ")),
+        (None, built) => bail!("the programs target different architectures: {}", built.join(", ")),
     }
 }
 
@@ -92,14 +96,14 @@ impl std::str::FromStr for FileArgument {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // A file's own name may have a `=`; where a target is absolute, the last `=/` is the one that is meant.
+        // A file's name may contain `=`; for an absolute target, the last `=/` separates.
         let split = text.rfind("=/").or_else(|| text.rfind('='));
         let (source, target) = match split {
             Some(at) if at > 0 && at + 1 < text.len() => (&text[..at], &text[at + 1..]),
-            _ => return Err("write SOURCE=TARGET: target/release/manager=/manager".into()),
+            _ => return Err("expected SOURCE=TARGET, such as target/release/manager=/manager".into()),
         };
         let source = PathBuf::from(source);
-        // As `cp` does: into a folder, under its own name.
+        // As `cp` does: into a directory, under its own name.
         let target = match (target.ends_with('/'), source.file_name().and_then(|name| name.to_str())) {
             (true, Some(name)) if source.is_file() => format!("{target}{name}"),
             _ => target.to_owned(),
@@ -114,17 +118,17 @@ struct Words(Vec<String>);
 
 fn parse_words(text: &str) -> Result<Words, String> {
     let words: Vec<String> = if text.trim_start().starts_with('[') {
-        serde_json::from_str(text).map_err(|error| format!("it is no JSON list of strings: {error}"))?
+        serde_json::from_str(text).map_err(|error| format!("expected a JSON list of strings: {error}"))?
     } else {
         text.split_whitespace().map(str::to_owned).collect()
     };
-    if words.is_empty() { Err("it names no program".into()) } else { Ok(Words(words)) }
+    if words.is_empty() { Err("expected a program".into()) } else { Ok(Words(words)) }
 }
 
 fn parse_pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("write NAME=VALUE".into()),
+        _ => Err("expected NAME=VALUE".into()),
     }
 }
 
@@ -150,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_platform_is_that_of_the_programs() {
+    fn the_platform_defaults_to_the_programs_architecture() {
         let mut program = FileMap::new();
         program.collect(&std::env::current_exe().unwrap(), "/test").unwrap();
         let found = platform(None, &program).unwrap();

@@ -1,4 +1,4 @@
-//! `bundle-tool push`: files, bundles and catalogues as images, to a registry, a folder or an archive.
+//! `bundle-tool push`: files, bundles and catalogs as images, to a registry, a directory or an archive.
 
 mod bundle;
 mod catalog;
@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
+use atomic_files::Pending;
 use clap::{Args, Subcommand};
 
 use super::images::{Registries, Target};
@@ -15,9 +16,9 @@ use super::{Exit, runtime};
 use oci_images::layout::{self, Image};
 use oci_images::registry::{Progress, Repository, Resolver};
 
-/// Makes an image and pushes it, or writes it into an OCI layout.
+/// Build an image and push it to a registry, or write it to an OCI layout
 ///
-/// The same input gives the same digest on every machine. The image by its digest is the one line on standard output.
+/// The same input gives the same digest on every machine. Prints the image's name by digest.
 #[derive(Debug, Args)]
 pub(super) struct Push {
     #[command(subcommand)]
@@ -41,13 +42,13 @@ impl Push {
     }
 }
 
-/// Where an image goes.
+/// Where an image is sent.
 #[derive(Debug, Args)]
 struct Destination {
-    /// Write the image there instead of pushing it: oci:DIR or oci-archive:FILE
+    /// Write the image to an OCI layout or archive instead of pushing it
     #[arg(long, value_name = "oci:DIR|oci-archive:FILE")]
     to: Option<Target>,
-    /// Also write the image's digest into this file
+    /// File to write the image's digest to
     #[arg(long, value_name = "FILE")]
     digest_file: Option<PathBuf>,
     #[command(flatten)]
@@ -55,10 +56,12 @@ struct Destination {
 }
 
 impl Destination {
-    /// Sends `image` under `name`; layers that are only named come from `base`.
+    /// Sends `image` as `name`; layers without their bytes come from `base`.
     async fn send(&self, name: &str, image: Image, base: Option<&Repository>) -> Result<()> {
         let reference = Repository::parse(name)?;
         let digest = image.digest().to_string();
+        // Opened first: an image is not pushed if its digest cannot be written.
+        let digest_file = self.digest_file.as_deref().map(Pending::new).transpose()?;
         let progress = Progress::new(format!("pushing {name}"));
         let printed = match &self.to {
             None => {
@@ -81,8 +84,9 @@ impl Destination {
             }
         };
         drop(progress);
-        if let Some(path) = &self.digest_file {
-            atomic_files::file(path, digest.as_bytes())?;
+        if let Some(mut file) = digest_file {
+            file.append(digest.as_bytes())?;
+            file.commit()?;
         }
         let mut out = io::stdout().lock();
         writeln!(out, "{printed}")?;
@@ -90,7 +94,7 @@ impl Destination {
         Ok(())
     }
 
-    /// [`Destination::send`] for an image that is whole.
+    /// [`Destination::send`] for an image that has all of its layers.
     fn send_whole(&self, name: &str, image: Image) -> Result<Exit> {
         runtime()?
             .block_on(self.send(name, image, None))

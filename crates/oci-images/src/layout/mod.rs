@@ -36,5 +36,6 @@ pub use oci_layout::OciLayout;
 
 pub(crate) use blob::DOCUMENT_LIMIT;
 pub(crate) use oci_layout::choose;
+pub(crate) use regular::open_regular;
 
 pub use oci_spec::image::{Descriptor, Digest, MediaType};

@@ -1,63 +1,74 @@
-//! A connection to one repository of a registry.
+//! One repository of a registry: its manifests and blobs.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{Seek, Write};
 use std::str::FromStr;
+use std::sync::Arc;
 
-use futures::StreamExt;
-use oci_client::errors::OciDistributionError;
-use oci_client::{Reference, RegistryOperation};
-use oci_spec::image::{Descriptor, ImageIndex, MediaType};
+use oci_spec::image::{Descriptor, Digest, DigestAlgorithm, ImageIndex, MediaType};
+use reqwest::header::{ACCEPT, CONTENT_RANGE, HeaderName, HeaderValue, RANGE};
+use reqwest::{Method, StatusCode};
+use tempfile::TempPath;
 
-use super::error::{Kind, by_stream, kind, reason};
-use super::{Backoff, Credentials, Error, Options, Progress, Resolver};
-use crate::layout::{self, Blob, Hashing, Image, Platform};
+use super::error::Action;
+use super::http::{Failure, Request};
+use super::session::Session;
+use super::{Error, Options, Progress, Reference, Resolver};
+use crate::layout::{self, Blob, Hashing, Image, Platform, sha256};
 
-/// What is understood as the manifest of an image.
-const MANIFEST_TYPES: [&str; 4] = [
-    "application/vnd.oci.image.manifest.v1+json",
-    "application/vnd.oci.image.index.v1+json",
-    "application/vnd.docker.distribution.manifest.v2+json",
-    "application/vnd.docker.distribution.manifest.list.v2+json",
-];
+/// Maximum size of a manifest or an index, in bytes: what the distribution specification asks registries to accept.
+const MAX_MANIFEST: u64 = 4 << 20;
+/// Maximum number of indexes on the way from a name to an image.
+const MAX_INDEX_DEPTH: usize = 4;
+/// The media types that are accepted as the manifest of an image.
+pub(super) const MANIFEST_TYPES: &str = "application/vnd.oci.image.manifest.v1+json, \
+     application/vnd.oci.image.index.v1+json, \
+     application/vnd.docker.distribution.manifest.v2+json, \
+     application/vnd.docker.distribution.manifest.list.v2+json";
+/// The header with the digest of what a response is about.
+pub(super) const CONTENT_DIGEST: HeaderName = HeaderName::from_static("docker-content-digest");
+/// A download that got this much further, in bytes, is worth as many attempts as a new one.
+const RESUMED_PROGRESS: u64 = 256 << 10;
 
-/// One repository of a registry, logged in.
+/// One repository of a registry, logged in. Clones share the connection.
 #[derive(Clone)]
 pub struct Repository {
-    pub(super) client: oci_client::Client,
+    pub(super) session: Arc<Session>,
     pub(super) reference: Reference,
-    pub(super) credentials: Credentials,
-    pub(super) backoff: Backoff,
 }
 
 impl Repository {
-    /// Reads the name of an image; without a tag it is `latest`.
+    /// Parses the name of an image; without a tag or a digest it is `latest`.
     ///
     /// # Errors
     ///
-    /// [`Error::Name`] where it is none.
+    /// [`Error::Name`] if it is invalid.
     pub fn parse(name: &str) -> Result<Reference, Error> {
-        Reference::from_str(name)
-            .map_err(|error| Error::Name { name: name.to_owned(), reason: error.to_string() })
+        Reference::from_str(name).map_err(|error| Error::Name {
+            name: super::foreign::escape(name),
+            reason: super::foreign::escape(&error.to_string()),
+        })
     }
 
-    /// Reaches the registry of `reference` and logs in for reading.
+    /// Connects to the registry of `reference` and logs in for reading.
     ///
     /// # Errors
     ///
-    /// [`Error::Unreachable`], [`Error::Refused`], [`Error::PlainHttp`], [`Error::Certificates`] or [`Error::Auth`].
+    /// [`Error::Unreachable`], [`Error::Denied`], [`Error::Token`], [`Error::PlainHttp`], [`Error::Certificates`] or
+    /// [`Error::Auth`].
     pub async fn for_reading(
         reference: &Reference,
         options: &Options,
         resolver: &Resolver,
     ) -> Result<Self, Error> {
-        Self::connect(reference, options, resolver, RegistryOperation::Pull).await
+        Self::connect(reference, options, resolver, Action::Pull).await
     }
 
-    /// Reaches the registry of `reference` and logs in for reading and writing.
+    /// Connects to the registry of `reference` and logs in for reading and writing.
     ///
     /// # Errors
     ///
-    /// As [`Repository::for_reading`], and [`Error::PushToDigest`] where `reference` names a digest.
+    /// As [`Repository::for_reading`], and [`Error::PushToDigest`] if `reference` contains a digest.
     pub async fn for_writing(
         reference: &Reference,
         options: &Options,
@@ -66,104 +77,77 @@ impl Repository {
         if reference.digest().is_some() {
             return Err(Error::PushToDigest { name: reference.whole() });
         }
-        Self::connect(reference, options, resolver, RegistryOperation::Push).await
+        Self::connect(reference, options, resolver, Action::Push).await
     }
 
     async fn connect(
         reference: &Reference,
         options: &Options,
         resolver: &Resolver,
-        operation: RegistryOperation,
+        action: Action,
     ) -> Result<Self, Error> {
-        // Whoever came first has chosen; it is ring either way.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let registry = reference.resolve_registry();
-        let config = options.config(registry)?;
-        let client = oci_client::Client::try_from(config).map_err(|error| Error::Unreachable {
-            registry: registry.to_owned(),
-            reason: format!("TLS cannot be set up: {}", reason(&error)),
-            hint: " (are the system's CA certificates installed?)",
-        })?;
-        let repository = Self {
-            client,
-            reference: reference.clone(),
-            credentials: resolver.resolve(reference)?,
-            backoff: options.backoff,
-        };
-        let action = if operation == RegistryOperation::Push { "push to" } else { "pull from" };
-        let auth = &repository.credentials.auth;
-        let login = || repository.client.auth(reference, auth, operation);
-        let token =
-            repository.backoff.run(login).await.map_err(|error| repository.error(&error, action, ""))?;
-        // The library puts the token into a header as it is.
-        if token.is_some_and(|token| !token.bytes().all(|byte| byte.is_ascii_graphic())) {
-            return Err(Error::Mismatch {
-                registry: registry.to_owned(),
-                what: "the login".into(),
-                reason: "its token holds characters that no header may".into(),
-            });
-        }
-        // Pushing reads too, to see what is there already.
-        if operation == RegistryOperation::Push {
-            let read = || repository.client.auth(reference, auth, RegistryOperation::Pull);
-            repository.backoff.run(read).await.map_err(|error| repository.error(&error, action, ""))?;
-        }
-        Ok(repository)
+        let session = Session::open(reference, options, resolver, action).await?;
+        Ok(Self { session: Arc::new(session), reference: reference.clone() })
     }
 
-    /// The image that the reference names, with its layers only named. Of one for several platforms, the one for
-    /// `platform` is taken; where there is none, the first.
+    /// Returns the image that the reference names, without the bytes of its layers. Of an index, the image for
+    /// `platform`; if there is none, the first one.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] where there is none, [`Error::Mismatch`] where the registry gives other bytes than it says,
-    /// [`Error::Layout`] where it is no image.
+    /// [`Error::NotFound`] if there is no such image, [`Error::Invalid`] if the registry returns other bytes than it
+    /// claims, [`Error::TooLarge`] if a document exceeds 4 MiB, [`Error::Layout`] if it is not an image.
     pub async fn image(&self, platform: &Platform) -> Result<Image, Error> {
         let mut reference = self.reference.clone();
-        for _ in 0..4 {
+        for _ in 0..MAX_INDEX_DEPTH {
             let manifest = self.manifest(&reference).await?;
+            let name = reference.whole();
             if manifest.descriptor().media_type() != &MediaType::ImageIndex {
-                let bytes = manifest.document()?;
-                let config = serde_json::from_slice::<oci_spec::image::ImageManifest>(&bytes)
-                    .map_err(|error| layout::Error::malformed(reference.whole(), "image manifest", &error))?
-                    .config()
-                    .clone();
-                if config.size() > layout::DOCUMENT_LIMIT {
-                    let what = format!("the configuration of {}", self.reference.whole());
-                    return Err(layout::Error::TooLarge { what, limit: layout::DOCUMENT_LIMIT }.into());
-                }
-                let config = self.fetch(&Blob::absent(config), &Progress::hidden()).await?;
-                return Ok(Image::read(manifest, |descriptor| {
-                    if descriptor.digest() == config.digest() {
-                        config.clone()
-                    } else {
-                        Blob::absent(descriptor)
-                    }
-                })?);
+                return self.image_of(manifest, &name).await;
             }
             let index: ImageIndex = serde_json::from_slice(&manifest.document()?)
-                .map_err(|error| layout::Error::malformed(reference.whole(), "image index", &error))?;
-            let chosen = layout::choose(&index, platform).ok_or_else(|| {
-                layout::Error::malformed(reference.whole(), "image index", "it names no image")
-            })?;
+                .map_err(|error| self.malformed(&name, "image index", &error.to_string()))?;
+            let chosen = layout::choose(&index, platform)
+                .ok_or_else(|| self.malformed(&name, "image index", "it lists no image"))?;
             reference = reference.clone_with_digest(chosen.digest().to_string());
         }
-        Err(layout::Error::malformed(self.reference.whole(), "image", "indexes are nested too deep").into())
+        let reason = format!("indexes are nested deeper than {MAX_INDEX_DEPTH} levels");
+        Err(self.malformed(&self.reference.whole(), "image", &reason))
     }
 
-    /// The digest of what the reference names, be it an image or an index of images for several platforms, and those
-    /// platforms: nothing where an image does not say which one it is for.
+    async fn image_of(&self, manifest: Blob, name: &str) -> Result<Image, Error> {
+        let config = serde_json::from_slice::<oci_spec::image::ImageManifest>(&manifest.document()?)
+            .map_err(|error| self.malformed(name, "image manifest", &error.to_string()))?
+            .config()
+            .clone();
+        if config.size() > layout::DOCUMENT_LIMIT {
+            let what = format!("the configuration of {}", self.reference.whole());
+            return Err(layout::Error::TooLarge { what, limit: layout::DOCUMENT_LIMIT }.into());
+        }
+        let config = self.fetch(&Blob::absent(config), &Progress::hidden()).await?;
+        let locate = |descriptor: Descriptor| {
+            if descriptor.digest() == config.digest() { config.clone() } else { Blob::absent(descriptor) }
+        };
+        Image::read(manifest, locate).map_err(|error| match error {
+            layout::Error::Malformed { what, expected, reason } => self.malformed(&what, expected, &reason),
+            error => error.into(),
+        })
+    }
+
+    /// Returns the digest of what the reference names, an image or an index, and the platforms that it is for: none
+    /// if an image does not specify its platform.
     ///
     /// # Errors
     ///
     /// As [`Repository::image`].
-    pub async fn digest(&self) -> Result<(oci_spec::image::Digest, Vec<Platform>), Error> {
+    pub async fn digest(&self) -> Result<(Digest, Vec<Platform>), Error> {
+        let name = self.reference.whole();
         let manifest = self.manifest(&self.reference).await?;
         let mut platforms = Vec::new();
         if manifest.descriptor().media_type() == &MediaType::ImageIndex {
             let index: ImageIndex = serde_json::from_slice(&manifest.document()?)
-                .map_err(|error| layout::Error::malformed(self.reference.whole(), "image index", &error))?;
-            // Attestations stand among the images with an unknown platform.
+                .map_err(|error| self.malformed(&name, "image index", &error.to_string()))?;
+            // Attestations are listed like images, with an unknown platform.
             let known = index.manifests().iter().filter_map(|descriptor| descriptor.platform().as_ref());
             platforms.extend(known.filter(|platform| platform.os().to_string() != "unknown").map(
                 |platform| Platform {
@@ -173,11 +157,9 @@ impl Repository {
                 },
             ));
         } else {
-            let image = self.image(&Platform::default()).await?;
-            let config: serde_json::Value =
-                serde_json::from_slice(&image.config().document()?).map_err(|error| {
-                    layout::Error::malformed(self.reference.whole(), "image configuration", &error)
-                })?;
+            let image = self.image_of(manifest.clone(), &name).await?;
+            let config: serde_json::Value = serde_json::from_slice(&image.config().document()?)
+                .map_err(|error| self.malformed(&name, "image configuration", &error.to_string()))?;
             if let (Some(os), Some(architecture)) = (config["os"].as_str(), config["architecture"].as_str()) {
                 platforms.push(Platform {
                     os: os.to_owned(),
@@ -189,142 +171,166 @@ impl Repository {
         Ok((manifest.digest().clone(), platforms))
     }
 
-    /// A manifest or an index, its media type made OCI's.
+    /// Returns a manifest or an index, with OCI's media type.
     async fn manifest(&self, reference: &Reference) -> Result<Blob, Error> {
-        let pull = || self.client.pull_manifest_raw(reference, &self.credentials.auth, &MANIFEST_TYPES);
-        let (bytes, _) =
-            self.backoff.run(pull).await.map_err(|error| self.error(&error, "read", &reference.whole()))?;
+        let name = reference.whole();
+        let version = reference.digest().or(reference.tag()).unwrap_or("latest");
+        let bytes = self.manifest_bytes(version).await.map_err(|failure| match failure {
+            Failure::Status { status: StatusCode::NOT_FOUND, .. } => Error::NotFound { name: name.clone() },
+            failure => self.session.error(failure, "read", &name),
+        })?;
         let value: serde_json::Value = serde_json::from_slice(&bytes)
-            .map_err(|error| layout::Error::malformed(reference.whole(), "image manifest", &error))?;
+            .map_err(|error| self.malformed(&name, "image manifest", &error.to_string()))?;
         let is_index = value["manifests"].is_array();
         let media_type = if is_index { MediaType::ImageIndex } else { MediaType::ImageManifest };
-        Ok(Blob::from_bytes(media_type, bytes.to_vec()))
+        Ok(Blob::from_bytes(media_type, bytes))
     }
 
-    /// Fetches the bytes of a blob into a temporary file; what is at hand already is given back as it is.
+    /// Returns the bytes of the manifest with a tag or a digest, checked against the digest or, for a tag, against
+    /// the one that the response claims.
+    pub(super) async fn manifest_bytes(&self, version: &str) -> Result<Vec<u8>, Failure> {
+        let expected = Digest::from_str(version).ok();
+        let request = Request::new(Method::GET, self.session.url(&format!("manifests/{version}"))?)
+            .header(ACCEPT, HeaderValue::from_static(MANIFEST_TYPES));
+        self.session
+            .run(|| async {
+                let answer = self.session.expect(&request, &[StatusCode::OK]).await?;
+                let claimed = answer.header(&CONTENT_DIGEST).and_then(|text| Digest::from_str(&text).ok());
+                let bytes = answer.bytes(MAX_MANIFEST).await?;
+                match (&expected, &claimed) {
+                    (Some(expected), _) => check(&bytes, expected)?,
+                    (None, Some(claimed)) if *claimed.algorithm() == DigestAlgorithm::Sha256 => {
+                        check(&bytes, claimed)?;
+                    }
+                    _ => {}
+                }
+                Ok(bytes)
+            })
+            .await
+    }
+
+    /// Returns the blob with its bytes in a temporary file; a blob that has its bytes is returned as it is.
+    ///
+    /// A download that breaks is resumed where it stopped if the registry supports that.
     ///
     /// # Errors
     ///
-    /// [`Error::Mismatch`] where the registry gives other bytes than were promised, [`Error::Layout`] where the
-    /// temporary folder is full.
+    /// [`Error::Invalid`] if the registry returns other bytes than the descriptor promises, [`Error::Layout`] if the
+    /// temporary directory is full.
     pub async fn fetch(&self, blob: &Blob, progress: &Progress) -> Result<Blob, Error> {
         if blob.is_present() {
             return Ok(blob.clone());
         }
+        let what = format!("the blob {}", blob.digest());
         progress.expect(blob.size());
-        let mut pause = self.backoff.first;
-        let mut attempt = 1;
-        loop {
-            match self.fetch_once(blob.descriptor(), progress).await {
-                Err(Fetch::Broken(text)) if attempt < self.backoff.attempts => {
-                    drop(text);
-                    tokio::time::sleep(pause).await;
-                    pause *= 2;
-                    attempt += 1;
-                }
-                Ok(blob) => return Ok(blob),
-                Err(Fetch::Broken(reason)) => {
-                    return Err(Error::Answer {
-                        registry: self.registry(),
-                        action: "give",
-                        what: format!("the blob {}", blob.digest()),
-                        reason,
-                    });
-                }
-                Err(Fetch::Final(error)) => return Err(error),
-            }
-        }
+        let fetched = self.download(blob.descriptor(), progress).await;
+        let path = fetched.map_err(|failure| self.session.error(failure, "return", &what))?;
+        Ok(Blob::from_temporary(blob.descriptor().clone(), path))
     }
 
-    async fn fetch_once(&self, descriptor: &Descriptor, progress: &Progress) -> Result<Blob, Fetch> {
-        let digest = descriptor.digest().as_ref();
-        let what = format!("the blob {digest}");
-        let mismatch = |reason: String| {
-            Fetch::Final(Error::Mismatch { registry: self.registry(), what: what.clone(), reason })
-        };
-        let open = || self.client.pull_blob_stream(&self.reference, digest);
-        let mut stream =
-            self.backoff.run(open).await.map_err(|error| Fetch::Final(self.error(&error, "give", &what)))?;
-        let temporary = tempfile::Builder::new()
-            .prefix("bundle-tool-blob-")
-            .tempfile()
-            .map_err(|error| Fetch::Final(layout::Error::temporary(error).into()))?;
-        let (file, path) = temporary.into_parts();
-        let mut file = Hashing::new(file);
-        while let Some(chunk) = stream.next().await {
-            let chunk = match chunk {
-                Ok(chunk) => chunk,
-                Err(error) if by_stream(&error) == Kind::Mismatch => return Err(mismatch(error.to_string())),
-                Err(error) => {
-                    progress.take_back(file.size());
-                    return Err(Fetch::Broken(super::error::innermost(&error)));
+    async fn download(&self, descriptor: &Descriptor, progress: &Progress) -> Result<TempPath, Failure> {
+        let digest = descriptor.digest();
+        if *digest.algorithm() != DigestAlgorithm::Sha256 {
+            return Err(Failure::Invalid(format!("unsupported digest algorithm `{}`", digest.algorithm())));
+        }
+        let temporary =
+            tempfile::Builder::new().prefix("bundle-tool-blob-").tempfile().map_err(temporary_error)?;
+        let (handle, path) = temporary.into_parts();
+        let mut file = Hashing::new(handle.try_clone().map_err(temporary_error)?);
+        let mut attempts = self.session.attempts();
+        loop {
+            let before = file.size();
+            match self.append(descriptor, &handle, &mut file, progress).await {
+                Ok(()) => break,
+                // Everything arrived, whatever happened to the end of the response.
+                Err(Failure::Broken(_)) if file.size() == descriptor.size() => break,
+                Err(failure) => {
+                    if file.size() >= before + RESUMED_PROGRESS {
+                        attempts.reset();
+                    }
+                    attempts.pause(failure).await?;
                 }
-            };
-            if file.size() + chunk.len() as u64 > descriptor.size() {
-                return Err(mismatch(format!(
-                    "more than the {} bytes that were promised",
-                    descriptor.size()
-                )));
             }
-            file.write_all(&chunk).map_err(|error| Fetch::Final(layout::Error::temporary(error).into()))?;
-            progress.advance(chunk.len() as u64);
         }
         let (found, size, _) = file.finish();
         if size != descriptor.size() {
-            return Err(mismatch(format!("{size} bytes and not the promised {}", descriptor.size())));
+            return Err(Failure::Invalid(format!("expected {} bytes, got {size}", descriptor.size())));
         }
-        if &found != descriptor.digest() {
-            return Err(mismatch(format!("the bytes have the digest {found}")));
+        if &found != digest {
+            return Err(Failure::Invalid(format!("the content has the digest {found}")));
         }
-        Ok(Blob::from_temporary(descriptor.clone(), path))
+        Ok(path)
     }
 
-    pub(super) fn registry(&self) -> String {
-        self.reference.registry().to_owned()
+    /// Appends the rest of a blob to `file`, or all of it to an empty file if the registry does not resume. `handle` is
+    /// the same file.
+    async fn append(
+        &self,
+        descriptor: &Descriptor,
+        handle: &File,
+        file: &mut Hashing<File>,
+        progress: &Progress,
+    ) -> Result<(), Failure> {
+        let mut request =
+            Request::new(Method::GET, self.session.url(&format!("blobs/{}", descriptor.digest()))?);
+        let mut statuses = vec![StatusCode::OK];
+        if file.size() > 0 {
+            let range = HeaderValue::from_str(&format!("bytes={}-", file.size()))
+                .map_err(|error| Failure::Invalid(error.to_string()))?;
+            request = request.header(RANGE, range);
+            statuses.push(StatusCode::PARTIAL_CONTENT);
+        }
+        let mut answer = self.session.expect(&request, &statuses).await?;
+        if answer.status() == StatusCode::PARTIAL_CONTENT {
+            let start = answer.header(&CONTENT_RANGE).unwrap_or_default();
+            if !start.starts_with(&format!("bytes {}-", file.size())) {
+                return Err(Failure::Invalid("the registry returned another range than requested".into()));
+            }
+        } else if file.size() > 0 {
+            progress.take_back(file.size());
+            *file = restarted(handle).map_err(temporary_error)?;
+        }
+        while let Some(chunk) = answer.chunk().await? {
+            if file.size() + chunk.len() as u64 > descriptor.size() {
+                return Err(Failure::Invalid(format!("more than the {} bytes expected", descriptor.size())));
+            }
+            file.write_all(&chunk).map_err(temporary_error)?;
+            progress.advance(chunk.len() as u64);
+        }
+        Ok(())
     }
 
-    /// What an answer means to the user who wanted to `action` `what`.
-    pub(super) fn error(&self, error: &OciDistributionError, action: &'static str, what: &str) -> Error {
-        let registry = self.registry();
-        let reason = reason(error);
-        match kind(error) {
-            Kind::Unreachable => {
-                let hint = if reason.contains("UnknownIssuer") {
-                    " (name the certificate of its authority with --ca-file)"
-                } else if reason.contains("corrupt message") || reason.contains("InvalidContentType") {
-                    " (it seems to speak plain HTTP: --plain-http)"
-                } else {
-                    " (is the address right, and does it run?)"
-                };
-                Error::Unreachable { registry, reason, hint }
-            }
-            Kind::Refused => {
-                let advice = if self.credentials.is_anonymous() {
-                    "log in with podman or docker login, or name a file in REGISTRY_AUTH_FILE"
-                } else {
-                    "check that they may do this, or log in anew"
-                };
-                let action = if action == "read" || action == "give" { "pull from" } else { "push to" };
-                Error::Refused {
-                    registry,
-                    repository: self.reference.repository().to_owned(),
-                    who: self.credentials.to_string(),
-                    action,
-                    reason: format!("{reason}; {advice}"),
-                }
-            }
-            Kind::Missing if action == "read" => Error::NotFound { name: what.to_owned() },
-            Kind::Mismatch => Error::Mismatch { registry, what: what.to_owned(), reason },
-            Kind::Missing | Kind::Transient | Kind::Final => {
-                let what = if what.is_empty() { self.reference.repository() } else { what };
-                Error::Answer { registry, action, what: what.to_owned(), reason }
-            }
-        }
+    /// Returns an error for a document that is not what it should be; `reason` may quote it.
+    fn malformed(&self, what: &str, expected: &'static str, reason: &str) -> Error {
+        let reason = self.session.http.secrets.clean(reason);
+        layout::Error::Malformed { what: what.to_owned(), expected, reason }.into()
+    }
+
+    pub(super) fn registry(&self) -> &str {
+        self.reference.registry()
     }
 }
 
-/// How fetching a blob failed: whether another attempt may help.
-enum Fetch {
-    Broken(String),
-    Final(Error),
+/// Returns the same file, empty and with nothing counted.
+fn restarted(handle: &File) -> std::io::Result<Hashing<File>> {
+    let mut file = handle.try_clone()?;
+    file.set_len(0)?;
+    file.rewind()?;
+    Ok(Hashing::new(file))
+}
+
+fn temporary_error(error: std::io::Error) -> Failure {
+    Failure::Local(layout::Error::temporary(error))
+}
+
+/// Compares the digest of `bytes` with the one that is expected.
+fn check(bytes: &[u8], expected: &Digest) -> Result<(), Failure> {
+    if *expected.algorithm() != DigestAlgorithm::Sha256 {
+        return Err(Failure::Invalid(format!("unsupported digest algorithm `{}`", expected.algorithm())));
+    }
+    let found = sha256(bytes);
+    if &found == expected {
+        return Ok(());
+    }
+    Err(Failure::Invalid(format!("expected the digest {expected}, the content has {found}")))
 }

@@ -1,26 +1,35 @@
 //! The distribution protocol (OCI distribution specification 1.1): a client for registries, and a small server.
 //!
-//! The client pushes and pulls [`Image`](crate::layout::Image)s: it finds credentials where container tools keep them,
-//! uploads only what a registry lacks, retries what may be retried and checks every digest on the way. The
-//! [server] stores into a folder, for trying things out and for tests.
+//! The client pushes and pulls [`Image`](crate::layout::Image)s: it reads credentials from the files that container
+//! tools use, uploads only what a registry lacks, retries what may succeed later and verifies every digest. It
+//! assumes that registries are hostile: everything that they send has a limit in size and time (see [`Options`]),
+//! credentials go to the registry and its token server only, and what they say is cleaned before it is shown. The
+//! [server] stores into a directory, for trials and for tests.
 
 mod auth;
+mod challenge;
 mod client;
 mod error;
+mod file;
+mod foreign;
+mod http;
 mod options;
 mod progress;
 mod pull;
 mod push;
 mod retry;
 pub mod server;
+mod session;
+mod target;
+mod upload;
 
-pub use auth::{Credentials, Resolver};
+pub use auth::{Credentials, Error as AuthError, Resolver};
 pub use client::Repository;
-pub use error::Error;
-pub use options::Options;
+pub use error::{Action, Error};
+pub use options::{Deadline, IdleTimeout, Options};
 pub use progress::Progress;
 pub use pull::pull;
 pub use push::Pushed;
 pub use retry::Backoff;
 
-pub use oci_client::Reference;
+pub use oci_spec::distribution::Reference;

@@ -1,91 +1,106 @@
 //! How registries are reached.
 
-use std::net::IpAddr;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use oci_client::client::{Certificate, CertificateEncoding, ClientConfig, ClientProtocol};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
-use super::{Backoff, Error};
+use super::{Backoff, Error, file};
 
-/// How registries are reached; the defaults are HTTPS with the system's certificates.
+/// Maximum size of a file with certificates, in bytes.
+const MAX_CERTIFICATES: u64 = 4 << 20;
+
+/// How registries are reached. By default: HTTPS with the system's certificates, 10 minutes for everything and 30
+/// seconds without progress.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Options {
-    /// PEM files with certificates of authorities to trust beside the system's.
+    /// PEM files with certificates of authorities to trust in addition to the system's.
     pub ca_files: Vec<PathBuf>,
-    /// Whether registries on this machine are spoken to without TLS.
+    /// Whether registries on literal loopback addresses are reached without TLS.
     pub plain_http: bool,
-    /// Registries (host, or host and port) elsewhere that are spoken to without TLS all the same.
+    /// Registries (host, or host and port) elsewhere that are reached without TLS.
     pub plain_http_hosts: Vec<String>,
-    /// How often and how patiently to try again.
+    /// How often and how patiently requests are retried.
     pub backoff: Backoff,
+    /// When everything that uses these options must have ended.
+    pub deadline: Deadline,
+    /// How long a request may go without progress.
+    pub idle_timeout: IdleTimeout,
+}
+
+/// The time at which all work must have ended, counted from when the value is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deadline {
+    at: Instant,
+    total: Duration,
+}
+
+impl Default for Deadline {
+    /// 10 minutes from now.
+    fn default() -> Self {
+        Self::after(Duration::from_mins(10))
+    }
+}
+
+impl Deadline {
+    /// Returns the deadline `total` from now.
+    #[must_use]
+    pub fn after(total: Duration) -> Self {
+        let now = Instant::now();
+        // A time beyond what the clock can represent is never reached.
+        let at = now.checked_add(total).unwrap_or(now + Duration::from_hours(24 * 365));
+        Self { at, total }
+    }
+
+    /// Returns the point in time.
+    pub(super) fn at(self) -> Instant {
+        self.at
+    }
+
+    /// Returns the whole time that was given.
+    pub(super) fn total(self) -> Duration {
+        self.total
+    }
+
+    /// Returns the time that is left.
+    pub(super) fn left(self) -> Duration {
+        self.at.saturating_duration_since(Instant::now())
+    }
+}
+
+/// How long a request may go without progress: 30 seconds by default. Less than 32 KiB in this time count as none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IdleTimeout(pub Duration);
+
+impl Default for IdleTimeout {
+    fn default() -> Self {
+        Self(Duration::from_secs(30))
+    }
 }
 
 impl Options {
-    /// The client library's configuration for one registry.
-    pub(super) fn config(&self, registry: &str) -> Result<ClientConfig, Error> {
-        let plain = self.is_plain(registry)?;
-        let loopback = is_loopback(registry);
-        Ok(ClientConfig {
-            protocol: if plain { ClientProtocol::Http } else { ClientProtocol::Https },
-            // One request for a layer, streamed from the disk.
-            use_monolithic_push: true,
-            extra_root_certificates: self.certificates()?,
-            connect_timeout: Some(Duration::from_secs(10)),
-            read_timeout: Some(Duration::from_mins(1)),
-            user_agent: concat!("bundle-tool/", env!("CARGO_PKG_VERSION")),
-            // A proxy cannot reach this machine's loopback. Naming one that is never used is the library's only way
-            // to leave those of the environment aside.
-            http_proxy: loopback.then(|| "http://127.0.0.1:9".to_owned()),
-            https_proxy: loopback.then(|| "http://127.0.0.1:9".to_owned()),
-            no_proxy: loopback.then(|| "*,127.0.0.0/8,::1".to_owned()),
-            ..ClientConfig::default()
-        })
-    }
-
-    fn is_plain(&self, registry: &str) -> Result<bool, Error> {
-        let host = host(registry);
-        if self.plain_http_hosts.iter().any(|named| named == registry || named == host) {
-            return Ok(true);
-        }
-        if self.plain_http && !is_loopback(registry) {
-            return Err(Error::PlainHttp { registry: registry.to_owned() });
-        }
-        Ok(self.plain_http)
-    }
-
-    fn certificates(&self) -> Result<Vec<Certificate>, Error> {
+    /// Returns the certificates of [`Options::ca_files`], DER-encoded.
+    pub(super) fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, Error> {
         let mut certificates = Vec::new();
         for path in &self.ca_files {
-            let pem = std::fs::read(path).map_err(|error| Error::certificates(path, &error))?;
-            let before = certificates.len();
-            for der in CertificateDer::pem_slice_iter(&pem) {
-                let der = der.map_err(|error| Error::certificates(path, &error))?;
-                certificates.push(Certificate { encoding: CertificateEncoding::Der, data: der.to_vec() });
-            }
-            if certificates.len() == before {
-                return Err(Error::certificates(path, "there is no PEM certificate in it"));
-            }
+            certificates.append(&mut read_certificates(path)?);
         }
         Ok(certificates)
     }
 }
 
-/// True for `localhost` and addresses of the loopback interface, with or without a port.
-pub(super) fn is_loopback(registry: &str) -> bool {
-    let host = host(registry);
-    host == "localhost"
-        || host.ends_with(".localhost")
-        || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
-fn host(registry: &str) -> &str {
-    match registry.rsplit_once(':') {
-        Some((host, port)) if port.chars().all(|c| c.is_ascii_digit()) => host,
-        _ => registry,
+fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
+    let fail = |reason: String| Error::Certificates { path: path.to_owned(), reason };
+    let pem = file::read(path, MAX_CERTIFICATES).map_err(|error| fail(error.to_string()))?;
+    let certificates: Vec<_> = CertificateDer::pem_slice_iter(&pem)
+        .collect::<Result<_, _>>()
+        .map_err(|error| fail(format!("invalid PEM: {error}")))?;
+    if certificates.is_empty() {
+        return Err(fail("the file contains no PEM certificate".into()));
     }
+    Ok(certificates)
 }
 
 #[cfg(test)]
@@ -93,31 +108,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loopback_is_this_machine_only() {
-        for registry in ["localhost", "localhost:5000", "127.0.0.1:5000", "127.8.8.8", "[::1]:5000"] {
-            assert!(is_loopback(registry), "{registry}");
-        }
-        for registry in ["registry.e2e", "localhost.example.com", "10.0.0.1:5000", "127.0.0.1.example.com:80"]
-        {
-            assert!(!is_loopback(registry), "{registry}");
-        }
-    }
-
-    #[test]
-    fn plain_http_elsewhere_must_be_named() {
-        let mut options = Options { plain_http: true, ..Options::default() };
-        assert!(options.is_plain("localhost:5000").unwrap());
-        assert!(matches!(options.is_plain("registry.lan:5000"), Err(Error::PlainHttp { .. })));
-        options.plain_http_hosts = vec!["registry.lan:5000".into()];
-        assert!(options.is_plain("registry.lan:5000").unwrap());
-        assert!(!Options::default().is_plain("localhost:5000").unwrap());
-    }
-
-    #[test]
-    fn certificates_are_checked() {
+    fn invalid_certificate_files_are_named() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("ca.pem");
-        let options = Options { ca_files: vec![path.clone()], ..Options::default() };
+        let mut options = Options::default();
+        options.ca_files = vec![path.clone()];
         for text in [
             None,
             Some("no certificate"),
@@ -126,8 +121,11 @@ mod tests {
             if let Some(text) = text {
                 std::fs::write(&path, text).unwrap();
             }
-            let error = options.config("registry.example.com").map(|_| ()).unwrap_err().to_string();
+            let error = options.certificates().unwrap_err().to_string();
             assert!(error.contains("ca.pem"), "{error}");
         }
+        options.ca_files = vec!["/dev/zero".into()];
+        let error = options.certificates().unwrap_err().to_string();
+        assert!(error.contains("/dev/zero: expected a regular file"), "{error}");
     }
 }

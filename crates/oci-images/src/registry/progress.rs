@@ -1,13 +1,19 @@
-//! How far a transfer is, for somebody who watches.
+//! A progress bar for transfers.
+
+use std::sync::Arc;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar on standard error where that is a terminal, and nothing otherwise.
+/// A bar on standard error if that is a terminal, and nothing otherwise. Clones share the bar, which is removed with
+/// the last one.
+#[derive(Debug, Clone)]
+pub struct Progress(Arc<Bar>);
+
 #[derive(Debug)]
-pub struct Progress(ProgressBar);
+struct Bar(ProgressBar);
 
 impl Progress {
-    /// A bar that says `what` is being done.
+    /// Returns a bar with the label `what`.
     #[must_use]
     pub fn new(what: impl Into<String>) -> Self {
         let bar = ProgressBar::new(0).with_message(what.into());
@@ -16,32 +22,32 @@ impl Progress {
         {
             bar.set_style(style);
         }
-        Self(bar)
+        Self(Arc::new(Bar(bar)))
     }
 
-    /// Nothing is shown.
+    /// Returns a bar that is not shown.
     #[must_use]
     pub fn hidden() -> Self {
-        Self(ProgressBar::hidden())
+        Self(Arc::new(Bar(ProgressBar::hidden())))
     }
 
-    /// There are `bytes` more to do.
+    /// Adds `bytes` to what is expected.
     pub(super) fn expect(&self, bytes: u64) {
-        self.0.inc_length(bytes);
+        self.0.0.inc_length(bytes);
     }
 
-    /// `bytes` are done.
+    /// Adds `bytes` to what is done.
     pub(super) fn advance(&self, bytes: u64) {
-        self.0.inc(bytes);
+        self.0.0.inc(bytes);
     }
 
-    /// `bytes` were done and have to be done again.
+    /// Removes `bytes` that were done and have to be done again.
     pub(super) fn take_back(&self, bytes: u64) {
-        self.0.dec(bytes);
+        self.0.0.dec(bytes);
     }
 }
 
-impl Drop for Progress {
+impl Drop for Bar {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }

@@ -3,20 +3,23 @@
 use std::collections::BTreeMap;
 
 use futures::{StreamExt, TryStreamExt};
-use oci_client::Reference;
 
-use super::{Error, Options, Progress, Repository, Resolver};
-use crate::layout::{Blob, Contents, Image, Platform};
+use super::{Error, Options, Progress, Reference, Repository, Resolver};
+use crate::layout::{self, Blob, Contents, Image, Platform};
 
 /// How many blobs are transferred at once.
 pub(super) const PARALLEL: usize = 4;
+/// Maximum size of all layers of an image that is fetched, in bytes.
+const MAX_LAYERS_SIZE: u64 = 16 << 30;
+/// Maximum number of layers of an image that is fetched.
+const MAX_LAYERS: u64 = 1000;
 
-/// Reads the image `reference`: its labels, and the files that they speak of.
+/// Pulls the image `reference`: its labels, and the files that they refer to.
 ///
 /// # Errors
 ///
-/// [`Error::NotFound`], [`Error::Unreachable`], [`Error::Refused`]; [`Error::Mismatch`] where bytes are not what they
-/// should be; [`Error::Layout`] where the image is hostile or none.
+/// [`Error::NotFound`], [`Error::Unreachable`], [`Error::Denied`]; [`Error::Invalid`] if bytes are not what they
+/// should be; [`Error::Layout`] if it is not an image, or a hostile one.
 pub async fn pull(
     reference: &Reference,
     options: &Options,
@@ -30,11 +33,11 @@ pub async fn pull(
 }
 
 impl Repository {
-    /// The image with every layer at hand, fetched where it was only named.
+    /// Returns the image with the bytes of every layer, fetched if it has only their descriptors.
     ///
     /// # Errors
     ///
-    /// As [`Repository::fetch`].
+    /// As [`Repository::fetch`], and [`Error::Layout`] if there are more than 1000 layers, or more than 16 GiB.
     pub async fn with_layers(&self, image: Image, progress: &Progress) -> Result<Image, Error> {
         let missing: BTreeMap<String, Blob> = image
             .layers()
@@ -42,11 +45,50 @@ impl Repository {
             .filter(|layer| !layer.is_present())
             .map(|layer| (layer.digest().to_string(), layer.clone()))
             .collect();
+        check_layers(&missing, &self.reference.whole())?;
         let fetched: BTreeMap<String, Blob> = futures::stream::iter(missing)
             .map(|(digest, blob)| async move { Ok::<_, Error>((digest, self.fetch(&blob, progress).await?)) })
             .buffer_unordered(PARALLEL)
             .try_collect()
             .await?;
         Ok(image.with_layers(&fetched))
+    }
+}
+
+/// Checks number and size of layers, as the manifest claims them.
+fn check_layers(layers: &BTreeMap<String, Blob>, name: &str) -> Result<(), layout::Error> {
+    if layers.len() as u64 > MAX_LAYERS {
+        return Err(layout::Error::TooLarge {
+            what: format!("the list of layers of {name}"),
+            limit: MAX_LAYERS,
+        });
+    }
+    let size = layers.values().fold(0, |size: u64, layer| size.saturating_add(layer.size()));
+    if size > MAX_LAYERS_SIZE {
+        return Err(layout::Error::TooLarge {
+            what: format!("the layers of {name}"),
+            limit: MAX_LAYERS_SIZE,
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use oci_spec::image::{Descriptor, MediaType};
+
+    use super::*;
+    use crate::layout::sha256;
+
+    #[test]
+    fn images_of_absurd_size_are_not_fetched() {
+        let layer = |size: u64| {
+            let digest = sha256(&size.to_le_bytes());
+            let blob = Blob::absent(Descriptor::new(MediaType::ImageLayerGzip, size, digest.clone()));
+            (digest.to_string(), blob)
+        };
+        assert!(check_layers(&[layer(1 << 30), layer(2 << 30)].into(), "a").is_ok());
+        assert!(check_layers(&[layer(1 << 30), layer(u64::MAX)].into(), "a").is_err());
+        assert!(check_layers(&(0..=MAX_LAYERS).map(layer).collect(), "a").is_err());
     }
 }

@@ -1,66 +1,68 @@
 //! Sending an image to a registry.
 
 use std::collections::BTreeMap;
-use std::io::Read;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Bytes;
-use axum::http::HeaderValue;
 use futures::stream::{self, StreamExt, TryStreamExt};
-use oci_client::errors::OciDistributionError;
+use reqwest::header::{CONTENT_TYPE, HeaderValue, LOCATION};
+use reqwest::{Method, StatusCode, Url};
 
-use super::error::{Kind, kind};
+use super::client::CONTENT_DIGEST;
+use super::http::{Answer, Failure, Payload, Request};
 use super::pull::PARALLEL;
+use super::upload::Upload;
 use super::{Error, Progress, Repository};
-use crate::layout::{self, Blob, Image};
-
-/// How much of a layer is held in memory at a time.
-const CHUNK: usize = 1 << 20;
+use crate::layout::{Blob, Image, sha256};
 
 /// What a push did.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Pushed {
     /// The image by its digest: `registry.example.com/name@sha256:…`.
     pub reference: String,
-    /// How many blobs were sent.
+    /// The number of blobs that were sent.
     pub sent: usize,
-    /// How many blobs the registry had.
+    /// The number of blobs that the registry had.
     pub present: usize,
 }
 
 impl Repository {
-    /// Sends `image` under this repository's tag: the blobs that the registry lacks, in parallel, then the manifest.
+    /// Pushes `image` to this repository's tag: the blobs that the registry lacks, in parallel, then the manifest.
     ///
-    /// Layers that are only named are fetched from `base` where the registry lacks them. What the registry then says
-    /// of the tag is compared with the image's digest.
+    /// Layers without their bytes are fetched from `base` if the registry lacks them. At the end, the registry's
+    /// digest of the tag is compared with the image's.
     ///
     /// # Errors
     ///
-    /// [`Error::Unreachable`], [`Error::Refused`], [`Error::Answer`]; [`Error::Mismatch`] where the registry has
-    /// something else under the tag afterwards; [`Error::Layout`] where a blob cannot be read.
+    /// [`Error::Unreachable`], [`Error::Denied`], [`Error::Failed`]; [`Error::Invalid`] if the registry has something
+    /// else under the tag afterwards; [`Error::Layout`] if a blob cannot be read.
     pub async fn push(
         &self,
         image: &Image,
         base: Option<&Repository>,
         progress: &Progress,
     ) -> Result<Pushed, Error> {
-        // By digest: an image may have the same layer twice.
+        // By digest: an image may contain the same layer twice.
         let blobs: BTreeMap<&str, &Blob> = image.blobs().map(|blob| (blob.digest().as_ref(), blob)).collect();
         let sent: Vec<bool> = stream::iter(blobs.into_values())
             .map(|blob| self.push_blob(blob, base, progress))
             .buffer_unordered(PARALLEL)
             .try_collect()
             .await?;
-        let expected = image.digest().as_ref();
-        self.push_manifest(image.manifest()).await?;
-        let head = || self.client.fetch_manifest_digest(&self.reference, &self.credentials.auth);
         let name = self.reference.whole();
-        let found = self.backoff.run(head).await.map_err(|error| self.error(&error, "show", &name))?;
+        self.push_manifest(image.manifest())
+            .await
+            .map_err(|failure| self.session.error(failure, "store", &name))?;
+        let expected = image.digest().as_ref();
+        let found = self
+            .tag_digest()
+            .await
+            .map_err(|failure| self.session.error(failure, "return the digest of", &name))?;
         if found != expected {
-            return Err(Error::Mismatch {
-                registry: self.registry(),
+            return Err(Error::Invalid {
+                registry: self.registry().to_owned(),
                 what: name,
-                reason: format!("it has {found} there, {expected} was pushed"),
+                reason: format!("pushed {expected}, but the tag has the digest `{found}`"),
             });
         }
         let present = sent.iter().filter(|sent| !**sent).count();
@@ -71,17 +73,16 @@ impl Repository {
         })
     }
 
-    /// Sends a blob unless the registry has it; says whether it was sent.
+    /// Sends a blob unless the registry has it. Returns whether it was sent.
     async fn push_blob(
         &self,
         blob: &Blob,
         base: Option<&Repository>,
         progress: &Progress,
     ) -> Result<bool, Error> {
-        let digest = blob.digest().to_string();
-        let what = format!("the blob {digest}");
-        let head = || self.client.blob_exists(&self.reference, &digest);
-        if self.backoff.run(head).await.map_err(|error| self.error(&error, "look for", &what))? {
+        let what = format!("the blob {}", blob.digest());
+        let present = self.has_blob(blob).await;
+        if present.map_err(|failure| self.session.error(failure, "look up", &what))? {
             return Ok(false);
         }
         let blob = match base {
@@ -89,83 +90,81 @@ impl Repository {
             None => blob.clone(),
         };
         progress.expect(blob.size());
-        let failed = Arc::new(Mutex::new(None));
-        let attempt = || {
-            let failed = Arc::clone(&failed);
-            let blob = blob.clone();
-            let digest = digest.as_str();
-            async move {
-                let reader = match blob.open() {
-                    Ok(reader) => reader,
-                    Err(error) => return Err(keep(&failed, error)),
-                };
-                let size = blob.size();
-                let chunks = chunks(reader, blob, Arc::clone(&failed));
-                let result = self.client.push_blob_stream(&self.reference, chunks, digest, Some(size)).await;
-                match result {
-                    // AWS ECR leaves the location out although the blob is there; any registry may.
-                    Ok(_) | Err(OciDistributionError::RegistryNoLocationError) => Ok(()),
-                    // The request broke off because there was nothing to send: no reason to try again.
-                    Err(error) if failed.lock().unwrap_or_else(PoisonError::into_inner).is_some() => {
-                        Err(OciDistributionError::GenericError(Some(error.to_string())))
-                    }
-                    Err(error) => Err(error),
-                }
-            }
-        };
-        let result = self.backoff.run(attempt).await;
-        // Where reading the blob failed, that is the reason, and not the request that broke off.
-        if let Some(error) = failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            return Err(Error::Layout(error));
-        }
-        result.map_err(|error| self.error(&error, "take", &what))?;
-        progress.advance(blob.size());
+        let sent = self.session.run(|| self.upload(&blob, progress)).await;
+        sent.map_err(|failure| self.session.error(failure, "store", &what))?;
         Ok(true)
     }
 
-    async fn push_manifest(&self, manifest: &Blob) -> Result<(), Error> {
-        let bytes = Bytes::from(manifest.document()?);
-        let name = self.reference.whole();
+    /// True if the registry certainly has the blob: it answers with status 200, and with digest and size of the blob
+    /// if it names them. In doubt the blob is sent.
+    async fn has_blob(&self, blob: &Blob) -> Result<bool, Failure> {
+        let request = Request::new(Method::HEAD, self.session.url(&format!("blobs/{}", blob.digest()))?);
+        self.session
+            .run(|| async {
+                let answer = self.session.send(&request).await?;
+                let status = answer.status();
+                let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+                    && answer.url() == &request.url;
+                if is_refused || status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
+                    return Err(answer.failure().await);
+                }
+                let digest = answer.header(&CONTENT_DIGEST);
+                Ok(status == StatusCode::OK
+                    && digest.is_none_or(|digest| digest == blob.digest().as_ref())
+                    && answer.claimed_length().is_none_or(|length| length == blob.size()))
+            })
+            .await
+    }
+
+    /// Sends a blob: opens an upload, and sends all bytes to where the registry wants them.
+    async fn upload(&self, blob: &Blob, progress: &Progress) -> Result<(), Failure> {
+        let open = Request::new(Method::POST, self.session.url("blobs/uploads/")?);
+        let answer = self.session.expect(&open, &[StatusCode::ACCEPTED]).await?;
+        let mut url = self.upload_location(&answer)?;
+        drop(answer);
+        url.query_pairs_mut().append_pair("digest", blob.digest().as_ref());
+        let put = Request::new(Method::PUT, url)
+            .header(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"))
+            .payload(Payload::Upload(Upload::whole(blob.clone(), progress.clone())));
+        self.session.expect(&put, &[StatusCode::CREATED]).await?;
+        Ok(())
+    }
+
+    fn upload_location(&self, answer: &Answer<'_>) -> Result<Url, Failure> {
+        let location = answer.header(&LOCATION).filter(|location| !location.is_empty());
+        let location =
+            location.ok_or_else(|| Failure::Invalid("the upload was opened without a location".into()))?;
+        self.session.http.target(answer.url(), &location)
+    }
+
+    async fn push_manifest(&self, manifest: &Blob) -> Result<(), Failure> {
+        let bytes = Bytes::from(manifest.document().map_err(Failure::Local)?);
         let media_type = HeaderValue::from_str(manifest.descriptor().media_type().as_ref())
-            .map_err(|error| layout::Error::malformed(name.clone(), "media type", &error))?;
-        let put = || self.client.push_manifest_raw(&self.reference, bytes.clone(), media_type.clone());
-        match self.backoff.run(put).await {
-            Ok(_) | Err(OciDistributionError::RegistryNoLocationError) => Ok(()),
-            Err(error) if kind(&error) == Kind::Missing => Err(self.error(
-                &OciDistributionError::GenericError(Some(super::error::reason(&error))),
-                "take",
-                &name,
-            )),
-            Err(error) => Err(self.error(&error, "take", &name)),
+            .map_err(|_| Failure::Invalid("the image has an invalid media type".into()))?;
+        let tag = self.reference.tag().unwrap_or("latest");
+        let request = Request::new(Method::PUT, self.session.url(&format!("manifests/{tag}"))?)
+            .header(CONTENT_TYPE, media_type)
+            .payload(Payload::Bytes(bytes));
+        // The specification asks for 201; what the tag names is verified in any case.
+        let accepted = [StatusCode::CREATED, StatusCode::OK, StatusCode::ACCEPTED];
+        self.session.run(|| async { self.session.expect(&request, &accepted).await.map(drop) }).await
+    }
+
+    /// Returns the digest of what the tag names now.
+    async fn tag_digest(&self) -> Result<String, Failure> {
+        let tag = self.reference.tag().unwrap_or("latest");
+        let request = Request::new(Method::HEAD, self.session.url(&format!("manifests/{tag}"))?)
+            .header(reqwest::header::ACCEPT, HeaderValue::from_static(super::client::MANIFEST_TYPES));
+        let claimed = self
+            .session
+            .run(|| async {
+                let answer = self.session.expect(&request, &[StatusCode::OK]).await?;
+                Ok(answer.header(&CONTENT_DIGEST))
+            })
+            .await?;
+        match claimed {
+            Some(digest) => Ok(self.session.http.secrets.clean(&digest)),
+            None => Ok(sha256(&self.manifest_bytes(tag).await?).to_string()),
         }
     }
-}
-
-/// The bytes of a blob in pieces, read on a thread that may block.
-fn chunks(
-    reader: Box<dyn Read + Send>,
-    blob: Blob,
-    failed: Arc<Mutex<Option<layout::Error>>>,
-) -> impl futures::Stream<Item = Result<Bytes, OciDistributionError>> + Send + 'static {
-    stream::unfold(Some((reader, blob, failed)), |state| async move {
-        let (mut reader, blob, failed) = state?;
-        let read = tokio::task::spawn_blocking(move || {
-            let mut chunk = Vec::with_capacity(CHUNK);
-            let result = (&mut reader).take(CHUNK as u64).read_to_end(&mut chunk);
-            (reader, result.map(|_| chunk))
-        });
-        match read.await {
-            Ok((_, Ok(chunk))) if chunk.is_empty() => None,
-            Ok((reader, Ok(chunk))) => Some((Ok(Bytes::from(chunk)), Some((reader, blob, failed)))),
-            Ok((_, Err(error))) => Some((Err(keep(&failed, blob.error(error))), None)),
-            Err(error) => Some((Err(OciDistributionError::GenericError(Some(error.to_string()))), None)),
-        }
-    })
-}
-
-/// Keeps the error for [`Repository::push_blob`] and gives the library one that is not tried again.
-fn keep(failed: &Mutex<Option<layout::Error>>, error: layout::Error) -> OciDistributionError {
-    let text = error.to_string();
-    *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-    OciDistributionError::GenericError(Some(text))
 }

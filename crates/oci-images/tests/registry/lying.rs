@@ -1,4 +1,4 @@
-//! A registry that does not keep to its word: one image, and one way to give it wrongly.
+//! A registry that lies: one image, and one way to serve it wrongly.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -13,20 +13,20 @@ use axum::response::Response;
 use futures::StreamExt;
 use oci_images::layout::{Image, sha256};
 
-/// What is wrong with it.
+/// What is wrong with the registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lie {
     /// Nothing.
     None,
-    /// Of a blob only half arrives, although the length says otherwise.
+    /// Half of a blob is sent, with the length of all of it.
     BrokenOff,
-    /// Of a blob only half is there, and the length says so.
+    /// Half of a blob is sent, with the length of that half.
     Shortened,
-    /// A blob has the right length and other bytes.
+    /// A blob has the right length and the wrong bytes.
     Changed,
     /// A blob never ends.
     Endless,
-    /// A manifest that was asked for by its digest is another one.
+    /// A manifest requested by digest is another one.
     OtherManifest,
     /// After a push the tag names something else.
     OtherTag,
@@ -36,15 +36,15 @@ pub(crate) enum Lie {
     Always(u16),
     /// The first upload breaks off without an answer.
     ResetOnce,
-    /// Everything needs the user `user` with the password `secret`.
+    /// Everything requires the user `user` with the password `secret`.
     Basic,
-    /// Everything needs a token, which `user` with the password `secret` is given.
+    /// Everything requires a token, which `user` with the password `secret` gets.
     Bearer,
-    /// The token cannot stand in a header.
+    /// The token contains characters that a header must not contain.
     BadToken,
 }
 
-/// What was asked of it: method and path.
+/// The requests: method and path.
 type Log = Arc<Mutex<Vec<String>>>;
 
 #[derive(Clone)]
@@ -126,7 +126,7 @@ async fn handle(State(liar): State<Liar>, request: Request) -> Response {
             }
             let bytes = axum::body::to_bytes(request.into_body(), 1 << 20).await.unwrap().to_vec();
             let digest = query.split("digest=").nth(1).unwrap().replace("%3A", ":");
-            assert_eq!(digest, sha256(&bytes).to_string(), "the client sent something else");
+            assert_eq!(digest, sha256(&bytes).to_string(), "the client sent other bytes");
             liar.content.lock().unwrap().insert(digest, bytes);
             with_location(201, &path)
         }

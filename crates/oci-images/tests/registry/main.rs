@@ -1,13 +1,15 @@
-//! Images to a registry and back: the registry of this crate, with plain HTTP and with the client, and a registry that
-//! lies.
+//! Images to a registry and back: against the registry of this crate, with plain HTTP and with the
+//! client, and against registries that lie.
 
 // Helpers of tests fail as tests do.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod conformance;
+mod hostile;
 mod http;
 mod lies;
 mod lying;
+mod raw;
 mod server;
 mod transfer;
 
@@ -18,7 +20,7 @@ use oci_images::layout::{File, FileMap, Image, Recipe, Source, layer};
 use oci_images::registry::server::{Options as ServerOptions, Server};
 use oci_images::registry::{Backoff, Options, Reference, Resolver};
 
-/// Nothing here takes longer, be the machine as slow as it may.
+/// Longer than anything here takes on a slow machine.
 const LONG: Duration = Duration::from_mins(1);
 
 /// An image with one layer for each list of files.
@@ -35,14 +37,16 @@ fn image(layers: &[&[(&str, &str)]]) -> Image {
     Recipe { layers: layers.collect(), labels: labels.into(), ..Recipe::default() }.build().unwrap()
 }
 
-/// Ways to a registry on loopback, without patience.
+/// Options for a registry on loopback, with short pauses.
 fn options() -> Options {
-    let backoff = Backoff { attempts: 4, first: Duration::from_millis(1) };
-    Options { plain_http: true, backoff, ..Options::default() }
+    let mut options = Options::default();
+    options.plain_http = true;
+    options.backoff = Backoff::new(4, Duration::from_millis(1));
+    options
 }
 
-/// Nobody's credentials, whatever the environment of the tests.
-fn nobody() -> Resolver {
+/// No credentials, whatever the environment of the tests.
+fn anonymous() -> Resolver {
     Resolver::from_variables(|_| None)
 }
 

@@ -8,12 +8,16 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
-use super::Error;
+use super::super::file;
+use super::{Error, Secret};
 
-/// What Docker Hub is called, and what it was called.
+/// Maximum size of a file with credentials, in bytes.
+const MAX_FILE_SIZE: u64 = 1 << 20;
+
+/// The names of Docker Hub, old ones included.
 const HUB: [&str; 3] = ["docker.io", "index.docker.io", "registry-1.docker.io"];
 
-/// The parts of a file with credentials that matter here.
+/// The parts of a file with credentials that are used here.
 #[derive(Default, Deserialize)]
 pub(super) struct AuthFile {
     #[serde(default)]
@@ -38,9 +42,9 @@ pub(super) struct Login {
 }
 
 impl AuthFile {
-    /// Reads `path`; nothing where it does not exist and need not.
+    /// Reads `path`; returns `None` if it does not exist and need not.
     pub(super) fn read(path: &Path, required: bool) -> Result<Option<Self>, Error> {
-        let text = match std::fs::read(path) {
+        let text = match file::read(path, MAX_FILE_SIZE) {
             Ok(text) => text,
             Err(error)
                 if !required
@@ -53,11 +57,11 @@ impl AuthFile {
         serde_json::from_slice(&text).map(Some).map_err(|error| Error::Malformed {
             path: path.to_owned(),
             // Never the parser's own words: it quotes what it stumbles over.
-            reason: format!("it is no such JSON at line {}, column {}", error.line(), error.column()),
+            reason: format!("invalid JSON at line {}, column {}", error.line(), error.column()),
         })
     }
 
-    /// The helper for `registry`, with the name the file has for it.
+    /// Returns the helper for `registry`, with the name that the file has for the registry.
     pub(super) fn helper(&self, registry: &str) -> Option<(&str, &str)> {
         self.helpers
             .iter()
@@ -65,7 +69,7 @@ impl AuthFile {
             .map(|(key, name)| (key.as_str(), name.as_str()))
     }
 
-    /// The login whose key is the longest prefix of `registry/repository`, at whole parts.
+    /// Returns the login whose key is the longest prefix of `registry/repository`, in whole components.
     pub(super) fn login(&self, registry: &str, repository: &str) -> Option<(&str, &Login)> {
         self.auths
             .iter()
@@ -89,25 +93,23 @@ impl Login {
         self.auth.is_empty() && self.username.is_empty() && self.identity_token.is_empty()
     }
 
-    /// User and password; the error says what is wrong without quoting it.
-    pub(super) fn decode(&self) -> Result<(String, String), String> {
+    /// Returns the identity token, or user and password. The error says what is wrong without quoting it.
+    pub(super) fn decode(&self) -> Result<Secret, String> {
         if !self.identity_token.is_empty() {
-            return Err(
-                "an identity token is not supported, log in with a user and a password or token".into()
-            );
+            return Ok(Secret::IdentityToken(self.identity_token.clone()));
         }
         if self.auth.is_empty() {
-            return Ok((self.username.clone(), self.password.clone()));
+            return Ok(Secret::Basic { user: self.username.clone(), password: self.password.clone() });
         }
-        let bytes = STANDARD.decode(self.auth.trim()).map_err(|_| "\"auth\" is not base64")?;
-        let text = String::from_utf8(bytes).map_err(|_| "\"auth\" is not UTF-8")?;
-        let (user, password) = text.split_once(':').ok_or("\"auth\" holds no user and password")?;
+        let bytes = STANDARD.decode(self.auth.trim()).map_err(|_| "`auth` is not valid base64")?;
+        let text = String::from_utf8(bytes).map_err(|_| "`auth` is not valid UTF-8")?;
+        let (user, password) = text.split_once(':').ok_or("`auth` contains no user and password")?;
         // Docker once padded passwords with zero bytes.
-        Ok((user.to_owned(), password.trim_end_matches('\0').to_owned()))
+        Ok(Secret::Basic { user: user.to_owned(), password: password.trim_end_matches('\0').to_owned() })
     }
 }
 
-/// The key a credential store has for a registry: Docker Hub goes by its oldest address.
+/// Returns the key of a registry in a credential store: Docker Hub's is its oldest address.
 pub(super) fn store_key(registry: &str) -> &str {
     if HUB.contains(&registry) { "https://index.docker.io/v1/" } else { registry }
 }
@@ -116,7 +118,7 @@ fn same_registry(a: &str, b: &str) -> bool {
     a == b || (HUB.contains(&a) && HUB.contains(&b))
 }
 
-/// A key without scheme and version: Docker writes some registries as addresses.
+/// Returns a key without scheme and version: Docker writes some registries as addresses.
 fn plain(key: &str) -> String {
     let address = key.strip_prefix("https://").or_else(|| key.strip_prefix("http://"));
     match address {

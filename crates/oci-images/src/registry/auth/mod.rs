@@ -1,6 +1,6 @@
-//! Credentials, from where container tools keep them.
+//! Credentials, from the files that container tools use.
 //!
-//! `REGISTRY_AUTH_FILE` alone where it is set; otherwise `$XDG_RUNTIME_DIR/containers/auth.json`,
+//! `REGISTRY_AUTH_FILE` alone if it is set; otherwise `$XDG_RUNTIME_DIR/containers/auth.json`,
 //! `~/.config/containers/auth.json` and Docker's `config.json`, in this order (containers-auth.json(5)). In each, a
 //! credential helper of the registry comes first, then the entry with the longest prefix of the repository, then the
 //! store for everything. Nothing here prints or logs a secret.
@@ -12,33 +12,35 @@ use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use oci_client::Reference;
-use oci_client::secrets::RegistryAuth;
-
+use super::Reference;
+use super::foreign::escape;
 use file::AuthFile;
 
-/// Credentials are kept in a way that cannot be read.
+/// Stored credentials cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// A file with credentials cannot be read.
-    #[error("failed to read the credentials in {}", .path.display())]
+    #[error("failed to read credentials from {}: {source}", .path.display())]
     Read {
         /// The file.
         path: PathBuf,
         /// Why not.
+        #[source]
         source: io::Error,
     },
-    /// A file with credentials is not what it should be.
-    #[error("the credentials in {} cannot be used: {reason}", .path.display())]
+    /// A file with credentials is invalid.
+    #[error("invalid credentials in {}: {reason}", .path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
         /// What is wrong, without quoting the file.
         reason: String,
     },
-    /// A credential helper did not give credentials.
-    #[error("docker-credential-{helper}, named in {}, gave no credentials for {registry}: {reason}", .path.display())]
+    /// A credential helper did not return credentials.
+    #[error("docker-credential-{helper}, configured in {}, returned no credentials for {registry}: {reason}", .path.display())]
     Helper {
         /// The helper's name.
         helper: String,
@@ -51,35 +53,47 @@ pub enum Error {
     },
 }
 
-/// Who to be at a registry, and where that was found.
+/// Credentials for a registry, and where they were found.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
-    pub(super) auth: RegistryAuth,
+    pub(super) secret: Secret,
     origin: Option<String>,
 }
 
+/// What a registry or its token server accepts.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) enum Secret {
+    Anonymous,
+    Basic {
+        user: String,
+        password: String,
+    },
+    /// A token that the token server exchanges for others (OAuth 2's refresh token).
+    IdentityToken(String),
+}
+
 impl Credentials {
-    /// Nobody in particular.
+    /// Returns no credentials.
     #[must_use]
     pub fn anonymous() -> Self {
-        Self { auth: RegistryAuth::Anonymous, origin: None }
+        Self { secret: Secret::Anonymous, origin: None }
     }
 
-    fn basic(user: String, password: String, origin: String) -> Self {
-        Self { auth: RegistryAuth::Basic(user, password), origin: Some(origin) }
+    fn found(secret: Secret, origin: String) -> Self {
+        Self { secret, origin: Some(origin) }
     }
 
-    /// True where no credentials were found.
+    /// True if no credentials were found.
     #[must_use]
     pub fn is_anonymous(&self) -> bool {
-        self.auth == RegistryAuth::Anonymous
+        self.secret == Secret::Anonymous
     }
 }
 
-/// Where the credentials were found, without any secret: `the credentials of quay.io/org in …/auth.json`.
+/// Shows where the credentials were found, without any secret: `the credentials of quay.io/org in …/auth.json`.
 impl fmt::Display for Credentials {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.origin.as_deref().unwrap_or("anybody (no credentials were found)"))
+        formatter.write_str(self.origin.as_deref().unwrap_or("anonymous (no credentials found)"))
     }
 }
 
@@ -89,54 +103,67 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// The files that are asked for credentials.
+/// The files that may contain credentials.
 #[derive(Debug, Clone, Default)]
 pub struct Resolver {
     /// Path, and whether it has to exist.
     files: Vec<(PathBuf, bool)>,
-    helper_folder: Option<PathBuf>,
+    helper_directory: Option<PathBuf>,
 }
 
 impl Resolver {
-    /// The files that this process's environment names.
+    /// Returns the files that this process's environment names.
     #[must_use]
     pub fn from_env() -> Self {
         Self::from_variables(|name| std::env::var_os(name))
     }
 
-    /// The files that an environment names: `variable` gives the value of a variable by its name.
+    /// Returns the files that an environment names; `variable` returns the value of a variable.
     pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let path = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         if let Some(file) = path("REGISTRY_AUTH_FILE") {
-            return Self { files: vec![(file, true)], helper_folder: None };
+            return Self { files: vec![(file, true)], helper_directory: None };
         }
         let home = path("HOME");
         let config = path("XDG_CONFIG_HOME").or_else(|| home.as_ref().map(|home| home.join(".config")));
         let docker = path("DOCKER_CONFIG").or_else(|| home.map(|home| home.join(".docker")));
         let files = [
-            path("XDG_RUNTIME_DIR").map(|folder| folder.join("containers/auth.json")),
-            config.map(|folder| folder.join("containers/auth.json")),
-            docker.map(|folder| folder.join("config.json")),
+            path("XDG_RUNTIME_DIR").map(|directory| directory.join("containers/auth.json")),
+            config.map(|directory| directory.join("containers/auth.json")),
+            docker.map(|directory| directory.join("config.json")),
         ];
-        Self { files: files.into_iter().flatten().map(|file| (file, false)).collect(), helper_folder: None }
+        Self {
+            files: files.into_iter().flatten().map(|file| (file, false)).collect(),
+            helper_directory: None,
+        }
     }
 
-    /// Looks for credential helpers in `folder` instead of along `PATH`.
+    /// Looks for credential helpers in `directory` instead of along `PATH`.
     #[must_use]
-    pub fn with_helpers_in(mut self, folder: &Path) -> Self {
-        self.helper_folder = Some(folder.to_owned());
+    pub fn with_helpers_in(mut self, directory: &Path) -> Self {
+        self.helper_directory = Some(directory.to_owned());
         self
     }
 
-    /// The credentials for the repository of `reference`; anonymous where no file has any.
+    /// Returns the credentials for the repository of `reference`; anonymous ones if no file has any. A credential
+    /// helper may take 30 seconds.
     ///
     /// # Errors
     ///
-    /// [`Error`] where a file is there and cannot be used, or a credential helper fails.
+    /// [`Error`] if a file exists and cannot be used, or a credential helper fails.
     pub fn resolve(&self, reference: &Reference) -> Result<Credentials, Error> {
+        self.resolve_within(reference, helper::TIMEOUT)
+    }
+
+    /// [`Resolver::resolve`] with at most `limit` for a credential helper, if that is less than 30 seconds.
+    pub(super) fn resolve_within(
+        &self,
+        reference: &Reference,
+        limit: Duration,
+    ) -> Result<Credentials, Error> {
         for (path, required) in &self.files {
             let Some(file) = AuthFile::read(path, *required)? else { continue };
-            if let Some(credentials) = self.resolve_in(&file, path, reference)? {
+            if let Some(credentials) = self.resolve_in(&file, path, reference, limit.min(helper::TIMEOUT))? {
                 return Ok(credentials);
             }
         }
@@ -148,31 +175,31 @@ impl Resolver {
         file: &AuthFile,
         path: &Path,
         reference: &Reference,
+        limit: Duration,
     ) -> Result<Option<Credentials>, Error> {
         let ask = |name: &str, registry: &str| {
-            let found = helper::get(name, registry, self.helper_folder.as_deref()).map_err(|reason| {
-                Error::Helper {
-                    helper: name.to_owned(),
-                    path: path.to_owned(),
-                    registry: registry.to_owned(),
-                    reason,
-                }
+            let found = helper::get(name, registry, self.helper_directory.as_deref(), limit);
+            let found = found.map_err(|reason| Error::Helper {
+                helper: escape(name),
+                path: path.to_owned(),
+                registry: escape(registry),
+                reason,
             })?;
-            Ok(found.map(|(user, password)| {
-                let origin = format!("the credentials of {registry} from docker-credential-{name}");
-                Credentials::basic(user, password, origin)
-            }))
+            let origin =
+                || format!("the credentials of {} from docker-credential-{}", escape(registry), escape(name));
+            Ok(found.map(|secret| Credentials::found(secret, origin())))
         };
         if let Some((registry, name)) = file.helper(reference.registry()) {
             return ask(name, registry);
         }
         if let Some((key, login)) = file.login(reference.registry(), reference.repository()) {
-            let (user, password) = login.decode().map_err(|reason| Error::Malformed {
+            let key = escape(key);
+            let secret = login.decode().map_err(|reason| Error::Malformed {
                 path: path.to_owned(),
                 reason: format!("{key}: {reason}"),
             })?;
             let origin = format!("the credentials of {key} in {}", path.display());
-            return Ok(Some(Credentials::basic(user, password, origin)));
+            return Ok(Some(Credentials::found(secret, origin)));
         }
         match &file.store {
             Some(name) => ask(name, file::store_key(reference.registry())),
@@ -192,13 +219,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("auth.json");
         fs::write(&path, text).unwrap();
-        let resolver = Resolver { files: vec![(path, true)], helper_folder: Some(dir.path().to_owned()) };
+        let resolver = Resolver { files: vec![(path, true)], helper_directory: Some(dir.path().to_owned()) };
         (dir, resolver)
     }
 
     fn user(resolver: &Resolver, image: &str) -> Option<String> {
-        match resolver.resolve(&image.parse().unwrap()).unwrap().auth {
-            RegistryAuth::Basic(user, password) => {
+        match resolver.resolve(&image.parse().unwrap()).unwrap().secret {
+            Secret::Basic { user, password } => {
                 assert_eq!(password, "secret");
                 Some(user)
             }
@@ -244,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn helpers_are_run() {
+    fn helpers_are_asked() {
         let (dir, resolver) = resolver(
             r#"{"credHelpers": {"ecr.example.com": "one"}, "credsStore": "all", "auths": {"a.example.com": {"auth": "YTpzZWNyZXQ="}}}"#,
         );
@@ -267,14 +294,59 @@ mod tests {
     }
 
     #[test]
-    fn a_helper_that_is_not_there_is_named() {
+    fn a_helper_that_hangs_or_never_ends_is_stopped() {
+        let (dir, resolver) = resolver(r#"{"credsStore": "x"}"#);
+        let image: Reference = "x.example.com/x".parse().unwrap();
+        let run = |text: &str, limit: Duration| {
+            let path = dir.path().join("docker-credential-x");
+            fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            resolver.resolve_within(&image, limit).map_err(|error| error.to_string())
+        };
+        let (short, long) = (Duration::from_millis(200), Duration::from_mins(1));
+        for (text, limit, expected) in [
+            ("sleep 1000", short, "did not end within"),
+            // A shell waits for its child; both have to go.
+            ("sleep 1000; true", short, "did not end within"),
+            ("cat /dev/zero", long, "more than 65536 bytes"),
+            ("yes | cat", long, "more than 65536 bytes"),
+            ("(yes &) ", long, "more than 65536 bytes"),
+        ] {
+            let error = run(text, limit).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+        // What a child in the background does with the pipe is of no interest once the helper has answered.
+        let answer = r#"echo '{"Username":"u","Secret":"s"}'; sleep 1000 & exit 0"#;
+        assert!(!run(answer, long).unwrap().is_anonymous());
+    }
+
+    #[test]
+    fn identity_tokens_are_found() {
+        let (_dir, resolver) =
+            resolver(r#"{"auths": {"x.example.com": {"auth": "dTpw", "identitytoken": "t"}}}"#);
+        let credentials = resolver.resolve(&"x.example.com/x".parse().unwrap()).unwrap();
+        assert!(credentials.secret == Secret::IdentityToken("t".into()));
+    }
+
+    #[test]
+    fn files_that_never_end_are_rejected() {
+        let image: Reference = "x.example.com/x".parse().unwrap();
+        for path in ["/dev/zero", "/dev/null"] {
+            let resolver = Resolver { files: vec![(path.into(), true)], helper_directory: None };
+            let error = resolver.resolve(&image).unwrap_err().to_string();
+            assert!(error.contains("expected a regular file"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_missing_helper_is_named() {
         let (_dir, resolver) = resolver(r#"{"credHelpers": {"x.example.com": "gone"}}"#);
         let error = resolver.resolve(&"x.example.com/x".parse().unwrap()).unwrap_err().to_string();
         assert!(error.contains("docker-credential-gone"), "{error}");
     }
 
     #[test]
-    fn files_are_found_by_the_environment() {
+    fn the_environment_names_the_files() {
         let variables = |set: &'static [(&str, &str)]| {
             Resolver::from_variables(move |name| {
                 set.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
@@ -297,16 +369,15 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_said_without_secrets() {
-        let missing = Resolver { files: vec![("/no/such/auth.json".into(), true)], helper_folder: None };
+    fn invalid_files_are_reported_without_secrets() {
+        let missing = Resolver { files: vec![("/no/such/auth.json".into(), true)], helper_directory: None };
         let image: Reference = "x.example.com/x".parse().unwrap();
         assert!(missing.resolve(&image).unwrap_err().to_string().contains("/no/such/auth.json"));
-        let optional = Resolver { files: vec![("/no/such/auth.json".into(), false)], helper_folder: None };
+        let optional = Resolver { files: vec![("/no/such/auth.json".into(), false)], helper_directory: None };
         assert!(optional.resolve(&image).unwrap().is_anonymous());
         for text in [
             r#"{"auths": {"x.example.com": {"auth": "hunter2!"}}}"#,
             r#"{"auths": {"x.example.com": {"auth": "aHVudGVyMg=="}}}"#,
-            r#"{"auths": {"x.example.com": {"identitytoken": "hunter2"}}}"#,
             r#"{"auths": {"x.example.com": "hunter2"}}"#,
             r#"{"auths": hunter2}"#,
         ] {
@@ -315,7 +386,8 @@ mod tests {
             let text = format!("{error} {error:?}");
             assert!(text.contains("auth.json") && !text.contains("hunter2"), "{text}");
         }
-        let credentials = Credentials::basic("user".into(), "hunter2".into(), "a file".into());
+        let secret = Secret::Basic { user: "user".into(), password: "hunter2".into() };
+        let credentials = Credentials::found(secret, "a file".into());
         assert!(!format!("{credentials} {credentials:?}").contains("hunter2"));
     }
 }

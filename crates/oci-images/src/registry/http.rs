@@ -1,0 +1,504 @@
+//! One HTTP client for a registry and its token server, with limits for everything that a server can draw out.
+//!
+//! | what | limit |
+//! | --- | --- |
+//! | everything together | [`Options::deadline`] |
+//! | a connection | 10 seconds |
+//! | a response's head, and any pause in a body | [`Options::idle_timeout`] with less than 32 KiB transferred |
+//! | a response's head | about 400 KiB and 100 headers (hyper's limits) |
+//! | the body of an error | 16 KiB and 5 seconds; what is beyond is not read |
+//! | other documents | the caller's limit |
+//! | redirects of one request | 10, each checked by [`Policy::follow`] |
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::body::Bytes;
+use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::redirect;
+use reqwest::{Certificate, Client, ClientBuilder, Method, StatusCode, Url};
+use tokio::time::timeout_at;
+
+use super::foreign::Secrets;
+use super::target::Policy;
+use super::upload::Upload;
+use super::{Deadline, Error, Options};
+use crate::layout;
+
+/// Maximum number of redirects of one request.
+const MAX_REDIRECTS: usize = 10;
+/// Minimum number of bytes that count as progress within the idle timeout.
+const MIN_PROGRESS: u64 = 32 << 10;
+/// Maximum size of an error's body, in bytes.
+const MAX_ERROR_BODY: usize = 16 << 10;
+/// Maximum time for an error's body.
+const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum time for a connection, TLS included.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Why a request did not give what was asked for. All text in it is [clean](Secrets::clean).
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// No connection could be established.
+    Unreachable(String),
+    /// The connection broke.
+    Broken(String),
+    /// The server answered with an unexpected status.
+    Status { status: StatusCode, message: String, retry_after: Option<Duration> },
+    /// There was no progress within the idle timeout.
+    Stalled { request: String, after: Duration },
+    /// The deadline passed.
+    Expired { request: String, after: Duration },
+    /// A response is larger than its limit.
+    TooLarge { request: String, limit: u64 },
+    /// The server sent the client to an address that it must not go to.
+    Target { target: String, reason: String },
+    /// The response violates the protocol, or is not what it claims to be.
+    Invalid(String),
+    /// The registry requires other credentials.
+    Login(String),
+    /// The token server failed. That has been retried already.
+    Token { server: String, cause: Box<Failure> },
+    /// The image to be sent cannot be read, or a temporary file not be written.
+    Local(layout::Error),
+}
+
+/// A request that can be made more than once.
+#[derive(Debug, Clone)]
+pub(super) struct Request {
+    pub(super) method: Method,
+    pub(super) url: Url,
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(super) payload: Payload,
+}
+
+/// What a request sends.
+#[derive(Debug, Clone)]
+pub(super) enum Payload {
+    Empty,
+    Bytes(Bytes),
+    /// A form with a secret in it, which must not follow a redirect.
+    Secret(Bytes),
+    Upload(Upload),
+}
+
+impl Request {
+    pub(super) fn new(method: Method, url: Url) -> Self {
+        Self { method, url, headers: Vec::new(), payload: Payload::Empty }
+    }
+
+    pub(super) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    pub(super) fn payload(mut self, payload: Payload) -> Self {
+        self.payload = payload;
+        self
+    }
+}
+
+/// The client.
+pub(super) struct Http {
+    /// For plain HTTP: without the system's certificates, which take time to read.
+    plain: Client,
+    /// For HTTPS, built when it is needed first.
+    secure: OnceLock<Client>,
+    certificates: Vec<Certificate>,
+    pub(super) policy: Policy,
+    pub(super) secrets: Secrets,
+    pub(super) deadline: Deadline,
+    idle: Duration,
+}
+
+impl Http {
+    /// Returns a client for the registry of `policy`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Certificates`] if a file with certificates cannot be used, [`Error::Unreachable`] if TLS is not
+    /// available.
+    pub(super) fn new(policy: Policy, options: &Options, secrets: Secrets) -> Result<Self, Error> {
+        // Another provider may be installed already; it is ring either way.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let fail = |error: reqwest::Error| Error::Unreachable {
+            registry: authority(policy.registry()),
+            reason: innermost(&error),
+            help: "check the system's network configuration",
+        };
+        let certificates: Result<_, _> =
+            options.certificates()?.iter().map(|der| Certificate::from_der(der)).collect();
+        let certificates: Vec<Certificate> = certificates.map_err(fail)?;
+        let plain = builder(&policy).tls_certs_only([]).build().map_err(fail)?;
+        Ok(Self {
+            plain,
+            secure: OnceLock::new(),
+            certificates,
+            policy,
+            secrets,
+            deadline: options.deadline,
+            idle: options.idle_timeout.0,
+        })
+    }
+
+    fn client(&self, url: &Url) -> Result<&Client, Failure> {
+        if url.scheme() == "http" {
+            return Ok(&self.plain);
+        }
+        if let Some(client) = self.secure.get() {
+            return Ok(client);
+        }
+        let client = builder(&self.policy).tls_certs_merge(self.certificates.clone()).build();
+        let client = client
+            .map_err(|error| Failure::Unreachable(format!("TLS is not available: {}", innermost(&error))))?;
+        Ok(self.secure.get_or_init(|| client))
+    }
+
+    /// Makes a request and follows redirects. `authorization` is sent only to the host of `request.url`.
+    ///
+    /// # Errors
+    ///
+    /// Every [`Failure`] but a status: responses are returned whatever their status.
+    pub(super) async fn send(
+        &self,
+        request: &Request,
+        authorization: Option<&HeaderValue>,
+    ) -> Result<Answer<'_>, Failure> {
+        let mut authorization = authorization;
+        let mut request = request.clone();
+        for _ in 0..=MAX_REDIRECTS {
+            let answer = self.send_once(&request, authorization).await?;
+            if !matches!(answer.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+                return Ok(answer);
+            }
+            let Some(location) = answer.header(&LOCATION) else { return Ok(answer) };
+            let url = self.target(&request.url, &location)?;
+            let is_read = matches!(request.method, Method::GET | Method::HEAD);
+            let keeps_method = is_read || matches!(answer.status().as_u16(), 307 | 308);
+            if !keeps_method || matches!(request.payload, Payload::Secret(_)) {
+                return Err(Failure::Invalid(format!(
+                    "unexpected redirect of `{}` with status {}",
+                    self.name(&request),
+                    answer.status().as_u16()
+                )));
+            }
+            if url.origin() != request.url.origin() {
+                authorization = None;
+            }
+            request.url = url;
+        }
+        Err(Failure::Invalid(format!("more than {MAX_REDIRECTS} redirects")))
+    }
+
+    /// Returns the address that a response of `from` names.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Target`] if the client must not go there.
+    pub(super) fn target(&self, from: &Url, location: &str) -> Result<Url, Failure> {
+        self.policy.follow(from, location).map_err(|reason| {
+            // Never the query, which may carry the rights to an upload.
+            let shown = location.split(['?', '#']).next().unwrap_or_default();
+            Failure::Target { target: self.secrets.clean(shown), reason }
+        })
+    }
+
+    async fn send_once(
+        &self,
+        request: &Request,
+        authorization: Option<&HeaderValue>,
+    ) -> Result<Answer<'_>, Failure> {
+        let name = self.name(request);
+        let client = self.client(&request.url)?;
+        let mut builder = client.request(request.method.clone(), request.url.clone());
+        for (header, value) in &request.headers {
+            builder = builder.header(header, value);
+        }
+        if let Some(authorization) = authorization {
+            builder = builder.header(AUTHORIZATION, authorization);
+        }
+        let moved = Arc::new(AtomicU64::new(0));
+        let failed = Arc::new(Mutex::new(None));
+        match &request.payload {
+            Payload::Empty if matches!(request.method, Method::GET | Method::HEAD) => {}
+            Payload::Empty => builder = builder.header(CONTENT_LENGTH, 0),
+            Payload::Bytes(bytes) | Payload::Secret(bytes) => builder = builder.body(bytes.clone()),
+            Payload::Upload(upload) => {
+                let stream =
+                    upload.stream(Arc::clone(&moved), Arc::clone(&failed)).map_err(Failure::Local)?;
+                builder =
+                    builder.header(CONTENT_LENGTH, upload.length()).body(reqwest::Body::wrap_stream(stream));
+            }
+        }
+        let mut sending = pin!(builder.send());
+        let mut pace = Pace::new(self.idle);
+        let response = loop {
+            match timeout_at(pace.end(self.deadline), &mut sending).await {
+                Ok(Ok(response)) => break response,
+                Ok(Err(error)) => {
+                    // If the blob could not be read, that is the reason, and not the request that broke.
+                    if let Some(error) = failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                        return Err(Failure::Local(error));
+                    }
+                    return Err(self.failure(&error));
+                }
+                Err(_) => pace.check(moved.load(Ordering::Relaxed), self.deadline, &name)?,
+            }
+        };
+        Ok(Answer { http: self, url: request.url.clone(), request: name, response, pace, read: 0 })
+    }
+
+    /// Returns what a request is called in messages: method and address without query.
+    fn name(&self, request: &Request) -> String {
+        let mut url = request.url.clone();
+        url.set_query(None);
+        self.secrets.clean(&format!("{} {url}", request.method))
+    }
+
+    fn failure(&self, error: &reqwest::Error) -> Failure {
+        let reason = self.secrets.clean(&innermost(error));
+        if error.is_connect() {
+            let timed_out = error.is_timeout();
+            Failure::Unreachable(if timed_out { "no connection within 10 seconds".into() } else { reason })
+        } else if error.is_builder() {
+            Failure::Invalid(reason)
+        } else {
+            Failure::Broken(reason)
+        }
+    }
+}
+
+/// Returns what clients for HTTP and HTTPS have in common.
+fn builder(policy: &Policy) -> ClientBuilder {
+    // Whatever a resolver says of it, `localhost` is this machine.
+    let localhost = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), SocketAddr::from((Ipv6Addr::LOCALHOST, 0))];
+    let builder = Client::builder()
+        .user_agent(concat!("bundle-tool/", env!("CARGO_PKG_VERSION")))
+        .redirect(redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .referer(false)
+        .connect_timeout(CONNECT_TIMEOUT)
+        .resolve_to_addrs("localhost", &localhost);
+    // A proxy cannot reach this machine's loopback interface.
+    if policy.is_loopback() { builder.no_proxy() } else { builder }
+}
+
+/// The progress of a transfer.
+#[derive(Debug)]
+struct Pace {
+    idle: Duration,
+    window_end: Instant,
+    at_window_start: u64,
+}
+
+impl Pace {
+    fn new(idle: Duration) -> Self {
+        Self { idle, window_end: later(idle), at_window_start: 0 }
+    }
+
+    fn end(&self, deadline: Deadline) -> tokio::time::Instant {
+        self.window_end.min(deadline.at()).into()
+    }
+
+    /// Starts a new window if enough was `moved` since the last one started.
+    fn check(&mut self, moved: u64, deadline: Deadline, request: &str) -> Result<(), Failure> {
+        if deadline.left().is_zero() {
+            return Err(Failure::Expired { request: request.to_owned(), after: deadline.total() });
+        }
+        if moved - self.at_window_start < MIN_PROGRESS {
+            return Err(Failure::Stalled { request: request.to_owned(), after: self.idle });
+        }
+        self.at_window_start = moved;
+        self.window_end = later(self.idle);
+        Ok(())
+    }
+}
+
+fn later(duration: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(duration).unwrap_or(now + Duration::from_hours(24 * 365))
+}
+
+/// A response whose body has not been read.
+pub(super) struct Answer<'a> {
+    http: &'a Http,
+    /// Where it came from, after redirects.
+    url: Url,
+    request: String,
+    response: reqwest::Response,
+    pace: Pace,
+    read: u64,
+}
+
+impl Answer<'_> {
+    pub(super) fn status(&self) -> StatusCode {
+        self.response.status()
+    }
+
+    pub(super) fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// Returns a header as text; bytes that are not UTF-8 are replaced.
+    pub(super) fn header(&self, name: &HeaderName) -> Option<String> {
+        let value = self.response.headers().get(name)?;
+        Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
+    }
+
+    /// Returns all values of a header as text.
+    pub(super) fn headers(&self, name: &HeaderName) -> Vec<String> {
+        let values = self.response.headers().get_all(name).iter();
+        values.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect()
+    }
+
+    /// Returns the length that the response claims for its body, or for the body that a `HEAD` is about.
+    pub(super) fn claimed_length(&self) -> Option<u64> {
+        self.header(&CONTENT_LENGTH)?.parse().ok()
+    }
+
+    /// Returns the next part of the body, `None` at its end.
+    pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, Failure> {
+        loop {
+            match timeout_at(self.pace.end(self.http.deadline), self.response.chunk()).await {
+                Ok(Ok(chunk)) => {
+                    self.read += chunk.as_ref().map_or(0, |chunk| chunk.len() as u64);
+                    // A body that always has more is stopped here, any other by the timeout.
+                    if chunk.is_some() && self.http.deadline.left().is_zero() {
+                        self.pace.check(self.read, self.http.deadline, &self.request)?;
+                    }
+                    return Ok(chunk);
+                }
+                Ok(Err(error)) => return Err(self.http.failure(&error)),
+                Err(_) => self.pace.check(self.read, self.http.deadline, &self.request)?,
+            }
+        }
+    }
+
+    /// Reads the whole body, at most `limit` bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::TooLarge`] beyond `limit`.
+    pub(super) async fn bytes(mut self, limit: u64) -> Result<Vec<u8>, Failure> {
+        let too_large = || Failure::TooLarge { request: self.request.clone(), limit };
+        if self.claimed_length().is_some_and(|length| length > limit) {
+            return Err(too_large());
+        }
+        let mut bytes = Vec::new();
+        while let Some(chunk) = self.chunk().await? {
+            if (bytes.len() + chunk.len()) as u64 > limit {
+                return Err(Failure::TooLarge { request: self.request, limit });
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        Ok(bytes)
+    }
+
+    /// Turns the response into a failure, with what its body says.
+    pub(super) async fn failure(mut self) -> Failure {
+        let status = self.status();
+        let retry_after = self.header(&RETRY_AFTER).and_then(|value| retry_after(&value));
+        let mut body = Vec::new();
+        // What arrived until something goes wrong is all there is to say.
+        let reading = async {
+            while let Ok(Some(chunk)) = self.chunk().await {
+                body.extend_from_slice(&chunk);
+                if body.len() >= MAX_ERROR_BODY {
+                    break;
+                }
+            }
+        };
+        let _ = tokio::time::timeout(ERROR_BODY_TIMEOUT, reading).await;
+        body.truncate(MAX_ERROR_BODY);
+        let message = self.http.secrets.clean(&message(&body));
+        Failure::Status { status, message, retry_after }
+    }
+}
+
+/// Parses `Retry-After`: seconds, or a date (RFC 9110, section 10.2.3).
+fn retry_after(value: &str) -> Option<Duration> {
+    if let Ok(seconds) = value.trim().parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = jiff::fmt::rfc2822::parse(value).ok()?.timestamp();
+    Duration::try_from(date.duration_since(jiff::Timestamp::now())).ok()
+}
+
+/// Returns what the body of an error says: its first errors in the distribution specification's form, or its text.
+fn message(body: &[u8]) -> String {
+    /// Maximum number of errors that are shown.
+    const MAX_ERRORS: usize = 3;
+    #[derive(serde::Deserialize)]
+    struct Body {
+        errors: Vec<Item>,
+    }
+    #[derive(serde::Deserialize)]
+    struct Item {
+        #[serde(default)]
+        code: String,
+        #[serde(default)]
+        message: String,
+    }
+    match serde_json::from_slice::<Body>(body) {
+        Ok(Body { errors }) => {
+            let texts = errors.iter().take(MAX_ERRORS).map(|Item { code, message }| match message.as_str() {
+                "" => code.clone(),
+                message if code.is_empty() => message.to_owned(),
+                message => format!("{message} ({code})"),
+            });
+            texts.collect::<Vec<_>>().join("; ")
+        }
+        Err(_) => {
+            let text = String::from_utf8_lossy(body);
+            let text = text.trim_start();
+            // A page for browsers says nothing that its status does not.
+            if text.starts_with('<') { String::new() } else { text.to_owned() }
+        }
+    }
+}
+
+/// Returns host and port of an address.
+pub(super) fn authority(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+/// Returns the innermost cause: the outer ones only say that sending failed.
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    cause.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_bodies_are_reduced_to_what_they_say() {
+        for (body, expected) in [
+            (r#"{"errors":[{"code":"DIGEST_INVALID","message":"no"}]}"#, "no (DIGEST_INVALID)"),
+            (r#"{"errors":[{"code":"A"},{"message":"b"},{"detail":[]},{"code":"d"}]}"#, "A; b; "),
+            ("rate limit exceeded", "rate limit exceeded"),
+            ("<html><body>502</body></html>", ""),
+            ("", ""),
+        ] {
+            assert_eq!(message(body.as_bytes()), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date() {
+        assert_eq!(retry_after("120"), Some(Duration::from_secs(120)));
+        let date = retry_after("Tue, 31 Dec 2999 23:59:59 GMT").unwrap();
+        assert!(date > Duration::from_hours(24));
+        for invalid in ["", "soon", "-5", "Fri, 31 Dec 1999 23:59:59 GMT"] {
+            assert_eq!(retry_after(invalid), None, "{invalid}");
+        }
+    }
+}

@@ -1,0 +1,407 @@
+//! A login at a registry: the challenge it makes, the token it gives, and requests in its name.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use reqwest::{Method, StatusCode, Url};
+use serde::Deserialize;
+use tokio::sync::Mutex;
+
+use super::Reference;
+use super::auth::{Credentials, Secret};
+use super::challenge::{self, Challenge};
+use super::error::{Action, Error};
+use super::foreign::Secrets;
+use super::http::{Answer, Failure, Http, Payload, Request, authority};
+use super::target::Policy;
+use super::{Backoff, Options, Resolver};
+
+/// Maximum size of a token server's response, in bytes.
+const MAX_TOKEN_RESPONSE: u64 = 64 << 10;
+/// How this client calls itself at token servers.
+const CLIENT_ID: &str = "bundle-tool";
+
+/// A connection to a registry for one repository, logged in if the registry requires it.
+pub(super) struct Session {
+    pub(super) http: Http,
+    /// The registry as the user wrote it.
+    registry: String,
+    repository: String,
+    action: Action,
+    credentials: Credentials,
+    backoff: Backoff,
+    /// The header that requests carry, once the registry asked for it.
+    authorization: Mutex<Option<HeaderValue>>,
+}
+
+impl Session {
+    /// Connects to the registry of `reference` and logs in.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unreachable`], [`Error::Denied`], [`Error::PlainHttp`], [`Error::Certificates`], [`Error::Auth`],
+    /// [`Error::Token`].
+    pub(super) async fn open(
+        reference: &Reference,
+        options: &Options,
+        resolver: &Resolver,
+        action: Action,
+    ) -> Result<Self, Error> {
+        let policy = Policy::new(reference.resolve_registry(), options)?;
+        let secrets = Secrets::default();
+        let http = Http::new(policy, options, secrets.clone())?;
+        let credentials = resolve(resolver, reference, options).await?;
+        match &credentials.secret {
+            Secret::Anonymous => {}
+            Secret::Basic { user, password } => {
+                secrets.add(password);
+                secrets.add(&format!("{user}:{password}"));
+            }
+            Secret::IdentityToken(token) => secrets.add(token),
+        }
+        let session = Self {
+            http,
+            registry: reference.registry().to_owned(),
+            repository: reference.repository().to_owned(),
+            action,
+            credentials,
+            backoff: options.backoff,
+            authorization: Mutex::new(None),
+        };
+        session
+            .log_in()
+            .await
+            .map_err(|failure| session.error(failure, "answer", "the API version check"))?;
+        Ok(session)
+    }
+
+    /// Asks the registry whether it requires a login, and logs in.
+    async fn log_in(&self) -> Result<(), Failure> {
+        let ping = Request::new(Method::GET, self.http.policy.registry().clone());
+        self.run(|| async {
+            let answer = self.http.send(&ping, None).await?;
+            match answer.status() {
+                StatusCode::UNAUTHORIZED => {
+                    self.renew(&answer, None).await?;
+                    Ok(())
+                }
+                status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
+                    Err(answer.failure().await)
+                }
+                // Anything else says nothing about a login: the next request has its own answer.
+                _ => Ok(()),
+            }
+        })
+        .await
+    }
+
+    /// Runs `attempt` with retries.
+    pub(super) async fn run<T, F>(&self, attempt: impl FnMut() -> F) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        self.backoff.run(self.http.deadline, attempt).await
+    }
+
+    /// Returns the counter of attempts for one request.
+    pub(super) fn attempts(&self) -> super::retry::Attempts {
+        self.backoff.start(self.http.deadline)
+    }
+
+    /// Returns the address of something in the repository: `blobs/sha256:…`.
+    pub(super) fn url(&self, path: &str) -> Result<Url, Failure> {
+        let text = format!("{}{}/{path}", self.http.policy.registry(), self.repository);
+        Url::parse(&text)
+            .map_err(|error| Failure::Invalid(format!("`{text}` is not a valid address: {error}")))
+    }
+
+    /// Makes a request once, with the login if it goes to the registry itself. If the registry does not accept the
+    /// login, it is renewed once.
+    pub(super) async fn send(&self, request: &Request) -> Result<Answer<'_>, Failure> {
+        let is_own = |url: &Url| url.origin() == self.http.policy.registry().origin();
+        if !is_own(&request.url) {
+            return self.http.send(request, None).await;
+        }
+        let used = self.authorization.lock().await.clone();
+        let answer = self.http.send(request, used.as_ref()).await?;
+        if answer.status() != StatusCode::UNAUTHORIZED || !is_own(answer.url()) {
+            return Ok(answer);
+        }
+        match self.renew(&answer, used.as_ref()).await? {
+            Some(renewed) => {
+                drop(answer);
+                self.http.send(request, Some(&renewed)).await
+            }
+            None => Ok(answer),
+        }
+    }
+
+    /// Makes a request that is expected to be answered with one of `statuses`.
+    pub(super) async fn expect(
+        &self,
+        request: &Request,
+        statuses: &[StatusCode],
+    ) -> Result<Answer<'_>, Failure> {
+        let answer = self.send(request).await?;
+        if statuses.contains(&answer.status()) { Ok(answer) } else { Err(answer.failure().await) }
+    }
+
+    /// Answers the challenge of a 401 and returns the new header; `None` if there is none better than `used`.
+    async fn renew(
+        &self,
+        answer: &Answer<'_>,
+        used: Option<&HeaderValue>,
+    ) -> Result<Option<HeaderValue>, Failure> {
+        let mut authorization = self.authorization.lock().await;
+        if authorization.as_ref() != used {
+            // Another request was faster.
+            return Ok(authorization.clone());
+        }
+        let headers = answer.headers(&WWW_AUTHENTICATE);
+        let challenges: Vec<Challenge> = headers.iter().flat_map(|header| challenge::parse(header)).collect();
+        let supported = challenges.iter().find(|found| matches!(found.scheme.as_str(), "basic" | "bearer"));
+        let Some(challenge) = supported else {
+            return match challenges.first() {
+                Some(Challenge { scheme, .. }) => Err(Failure::Login(format!(
+                    "the registry requires the unsupported authentication scheme `{}`",
+                    self.http.secrets.clean(scheme)
+                ))),
+                None => Ok(None),
+            };
+        };
+        let renewed = if challenge.scheme == "basic" {
+            match &self.credentials.secret {
+                Secret::Basic { user, password } => sensitive("Basic", &basic(user, password))?,
+                Secret::IdentityToken(_) => {
+                    return Err(Failure::Login(
+                        "the registry requires a user name and a password, and the credentials are an identity token"
+                            .into(),
+                    ));
+                }
+                Secret::Anonymous => return Ok(None),
+            }
+        } else {
+            let token = self.token(challenge, answer.url()).await?;
+            self.http.secrets.add(&token);
+            sensitive("Bearer", &token)?
+        };
+        if Some(&renewed) == used {
+            return Ok(None);
+        }
+        *authorization = Some(renewed.clone());
+        Ok(Some(renewed))
+    }
+
+    /// Requests a token from the server that `challenge` names.
+    async fn token(&self, challenge: &Challenge, from: &Url) -> Result<String, Failure> {
+        let realm = challenge.parameter("realm").unwrap_or_default();
+        if realm.is_empty() {
+            return Err(Failure::Invalid("the login challenge names no token server".into()));
+        }
+        let mut url = self.http.target(from, realm)?;
+        if !self.credentials.is_anonymous() && !self.http.policy.may_receive_credentials(&url) {
+            return Err(Failure::Target {
+                target: self.http.secrets.clean(&authority(&url)),
+                reason: "credentials are not sent from a registry elsewhere to a private network".into(),
+            });
+        }
+        let service = challenge.parameter("service").filter(|service| !service.is_empty());
+        let scope = format!("repository:{}:{}", self.repository, self.action.scope());
+        let mut authorization = None;
+        let request = if let Secret::IdentityToken(token) = &self.credentials.secret {
+            // Docker's token specification, "Getting a token" with OAuth 2.
+            let mut form = Url::parse("form:?").map_err(|error| Failure::Invalid(error.to_string()))?;
+            form.query_pairs_mut()
+                .append_pair("grant_type", "refresh_token")
+                .append_pair("refresh_token", token)
+                .append_pair("client_id", CLIENT_ID)
+                .append_pair("service", service.unwrap_or_default())
+                .append_pair("scope", &scope);
+            let form = Bytes::from(form.query().unwrap_or_default().to_owned());
+            let content_type = HeaderValue::from_static("application/x-www-form-urlencoded");
+            Request::new(Method::POST, url.clone())
+                .header(CONTENT_TYPE, content_type)
+                .payload(Payload::Secret(form))
+        } else {
+            if let Some(service) = service {
+                url.query_pairs_mut().append_pair("service", service);
+            }
+            url.query_pairs_mut().append_pair("scope", &scope);
+            if let Secret::Basic { user, password } = &self.credentials.secret {
+                authorization = Some(sensitive("Basic", &basic(user, password))?);
+            }
+            Request::new(Method::GET, url.clone())
+        };
+        let request = request.header(ACCEPT, HeaderValue::from_static("application/json"));
+        let result = self
+            .run(|| async {
+                let answer = self.http.send(&request, authorization.as_ref()).await?;
+                if answer.status() != StatusCode::OK {
+                    return Err(answer.failure().await);
+                }
+                parse_token(&answer.bytes(MAX_TOKEN_RESPONSE).await?)
+            })
+            .await;
+        let server = self.http.secrets.clean(&authority(&url));
+        result.map_err(|failure| match failure {
+            Failure::Status { status: StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, message, .. } => {
+                let message = if message.is_empty() { String::new() } else { format!(": {message}") };
+                Failure::Login(format!("the token server {server} refused the login{message}"))
+            }
+            failure => Failure::Token { server, cause: Box::new(failure) },
+        })
+    }
+
+    /// Turns a failure into an error: what the registry was asked to do (`read`), and with what.
+    pub(super) fn error(&self, failure: Failure, verb: &'static str, what: &str) -> Error {
+        let registry = self.registry.clone();
+        match failure {
+            Failure::Unreachable(reason) => {
+                let help = if reason.starts_with("TLS is not available") {
+                    "install the system's CA certificates"
+                } else if reason.contains("UnknownIssuer") {
+                    "to trust the registry's certificate authority, pass its certificate with --ca-file"
+                } else if reason.contains("corrupt message") || reason.contains("InvalidContentType") {
+                    "the registry seems to use plain HTTP; to allow that, pass --plain-http"
+                } else {
+                    "check the address and whether the registry is running"
+                };
+                Error::Unreachable { registry, reason, help }
+            }
+            Failure::Status {
+                status: status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN),
+                message,
+                ..
+            } => self.denied(status_text(status, &message)),
+            Failure::Login(reason) => self.denied(reason),
+            Failure::Token { server, cause } => match *cause {
+                // These name the address or the request themselves.
+                cause @ (Failure::Target { .. } | Failure::Stalled { .. } | Failure::Expired { .. }) => {
+                    self.error(cause, verb, what)
+                }
+                cause => Error::Token { registry, server, reason: cause.to_string() },
+            },
+            Failure::Invalid(reason) => Error::Invalid { registry, what: what.to_owned(), reason },
+            Failure::Stalled { request, after } => Error::Stalled { request, after },
+            Failure::Expired { request, after } => Error::Expired { request, after },
+            Failure::TooLarge { request, limit } => Error::TooLarge { request, limit },
+            Failure::Target { target, reason } => Error::Target { registry, target, reason },
+            Failure::Local(error) => Error::Layout(error),
+            failure @ (Failure::Broken(_) | Failure::Status { .. }) => {
+                Error::Failed { registry, verb, what: what.to_owned(), reason: failure.to_string() }
+            }
+        }
+    }
+
+    fn denied(&self, reason: String) -> Error {
+        Error::Denied {
+            registry: self.registry.clone(),
+            repository: self.repository.clone(),
+            who: self.credentials.to_string(),
+            action: self.action,
+            reason,
+            help: if self.credentials.is_anonymous() {
+                "log in with podman or docker, or set REGISTRY_AUTH_FILE"
+            } else {
+                "check the account's permissions, or log in again"
+            },
+        }
+    }
+}
+
+/// Finds the credentials on a thread that may block: a helper may take its time.
+async fn resolve(
+    resolver: &Resolver,
+    reference: &Reference,
+    options: &Options,
+) -> Result<Credentials, Error> {
+    let (resolver, reference) = (Arc::new(resolver.clone()), reference.clone());
+    let left = options.deadline.left();
+    let found = tokio::task::spawn_blocking(move || resolver.resolve_within(&reference, left)).await;
+    found.unwrap_or_else(|_| Ok(Credentials::anonymous())).map_err(Error::Auth)
+}
+
+fn basic(user: &str, password: &str) -> String {
+    STANDARD.encode(format!("{user}:{password}"))
+}
+
+/// Returns the value of an `Authorization` header, which is never shown.
+fn sensitive(scheme: &str, secret: &str) -> Result<HeaderValue, Failure> {
+    let mut value = HeaderValue::from_str(&format!("{scheme} {secret}")).map_err(|_| {
+        Failure::Invalid("the token contains characters that a header must not contain".into())
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// Parses the response of a token server.
+fn parse_token(body: &[u8]) -> Result<String, Failure> {
+    #[derive(Deserialize)]
+    struct Body {
+        #[serde(default)]
+        token: Option<String>,
+        #[serde(default)]
+        access_token: Option<String>,
+    }
+    let invalid = |reason: &str| Failure::Invalid(reason.to_owned());
+    // Never the parser's own words: it quotes what it stumbles over.
+    let Body { token, access_token } = serde_json::from_slice(body).map_err(|error| {
+        Failure::Invalid(format!(
+            "the response is not valid JSON with a token at line {}, column {}",
+            error.line(),
+            error.column()
+        ))
+    })?;
+    let token = [token, access_token]
+        .into_iter()
+        .flatten()
+        .find(|token| !token.is_empty())
+        .ok_or_else(|| invalid("the response contains no token"))?;
+    if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(invalid("the token contains characters that a header must not contain"));
+    }
+    Ok(token)
+}
+
+/// Returns a status with what its response said.
+pub(super) fn status_text(status: StatusCode, message: &str) -> String {
+    let code = status.as_u16();
+    match (message, status.canonical_reason()) {
+        ("", Some(reason)) => format!("status {code} ({reason})"),
+        ("", None) => format!("status {code}"),
+        (message, _) => format!("status {code}: {message}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_what_a_header_can_carry() {
+        assert_eq!(parse_token(br#"{"token":"abc.d-e_f~+/="}"#).unwrap(), "abc.d-e_f~+/=");
+        assert_eq!(parse_token(br#"{"token":"","access_token":"x","expires_in":-1}"#).unwrap(), "x");
+        for body in [
+            "",
+            "x",
+            "null",
+            "{}",
+            r#"{"token":null}"#,
+            r#"{"token":5}"#,
+            r#"{"token":""}"#,
+            r#"{"token":"a\nb"}"#,
+            r#"{"token":"a\u0000b"}"#,
+            r#"{"token":"a\u007fb"}"#,
+            r#"{"token":"a b"}"#,
+            r#"{"token":"ä"}"#,
+            r#"{"access_token":"a\r\nX-Evil: 1"}"#,
+            &r#"{"token":"#.repeat(10_000),
+        ] {
+            let error = parse_token(body.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains("token") && !error.contains("X-Evil"), "{body}: {error}");
+        }
+    }
+}

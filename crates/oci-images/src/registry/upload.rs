@@ -1,0 +1,100 @@
+//! The bytes of a blob on their way to a registry.
+
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::body::Bytes;
+use futures::stream;
+
+use super::Progress;
+use crate::layout::{self, Blob};
+
+/// How much of a blob is in memory at a time.
+const CHUNK: usize = 1 << 20;
+
+/// A blob that is sent, from `offset` on.
+#[derive(Debug, Clone)]
+pub(super) struct Upload {
+    blob: Blob,
+    offset: u64,
+    length: u64,
+    progress: Progress,
+}
+
+impl Upload {
+    /// All of `blob`.
+    pub(super) fn whole(blob: Blob, progress: Progress) -> Self {
+        let length = blob.size();
+        Self { blob, offset: 0, length, progress }
+    }
+
+    /// Returns the number of bytes that are sent.
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Returns the bytes in chunks, read on a thread that may block. `moved` counts them, `failed` is set if the blob
+    /// cannot be read; the stream then ends with an error.
+    pub(super) fn stream(
+        &self,
+        moved: Arc<AtomicU64>,
+        failed: Arc<Mutex<Option<layout::Error>>>,
+    ) -> Result<impl futures::Stream<Item = io::Result<Bytes>> + Send + 'static, layout::Error> {
+        let mut reader = self.blob.open()?;
+        io::copy(&mut (&mut reader).take(self.offset), &mut io::sink())
+            .map_err(|error| self.blob.error(error))?;
+        let (blob, length) = (self.blob.clone(), self.length);
+        let sent = Sent { progress: self.progress.clone(), bytes: 0, length };
+        Ok(stream::unfold(Some((reader, sent)), move |state| {
+            let (blob, moved, failed) = (blob.clone(), Arc::clone(&moved), Arc::clone(&failed));
+            async move {
+                let (mut reader, mut sent) = state?;
+                let left = length - sent.bytes;
+                let read = tokio::task::spawn_blocking(move || {
+                    let mut chunk = Vec::with_capacity(CHUNK);
+                    // One byte more at the end: the reader compares digest and size when it is drained.
+                    let limit = (CHUNK as u64).min(left.saturating_add(1));
+                    let result = (&mut reader).take(limit).read_to_end(&mut chunk);
+                    (reader, result.map(|_| chunk))
+                });
+                match read.await {
+                    Ok((_, Ok(chunk))) if chunk.is_empty() => None,
+                    Ok((reader, Ok(chunk))) => {
+                        moved.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+                        sent.add(chunk.len() as u64);
+                        Some((Ok(Bytes::from(chunk)), Some((reader, sent))))
+                    }
+                    Ok((_, Err(error))) => {
+                        let text = error.to_string();
+                        *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(blob.error(error));
+                        Some((Err(io::Error::other(text)), None))
+                    }
+                    Err(error) => Some((Err(io::Error::other(error)), None)),
+                }
+            }
+        }))
+    }
+}
+
+/// Counts what was sent, and takes it back from the progress bar if that was not all.
+struct Sent {
+    progress: Progress,
+    bytes: u64,
+    length: u64,
+}
+
+impl Sent {
+    fn add(&mut self, bytes: u64) {
+        self.bytes += bytes;
+        self.progress.advance(bytes);
+    }
+}
+
+impl Drop for Sent {
+    fn drop(&mut self) {
+        if self.bytes < self.length {
+            self.progress.take_back(self.bytes);
+        }
+    }
+}
