@@ -118,6 +118,9 @@ impl Validate {
 
 /// The bundle in a directory; an error that says what else a reference may be.
 fn read_directory(reference: &str) -> Result<Bundle> {
+    if reference.is_empty() {
+        bail!("empty REF: expected a bundle directory, `oci:DIR`, `oci-archive:FILE` or an image name");
+    }
     let path = Path::new(reference);
     read::bundle::folder(path).map_err(|error| {
         let help = if path.is_file() {

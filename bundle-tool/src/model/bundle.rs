@@ -1,7 +1,7 @@
-//! A bundle as it lies in its folder: files, the documents in them, and the Kubernetes objects that these are.
+//! A bundle as found in its directory: files, the documents in them, and the Kubernetes objects that they are.
 //!
-//! Nothing is judged here: a bundle without a CSV, with two of them or with files that are no YAML is a [`Bundle`] all
-//! the same, so that rules can say what is wrong with it.
+//! Nothing is validated here: a directory without a CSV, with two of them or with files that are not YAML is a
+//! [`Bundle`] too, so that rules can report what is wrong with it.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use serde::de::DeserializeOwned;
 
 use super::yaml::{self, DecodeError, Decoded, Path, Position, SyntaxError, Tree, Value};
 
-/// The folder of the objects, within a bundle.
+/// The directory of the objects, within a bundle.
 pub const MANIFESTS: &str = "manifests/";
-/// The folder of `annotations.yaml`, `dependencies.yaml` and `properties.yaml`, within a bundle.
+/// The directory of `annotations.yaml`, `dependencies.yaml` and `properties.yaml`, within a bundle.
 pub const METADATA: &str = "metadata/";
 
-/// Where the annotations usually are, within a bundle.
+/// The usual path of the annotations, within a bundle.
 pub const ANNOTATIONS_FILE: &str = "metadata/annotations.yaml";
 
 /// The kinds that OLM creates from a bundle, whatever their group, sorted.
@@ -56,64 +56,64 @@ pub fn is_installable(kind: &str) -> bool {
     INSTALLABLE_KINDS.binary_search(&kind).is_ok()
 }
 
-/// A folder that should be a registry+v1 bundle.
+/// A directory that should be a registry+v1 bundle.
 #[derive(Debug, Default)]
 pub struct Bundle {
-    /// The folder or image as the user named it.
+    /// The directory or image as the user named it.
     pub path: String,
-    /// All files below the folder, sorted by path.
+    /// All files below the directory, sorted by path.
     pub files: Vec<File>,
-    /// All folders below the folder, sorted, with `/` at the end; so that an empty one can be told from none.
+    /// All directories below the directory, sorted, with `/` at the end, to tell an empty one from a missing one.
     pub folders: Vec<String>,
     /// The size of all files in `manifests/` and `metadata/`, each compressed with gzip and encoded in base64, as OLM
-    /// adds them up when it unpacks a bundle; known only where the plain size makes it worth knowing.
+    /// adds them up when it unpacks a bundle. Computed only if the plain size is large enough to reach a limit.
     pub compressed_size: Option<u64>,
 }
 
 /// One file of a bundle.
 #[derive(Debug)]
 pub struct File {
-    /// The path below the bundle's folder, with `/` between the parts: `manifests/memcached.crd.yaml`.
+    /// The path below the bundle's directory, with `/` between the parts: `manifests/memcached.crd.yaml`.
     pub path: String,
     /// The size in bytes.
     pub size: u64,
-    /// What is in it.
+    /// The content.
     pub content: Content,
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Debug)]
 pub enum Content {
-    /// YAML (or JSON) documents; `error` where reading stopped before the end.
+    /// YAML (or JSON) documents; `error` if reading stopped before the end.
     Documents {
-        /// The documents that could be read; empty ones are left out.
+        /// The documents that could be read; empty ones are omitted.
         documents: Vec<Tree>,
         /// Why the rest could not be read.
         error: Option<SyntaxError>,
-        /// What is before the first separator, which is all that OLM and the tools around it read.
+        /// What precedes the first separator, which is all that OLM and its tools read.
         first: First,
-        /// Where a file in JSON has a string that readers of YAML refuse.
+        /// The position of a string that is valid in JSON and rejected by YAML parsers.
         json_only: Option<Position>,
     },
-    /// A file outside `manifests/` and `metadata/` whose name is no YAML's or JSON's: not read.
+    /// A file outside `manifests/` and `metadata/` that is not named as YAML or JSON: not read.
     Other,
-    /// A file that the system refused to hand out, with its reason.
+    /// A file that could not be read, with the reason.
     Unreadable(String),
 }
 
-/// What stands before a file's first `---`, but for one that the file begins with.
+/// What precedes a file's first `---`, except for one that the file begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum First {
     /// A value: the first of the documents.
     Value,
-    /// Nothing, or comments alone: readers take the file for an empty object, whatever comes behind.
+    /// Nothing, or comments alone: parsers take the file for an empty object, whatever follows.
     Empty,
-    /// What cannot be read; `error` says why.
+    /// Invalid YAML; `error` has the reason.
     Unreadable,
 }
 
 impl File {
-    /// The document that readers take for the whole file: its first, where there is one.
+    /// Returns the document that other tools take for the whole file: the first, if there is one.
     #[must_use]
     pub fn document(&self) -> Option<&Tree> {
         match &self.content {
@@ -122,7 +122,7 @@ impl File {
         }
     }
 
-    /// The documents that could be read.
+    /// Returns the documents that could be read.
     #[must_use]
     pub fn documents(&self) -> &[Tree] {
         match &self.content {
@@ -131,19 +131,19 @@ impl File {
         }
     }
 
-    /// The last part of the path.
+    /// Returns the last part of the path.
     #[must_use]
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 
-    /// Whether the file lies directly in `manifests/`, where OLM reads objects.
+    /// Returns whether the file is directly in `manifests/`, where OLM reads objects.
     #[must_use]
     pub fn is_manifest(&self) -> bool {
         self.path.strip_prefix(MANIFESTS).is_some_and(|rest| !rest.contains('/'))
     }
 
-    /// Whether the file lies directly in `metadata/`.
+    /// Returns whether the file is directly in `metadata/`.
     #[must_use]
     pub fn is_metadata(&self) -> bool {
         self.path.strip_prefix(METADATA).is_some_and(|rest| !rest.contains('/'))
@@ -151,31 +151,32 @@ impl File {
 }
 
 impl Bundle {
-    /// The objects in `manifests/`: the first document of each file, where it is a map. What comes behind it nobody
-    /// reads. Files whose name begins with a dot are skipped, as OLM does.
+    /// Returns the objects in `manifests/`: the first document of each file, if it is a map. No tool reads the documents
+    /// after it. Files whose name begins with a dot are skipped, as OLM does.
     pub fn objects(&self) -> impl Iterator<Item = Object<'_>> {
         self.manifests()
             .filter_map(|file| Some(Object { file, root: file.document()?.root() }))
             .filter(|object| object.root.kind() == yaml::Kind::Object)
     }
 
-    /// The files that lie directly in `manifests/`, but for those whose name begins with a dot.
+    /// Returns the files directly in `manifests/`, except for those whose name begins with a dot.
     pub fn manifests(&self) -> impl Iterator<Item = &File> {
         self.files.iter().filter(|file| file.is_manifest() && !file.name().starts_with('.'))
     }
 
-    /// The objects of a kind, whatever their API version.
+    /// Returns the objects of a kind, whatever their API version.
     pub fn of_kind(&self, kind: &str) -> impl Iterator<Item = Object<'_>> {
         self.objects().filter(move |object| object.kind() == kind)
     }
 
-    /// The bundle's `ClusterServiceVersion`: the first one, where there are several.
+    /// Returns the bundle's `ClusterServiceVersion`, the first one if there are several.
     #[must_use]
     pub fn csv(&self) -> Option<Object<'_>> {
         self.of_kind("ClusterServiceVersion").next()
     }
 
-    /// The first file of `manifests/` or `metadata/` that cannot be read, and why; what is not YAML can be.
+    /// Returns the first file of `manifests/` or `metadata/` that cannot be read, with the reason. Invalid YAML can be
+    /// read.
     #[must_use]
     pub fn unreadable(&self) -> Option<(&File, &str)> {
         self.files.iter().filter(|file| file.is_manifest() || file.is_metadata()).find_map(|file| match &file
@@ -186,15 +187,14 @@ impl Bundle {
         })
     }
 
-    /// The file at a path below the bundle's folder.
+    /// Returns the file at a path below the bundle's directory.
     #[must_use]
     pub fn file(&self, path: &str) -> Option<&File> {
         self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok().map(|index| &self.files[index])
     }
 
-    /// The first file in `metadata/` that has a map of annotations, in the order of the names: readers go by the
-    /// content, and pass over a file whose annotations are not all texts. Usually that is `annotations.yaml`, which
-    /// they do not pass over.
+    /// Returns the first file in `metadata/` that has a map of annotations, in the order of the names: other tools go by
+    /// the content, and skip a file whose annotations are not all strings, except for `annotations.yaml`.
     #[must_use]
     pub fn annotations(&self) -> Option<Annotations<'_>> {
         let mut all = self.files.iter().filter(|file| file.is_metadata()).filter_map(|file| {
@@ -207,8 +207,7 @@ impl Bundle {
         if counts(&first) { Some(first) } else { all.find(counts).or(Some(first)) }
     }
 
-    /// The documents in `metadata/` whose root has a list `key` with something in it, such as `dependencies`: the
-    /// first such file counts.
+    /// Returns the first file in `metadata/` whose root has a list `key` that is not empty, such as `dependencies`.
     #[must_use]
     pub fn metadata_list(&self, key: &str) -> Option<(&File, Value<'_>)> {
         self.files.iter().filter(|file| file.is_metadata()).find_map(|file| {
@@ -218,7 +217,7 @@ impl Bundle {
     }
 }
 
-/// A field of a file in `metadata/`, whose readers do not care for upper and lower case.
+/// Returns a field of a file in `metadata/`, whose keys are not case-sensitive.
 fn get<'a>(value: Value<'a>, key: &str) -> Option<Value<'a>> {
     value.entries().rev().find(|(name, _)| name.text().eq_ignore_ascii_case(key)).map(|(_, value)| value)
 }
@@ -248,7 +247,7 @@ impl<'b> Annotations<'b> {
     /// `operators.operatorframework.io.bundle.metadata.v1`
     pub const METADATA: &'static str = "operators.operatorframework.io.bundle.metadata.v1";
 
-    /// An annotation; numbers and booleans as they are written, since readers turn them into strings.
+    /// Returns an annotation; numbers and booleans as they are written, since other tools turn them into strings.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&'b str> {
         let value = self.values.get(key)?;
@@ -265,13 +264,13 @@ impl<'b> Annotations<'b> {
             .all(|(_, value)| !matches!(value.kind(), yaml::Kind::Array | yaml::Kind::Object))
     }
 
-    /// The channels, without spaces around and without empty ones.
+    /// Returns the channels, trimmed, without empty ones.
     pub fn channels(&self) -> impl Iterator<Item = &'b str> {
         let channels = self.get(Self::CHANNELS).unwrap_or_default();
         channels.split(',').map(str::trim).filter(|channel| !channel.is_empty())
     }
 
-    /// All annotations whose value is a scalar, as the image's labels want them.
+    /// Returns all annotations whose value is a scalar, as image labels.
     #[must_use]
     pub fn labels(&self) -> BTreeMap<String, String> {
         self.values
@@ -285,50 +284,50 @@ impl<'b> Annotations<'b> {
 /// A Kubernetes object in a file of the bundle.
 #[derive(Debug, Clone, Copy)]
 pub struct Object<'b> {
-    /// The file that it stands in.
+    /// The file that contains it.
     pub file: &'b File,
     /// The document.
     pub root: Value<'b>,
 }
 
 impl<'b> Object<'b> {
-    /// `apiVersion`, empty where it is missing or no string.
+    /// Returns `apiVersion`; empty if it is missing or not a string.
     #[must_use]
     pub fn api_version(&self) -> &'b str {
         self.string(&["apiVersion"])
     }
 
-    /// The API group: empty for the core group.
+    /// Returns the API group; empty for the core group.
     #[must_use]
     pub fn group(&self) -> &'b str {
         self.api_version().split_once('/').map_or("", |(group, _)| group)
     }
 
-    /// `kind`, empty where it is missing or no string.
+    /// Returns `kind`; empty if it is missing or not a string.
     #[must_use]
     pub fn kind(&self) -> &'b str {
         self.string(&["kind"])
     }
 
-    /// `metadata.name`, empty where it is missing or no string.
+    /// Returns `metadata.name`; empty if it is missing or not a string.
     #[must_use]
     pub fn name(&self) -> &'b str {
         self.string(&["metadata", "name"])
     }
 
-    /// `metadata.namespace`, empty where it is missing or no string.
+    /// Returns `metadata.namespace`; empty if it is missing or not a string.
     #[must_use]
     pub fn namespace(&self) -> &'b str {
         self.string(&["metadata", "namespace"])
     }
 
-    /// Whether the object is of this API version and kind.
+    /// Returns whether the object has this API version and kind.
     #[must_use]
     pub fn is(&self, api_version: &str, kind: &str) -> bool {
         self.api_version() == api_version && self.kind() == kind
     }
 
-    /// The whole object as a type of Kubernetes' or OLM's API.
+    /// Decodes the object as a type of Kubernetes' or OLM's API.
     ///
     /// # Errors
     /// The first value that does not fit its field's type.
@@ -336,7 +335,7 @@ impl<'b> Object<'b> {
         yaml::decode(self.root, &Path::ROOT)
     }
 
-    /// The place of a field, or of its nearest ancestor that is there.
+    /// Returns the position of a field, or of its nearest ancestor that exists.
     #[must_use]
     pub fn locate(&self, path: &Path<'_>) -> Position {
         self.root.locate(path)

@@ -1,7 +1,7 @@
 //! The `ClusterServiceVersion` as OLM reads it.
 //!
 //! Source: `pkg/operators/v1alpha1/clusterserviceversion_types.go` of operator-framework/api v0.45. Fields that OLM
-//! parses further when decoding (the semantic version) stay strings here: rules judge them.
+//! parses further when decoding (the semantic version) stay strings here: rules validate them.
 
 use std::collections::BTreeMap;
 
@@ -23,9 +23,9 @@ pub struct ClusterServiceVersion {
     pub kind: String,
     /// Name, annotations, labels.
     pub metadata: ObjectMeta,
-    /// What the author says.
+    /// The desired state.
     pub spec: Spec,
-    /// What OLM says; read by nobody here, but it must fit its fields.
+    /// The observed state. It is not used here, but must be decodable.
     pub status: Status,
 }
 
@@ -37,7 +37,7 @@ pub struct Spec {
     pub install: InstallStrategy,
     /// The operator's semantic version.
     pub version: String,
-    /// A number that distinguishes packagings of one version.
+    /// A number that distinguishes rebuilds of the same version.
     pub release: Json,
     /// `alpha`, `beta`, `stable`…
     pub maturity: String,
@@ -47,38 +47,38 @@ pub struct Spec {
     pub apiservicedefinitions: ApiServiceDefinitions,
     /// The webhooks that OLM sets up.
     pub webhookdefinitions: Vec<WebhookDescription>,
-    /// Kubernetes' own APIs that must be there.
+    /// Native Kubernetes APIs that are required.
     #[serde(rename = "nativeAPIs")]
     pub native_apis: Vec<GroupVersionKind>,
-    /// The least Kubernetes version.
+    /// The minimum Kubernetes version.
     pub min_kube_version: String,
-    /// The name that people see.
+    /// The display name.
     pub display_name: String,
-    /// What people read, in Markdown.
+    /// The description, in Markdown.
     pub description: String,
-    /// Words to find it by.
+    /// Search keywords.
     pub keywords: Vec<String>,
-    /// Whom to write to.
+    /// The maintainers.
     pub maintainers: Vec<Maintainer>,
-    /// Who publishes it.
+    /// The publisher.
     pub provider: AppLink,
-    /// Where to read more.
+    /// Links to further documentation.
     pub links: Vec<AppLink>,
-    /// The picture.
+    /// The icons.
     pub icon: Vec<Icon>,
-    /// Which sets of namespaces the operator can watch.
+    /// The sets of namespaces that the operator can watch.
     pub install_modes: Vec<InstallMode>,
-    /// The name of the CSV that this one takes the place of.
+    /// The name of the CSV that this one replaces.
     pub replaces: String,
     /// Labels of the operator.
     pub labels: BTreeMap<String, String>,
     /// Annotations of the operator.
     pub annotations: BTreeMap<String, String>,
-    /// Which objects belong to the operator.
+    /// Selects the objects that belong to the operator.
     pub selector: Option<LabelSelector>,
     /// Whether OLM deletes the operands with the CSV.
     pub cleanup: Cleanup,
-    /// Names of CSVs that an upgrade may leave out.
+    /// The names of CSVs that an upgrade may skip.
     pub skips: Vec<String>,
     /// All images that the operator may run.
     pub related_images: Vec<RelatedImage>,
@@ -172,7 +172,7 @@ pub struct PendingInstance {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct InstallStrategy {
-    /// `deployment`, the only one.
+    /// `deployment`, the only strategy.
     pub strategy: String,
     /// The objects of the strategy.
     pub spec: StrategySpec,
@@ -184,9 +184,9 @@ pub struct InstallStrategy {
 pub struct StrategySpec {
     /// The Deployments.
     pub deployments: Vec<StrategyDeployment>,
-    /// Roles, one a service account, in the namespaces that are watched.
+    /// Roles in the watched namespaces, one for each service account.
     pub permissions: Vec<StrategyPermissions>,
-    /// `ClusterRoles`, one a service account.
+    /// `ClusterRoles`, one for each service account.
     pub cluster_permissions: Vec<StrategyPermissions>,
 }
 
@@ -202,11 +202,11 @@ pub struct StrategyDeployment {
     pub label: BTreeMap<String, String>,
 }
 
-/// The rules that a service account gets.
+/// The permissions of a service account.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct StrategyPermissions {
-    /// The account, which OLM creates.
+    /// The service account, which OLM creates.
     pub service_account_name: String,
     /// The rules of its Role or `ClusterRole`.
     pub rules: Vec<PolicyRule>,
@@ -219,7 +219,7 @@ pub struct CustomResourceDefinitions {
     /// Provided by the operator; their CRDs are in the bundle.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub owned: Vec<CrdDescription>,
-    /// Needed by the operator.
+    /// Required by the operator.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub required: Vec<CrdDescription>,
 }
@@ -234,36 +234,36 @@ pub struct CrdDescription {
     pub version: String,
     /// The kind.
     pub kind: String,
-    /// The name that people see.
+    /// The display name.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub display_name: String,
-    /// What people read.
+    /// The description.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// The kinds that the operator creates for it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<ApiResourceReference>,
-    /// How consoles show fields of the status.
+    /// How consoles display fields of the status.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub status_descriptors: Vec<Descriptor>,
-    /// How consoles show fields of the spec.
+    /// How consoles display fields of the spec.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spec_descriptors: Vec<Descriptor>,
-    /// How consoles show actions.
+    /// How consoles display actions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub action_descriptors: Vec<Descriptor>,
 }
 
-/// How consoles show one field.
+/// How consoles display one field.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Descriptor {
     /// The field's path.
     pub path: String,
-    /// The name that people see.
+    /// The display name.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub display_name: String,
-    /// What people read.
+    /// The description.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// Hints to the console.
@@ -294,7 +294,7 @@ pub struct ApiServiceDefinitions {
     /// Provided by the operator.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub owned: Vec<ApiServiceDescription>,
-    /// Needed by the operator.
+    /// Required by the operator.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub required: Vec<ApiServiceDescription>,
 }
@@ -317,22 +317,22 @@ pub struct ApiServiceDescription {
     /// The port of its container.
     #[serde(skip_serializing_if = "is_zero")]
     pub container_port: i32,
-    /// The name that people see.
+    /// The display name.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub display_name: String,
-    /// What people read.
+    /// The description.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// The kinds that the operator creates for it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<ApiResourceReference>,
-    /// How consoles show fields of the status.
+    /// How consoles display fields of the status.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub status_descriptors: Vec<Descriptor>,
-    /// How consoles show fields of the spec.
+    /// How consoles display fields of the spec.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spec_descriptors: Vec<Descriptor>,
-    /// How consoles show actions.
+    /// How consoles display actions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub action_descriptors: Vec<Descriptor>,
 }
@@ -351,17 +351,17 @@ pub struct WebhookDescription {
     pub container_port: i32,
     /// The container's port.
     pub target_port: Option<IntOrString>,
-    /// What is sent to it.
+    /// The requests that are sent to it.
     pub rules: Vec<RuleWithOperations>,
     /// `Fail` or `Ignore`
     pub failure_policy: Option<String>,
     /// `Exact` or `Equivalent`
     pub match_policy: Option<String>,
-    /// Which objects are sent to it.
+    /// Selects the objects that are sent to it.
     pub object_selector: Option<LabelSelector>,
     /// `None` or `NoneOnDryRun`
     pub side_effects: Option<String>,
-    /// From 1 to 30.
+    /// The timeout in seconds, from 1 to 30.
     pub timeout_seconds: Option<i32>,
     /// The review versions that it understands.
     pub admission_review_versions: Vec<String>,
@@ -374,7 +374,7 @@ pub struct WebhookDescription {
     pub conversion_crds: Vec<String>,
 }
 
-/// One of Kubernetes' own APIs.
+/// A native Kubernetes API.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct GroupVersionKind {
@@ -386,7 +386,7 @@ pub struct GroupVersionKind {
     pub kind: String,
 }
 
-/// A person or a list.
+/// A person or a mailing list.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct Maintainer {
@@ -398,7 +398,7 @@ pub struct Maintainer {
     pub email: String,
 }
 
-/// A name with an address.
+/// A name with a URL.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct AppLink {
@@ -410,23 +410,23 @@ pub struct AppLink {
     pub url: String,
 }
 
-/// A picture.
+/// An icon.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct Icon {
-    /// The picture's bytes in base64.
+    /// The image's bytes in base64.
     pub base64data: String,
-    /// The picture's media type.
+    /// The image's media type.
     pub mediatype: String,
 }
 
-/// Whether a set of namespaces can be watched.
+/// An install mode: whether a set of namespaces can be watched.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct InstallMode {
     /// `OwnNamespace`, `SingleNamespace`, `MultiNamespace` or `AllNamespaces`
     pub r#type: String,
-    /// Whether the operator can do it.
+    /// Whether the operator supports it.
     pub supported: bool,
 }
 
@@ -442,9 +442,9 @@ pub struct Cleanup {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct RelatedImage {
-    /// What it is for.
+    /// What the image is used for.
     pub name: String,
-    /// Where it is.
+    /// The image reference.
     pub image: String,
 }
 

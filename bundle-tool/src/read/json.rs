@@ -1,8 +1,8 @@
-//! JSON, where Go's reader of JSON takes what its reader of YAML refuses.
+//! JSON that Go's JSON parser accepts and its YAML parser rejects.
 //!
-//! Kubernetes' and OLM's loaders try a text that begins with a brace as JSON first. JSON is YAML but for what strings
-//! may hold: halves of characters written as two escapes, control characters, bytes that are not UTF-8. These are
-//! rewritten here, so that one reader serves both; lines stay what they were.
+//! Kubernetes' and OLM's loaders parse a text that begins with a brace as JSON first. JSON is YAML except for what strings
+//! may contain: surrogate pairs written as two escapes, control characters, bytes that are not UTF-8. These are rewritten
+//! here, so that one parser serves both. Lines do not change.
 //!
 //! Source: `util/yaml/decoder.go` of k8s.io/apimachinery (`YAMLOrJSONDecoder`), `encoding/json` of Go (`unquote`).
 
@@ -13,7 +13,7 @@ use serde::de::IgnoredAny;
 
 use crate::model::yaml::{Position, is_refused, json_only};
 
-/// The text, with the strings of its first value written as YAML can read them, if that value is JSON.
+/// Returns the text, with the strings of its first value rewritten for a YAML parser if that value is JSON.
 pub(super) fn for_yaml(text: &[u8]) -> Cow<'_, [u8]> {
     if !text.trim_ascii_start().starts_with(b"{") || !is_special(text) {
         return Cow::Borrowed(text);
@@ -25,12 +25,12 @@ pub(super) fn for_yaml(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(written)
 }
 
-/// Whether the text's first value is a map in JSON.
+/// Returns whether the text's first value is a map in JSON.
 pub(super) fn is_json(text: &[u8]) -> bool {
     text.trim_ascii_start().starts_with(b"{") && end_of_value(text).is_some()
 }
 
-/// Where a text in JSON has a string that YAML's readers refuse.
+/// Returns the position of a string in a JSON text that YAML parsers reject.
 pub(super) fn not_yaml(text: &[u8]) -> Option<Position> {
     if !text.trim_ascii_start().starts_with(b"{") {
         return None;
@@ -38,15 +38,15 @@ pub(super) fn not_yaml(text: &[u8]) -> Option<Position> {
     Some(Position::behind(&text[..json_only(&text[..end_of_value(text)?])?]))
 }
 
-/// Where the first value ends, if it is JSON.
+/// Returns where the first value ends, if it is JSON.
 fn end_of_value(text: &[u8]) -> Option<usize> {
     let mut values = serde_json::Deserializer::from_slice(text).into_iter::<IgnoredAny>();
     values.next()?.ok()?;
     Some(values.byte_offset())
 }
 
-/// Whether there is anything that YAML does not take: an escaped half of a character, a control character, or what is
-/// not UTF-8.
+/// Returns whether the text contains anything that YAML rejects: an escaped half of a surrogate pair, a control character,
+/// or a byte that is not UTF-8.
 fn is_special(text: &[u8]) -> bool {
     text.windows(3).any(|escape| matches!(escape, [b'\\', b'u', b'd' | b'D']))
         || std::str::from_utf8(text).map_or(true, |text| text.chars().any(is_refused))
@@ -65,7 +65,7 @@ fn rewritten(text: &str) -> String {
                     _ => (6, None),
                 },
                 Some(0xdc00..=0xdfff) => (6, None),
-                // Any other escape, of which the second character does not begin one.
+                // Any other escape; its second character does not begin one.
                 _ => {
                     let length = 1 + rest[1..].chars().next().map_or(0, char::len_utf8);
                     written.push_str(&rest[..length]);
@@ -74,7 +74,7 @@ fn rewritten(text: &str) -> String {
                 }
             },
             char if is_refused(char) => {
-                // Writing into a string does not fail.
+                // Writing to a string cannot fail.
                 let _ = write!(written, "\\u{:04x}", u32::from(char));
                 rest = &rest[char.len_utf8()..];
                 continue;
@@ -87,7 +87,7 @@ fn rewritten(text: &str) -> String {
     written
 }
 
-/// What an escape of four digits stands for.
+/// Returns the code of an escape of four digits.
 fn half(text: &str) -> Option<u32> {
     u32::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
 }
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_left_to_yaml() {
+    fn what_is_not_json_is_left_to_yaml() {
         for text in [&br#"a: "\ud83d\ude00""#[..], b"a: \x7f\n", br#"{a: "\ud83d\ude00"}"#, b"{\"a\": \x7f}"]
         {
             assert_eq!(value(text), None, "{}", String::from_utf8_lossy(text));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_json_takes_has_a_place() {
+    fn what_only_json_accepts_has_a_position() {
         let place = |text: &[u8]| not_yaml(text).map(|position| (position.line, position.column));
         assert_eq!(place(b"{\"a\": 1,\n \"b\": \"\xc3\xa4\\/\"}"), Some((2, 9)));
         assert_eq!(place(br#"{"a": "\ud83d\ude00"}"#), Some((1, 8)));
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_behind_the_value_is_left() {
+    fn what_follows_the_value_is_unchanged() {
         assert_eq!(for_yaml(b"{\"a\": \"\x7f\"}\n\x7f").as_ref(), b"{\"a\": \"\\u007f\"}\n\x7f");
     }
 }

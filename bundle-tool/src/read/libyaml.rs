@@ -26,8 +26,8 @@ pub const MAX_TAG_DIRECTIVES: usize = 64;
 /// The maximum number of bytes of a `%TAG` directive's handle and prefix, which each node with such a tag repeats.
 pub const MAX_TAG_DIRECTIVE_BYTES: usize = 1024;
 
-/// A text in pieces, with a byte order mark before it: given all at once, the scanner takes four bytes of memory and more
-/// for each; without a mark, it takes a first character from U+F000 on for a broken one.
+/// Feeds a text to the scanner in pieces, after a byte order mark. Given all at once, it would be decoded into four bytes of
+/// memory a character; without a mark, a first character from U+F000 on would be taken for a broken one.
 pub(super) struct Chunks<'t> {
     piece: &'t [u8],
     rest: &'t [u8],
@@ -35,7 +35,7 @@ pub(super) struct Chunks<'t> {
 }
 
 impl<'t> Chunks<'t> {
-    /// The pieces of a text without a byte order mark.
+    /// Returns the pieces of a text without a byte order mark.
     pub(super) fn new(text: &'t [u8]) -> Self {
         Self { piece: BYTE_ORDER_MARK, rest: text, size: 16 << 10 }
     }
@@ -212,8 +212,8 @@ pub(super) fn tag_before_comma(text: &[u8]) -> Option<(usize, SyntaxError)> {
     None
 }
 
-/// Where what may be a tag with a comma behind it ends: `!`, and anything but spaces, brackets and commas, or `!<…>`.
-/// Colons at the end are left out: with a space behind, they would mean something.
+/// Returns the ends of what may be tags before a comma: `!`, and anything but spaces, brackets and commas, or `!<…>`.
+/// Colons at the end are excluded: before a space, they have a meaning.
 fn ends_of_tags(text: &[u8]) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut from = 0;
@@ -236,10 +236,10 @@ fn ends_of_tags(text: &[u8]) -> Vec<usize> {
     ends
 }
 
-/// The text with a line break at its end, which libyaml-safer's scanners of block scalars and of escapes cannot do
-/// without. Spaces alone on the last line are no line.
+/// Returns the text with a line break at its end, which libyaml-safer's scanners of block scalars and of escapes require.
+/// Spaces alone on the last line are not a line.
 pub(super) fn ended(text: &[u8]) -> Cow<'_, [u8]> {
-    // YAML 1.1 knows more of them.
+    // YAML 1.1 has more of them.
     let other = ["\r", "\u{85}", "\u{2028}", "\u{2029}"].iter().any(|other| text.ends_with(other.as_bytes()));
     let is_needed = || text.ends_with(b"\\") || text.iter().any(|byte| matches!(byte, b'|' | b'>'));
     if other || text.ends_with(b"\n") || !is_needed() {

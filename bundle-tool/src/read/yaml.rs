@@ -49,16 +49,16 @@ pub struct Parsed {
     pub documents: Vec<Tree>,
     /// Why the rest could not be read.
     pub error: Option<SyntaxError>,
-    /// What Kubernetes' readers find, which stop at the first separator.
+    /// What Kubernetes' parsers find, which stop at the first separator.
     pub first: First,
-    /// Where a text in JSON has a string that readers of YAML reject.
+    /// The position of a string in a JSON text that YAML parsers reject.
     pub json_only: Option<Position>,
     /// What the aliases of all documents stand for.
     pub aliased: Aliased,
 }
 
-/// What aliases stand for. They take no memory until their documents are decoded: whoever decodes several texts adds up
-/// what theirs stand for.
+/// What aliases stand for. They take no memory until their documents are decoded: a reader of several texts adds up what
+/// theirs stand for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Aliased {
     /// How many values.
@@ -123,7 +123,7 @@ pub fn parse(text: &[u8]) -> Parsed {
     }
 }
 
-/// What was read of a text's documents.
+/// The documents of a text that could be read.
 #[derive(Default)]
 struct Documents {
     documents: Vec<Tree>,
@@ -159,7 +159,7 @@ fn read_documents(text: &[u8]) -> Documents {
 }
 
 fn first(documents: &[Tree], error: Option<&SyntaxError>) -> First {
-    // Readers do not look at what follows the first document.
+    // Parsers do not read what follows the first document.
     match (documents.is_empty(), error) {
         (false, _) => First::Value,
         (true, Some(_)) => First::Unreadable,
@@ -266,7 +266,7 @@ fn key_text(key: Scalar) -> Result<Option<String>, String> {
 
 const MERGE_TAG: &str = "tag:yaml.org,2002:merge";
 
-/// A collection whose end has not come yet.
+/// A collection whose end has not been read.
 struct Open {
     mapping: bool,
     /// Where its children begin in `pending`.
@@ -329,7 +329,7 @@ impl Document<'_> {
                         self.check_escapes(event.start_mark, event.end_mark)?;
                     }
                     let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
-                    // `ended` put a line break behind the text.
+                    // `ended` added a line break to the text.
                     if block && index(event.end_mark) > self.text.len() && value.ends_with('\n') {
                         value.pop();
                     }
@@ -385,7 +385,7 @@ impl Document<'_> {
         self.builder.finish(root)
     }
 
-    /// Whether what comes next is the key of a map.
+    /// Returns whether the next node is the key of a map.
     fn at_key(&self) -> bool {
         let is_even = |open: &Open| (self.pending.len() - open.from).is_multiple_of(2);
         self.open.last().is_some_and(|open| open.mapping && is_even(open))
@@ -477,7 +477,7 @@ impl Document<'_> {
         Ok(())
     }
 
-    /// The mapping's entries with those of its merge keys in their place; later ones count, as in go-yaml v2.
+    /// Returns the mapping's entries with those of its merge keys in their place; later ones count, as in go-yaml v2.
     fn merge(&self, open: &Open) -> Result<Vec<NodeId>, SyntaxError> {
         let children = &self.pending[open.from..];
         let mut entries = Vec::with_capacity(children.len());
@@ -617,7 +617,7 @@ impl Document<'_> {
     }
 }
 
-/// How a scalar is written whose text is not simply there in one line.
+/// Returns the style of a scalar.
 fn written(style: ScalarStyle) -> Option<Style> {
     match style {
         ScalarStyle::Plain => Some(Style::Plain),

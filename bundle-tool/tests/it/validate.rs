@@ -103,6 +103,9 @@ fn a_bundle_that_cannot_be_read_has_not_passed() {
     let archive = format!("oci-archive:{}", dir.path().join("none.tar").display());
     let assert = run(&["validate", &archive]).code(2);
     assert_eq!(stdout(&assert), "1 bundle, 1 could not be read: 0 errors, 0 warnings\n");
+    assert!(
+        stderr(&run(&["validate", ""]).code(2)).starts_with("error: empty REF: expected a bundle directory")
+    );
     let file = bundle(dir.path()).join("metadata/annotations.yaml");
     let message = stderr(&run(&["validate", file.to_str().unwrap()]).code(2));
     assert!(

@@ -1,8 +1,8 @@
-//! The keywords of a CRD's schema: the fields of Kubernetes' `JSONSchemaProps` and what each may hold.
+//! The keywords of a CRD's schema: the fields of Kubernetes' `JSONSchemaProps` and the values that each accepts.
 
 use crate::model::yaml::{Kind, Value};
 
-/// What a keyword's value must look like for the API server to read it. Null stands for "not set" everywhere.
+/// The type of value that the API server accepts for a keyword. Null means "not set" everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// A string.
@@ -13,9 +13,9 @@ pub enum Shape {
     Number,
     /// A 64-bit integer; `1.0` is one.
     Integer,
-    /// Anything.
+    /// Any value.
     Any,
-    /// A list of anything.
+    /// A list of any values.
     AnyList,
     /// A list of strings.
     Strings,
@@ -50,7 +50,7 @@ macro_rules! keywords {
             /// All keywords.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The keyword as it is written.
+            /// Returns the keyword's name.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -58,7 +58,7 @@ macro_rules! keywords {
                 }
             }
 
-            /// What the keyword's value must look like.
+            /// Returns the type of the keyword's value.
             #[must_use]
             pub const fn shape(self) -> Shape {
                 match self {
@@ -66,7 +66,7 @@ macro_rules! keywords {
                 }
             }
 
-            /// The keyword of a name; case counts.
+            /// Returns the keyword with a name, which is case-sensitive.
             #[must_use]
             pub fn parse(name: &str) -> Option<Self> {
                 match name {
@@ -126,19 +126,19 @@ keywords! {
     Definitions "definitions" SchemaMap
 }
 
-/// A set of keywords, and of what else there is to say of a schema.
+/// A set of keywords and of other properties of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Keywords(u64);
 
 impl Keywords {
-    /// Every schema has this: for rules that look for what is missing.
+    /// Every schema: for rules that look for missing keywords.
     pub const EVERY: Self = Self(1 << 63);
-    /// Some keyword's value cannot be read.
+    /// A schema with a keyword whose value has the wrong type.
     pub const MISTYPED: Self = Self(1 << 62);
-    /// There is something that is no keyword.
+    /// A schema with an unknown keyword.
     pub const UNKNOWN: Self = Self(1 << 61);
 
-    /// The set of `keywords`.
+    /// Returns the set of `keywords`.
     #[must_use]
     pub const fn of(keywords: &[Keyword]) -> Self {
         let mut set = 0;
@@ -155,25 +155,25 @@ impl Keywords {
         self.0 |= other.0;
     }
 
-    /// Whether both have something in common.
+    /// Returns whether both have an element in common.
     #[must_use]
     pub const fn meets(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// What is in this set and not in `other`.
+    /// Returns what is in this set and not in `other`.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// The keywords of the set.
+    /// Returns the keywords of the set.
     pub fn iter(self) -> impl Iterator<Item = Keyword> {
         Keyword::ALL.iter().copied().filter(move |keyword| self.meets(Self::of(&[*keyword])))
     }
 }
 
-/// The name of what a shape wants, where `value`, which is not null, does not look like it.
+/// Returns the expected type's name if `value`, which is not null, is of another type.
 #[must_use]
 pub(super) fn mismatch(shape: Shape, value: Value<'_>) -> Option<&'static str> {
     let kind = value.kind();

@@ -1,6 +1,6 @@
-//! A `CustomResourceDefinition`'s schemas, looked at in place: CRDs are most of what bundles weigh, so nothing is
-//! copied into types of their own. What Kubernetes' JSON decoder makes of each value is kept: null is "not set", of
-//! equal keys the last counts, and a value of the wrong type is a defect of its own.
+//! A `CustomResourceDefinition`'s schemas, read in place: CRDs are the largest part of most bundles, so nothing is
+//! copied into types of their own. The semantics are those of Kubernetes' JSON decoder: null is "not set", the last of
+//! equal keys counts, and a value of the wrong type is a defect of its own.
 //!
 //! Source: `pkg/apis/apiextensions/v1/types_jsonschema.go` and `marshal.go` of `k8s.io/apiextensions-apiserver`.
 

@@ -3,29 +3,29 @@
 use super::keyword::{Keyword, Keywords, mismatch};
 use crate::model::yaml::{Kind, Value};
 
-/// A schema: what its keywords are set to. Nothing is copied out of the document, and what lies below is not looked
-/// at; a keyword whose value the API server cannot read counts as not set, and is [`Schema::mistyped`].
+/// A schema: the values of its keywords. Nothing is copied from the document, and schemas below are not read. A keyword
+/// whose value has the wrong type counts as not set, and is [`Schema::mistyped`].
 #[derive(Debug, Clone, Copy)]
 pub struct Schema<'b> {
-    /// The schema as it is written; null stands for an empty one.
+    /// The schema's value; null for an empty one.
     pub value: Value<'b>,
     present: Keywords,
     mistyped: Keywords,
     values: [Option<Value<'b>>; Keyword::ALL.len()],
 }
 
-/// What `items` is.
+/// The value of `items`.
 #[derive(Debug, Clone, Copy)]
 pub enum Items<'b> {
     /// Not set.
     Unset,
     /// One schema for all items.
     Schema(Value<'b>),
-    /// A list of schemas, or something that the API server reads as no schema.
+    /// A list of schemas, or anything else that the API server does not decode as a schema.
     Other,
 }
 
-/// What `additionalProperties` is.
+/// The value of `additionalProperties`.
 #[derive(Debug, Clone, Copy)]
 pub enum Additional<'b> {
     /// Not set.
@@ -46,7 +46,7 @@ impl<'b> Schema<'b> {
             mistyped: Keywords::default(),
             values: [None; Keyword::ALL.len()],
         };
-        // Of equal keys the last counts: the others are overwritten, nulls among them.
+        // The last of equal keys counts: the others are overwritten, nulls included.
         for (key, value) in value.entries() {
             match Keyword::parse(key.text()) {
                 Some(keyword) => schema.values[keyword as usize] = Some(value),
@@ -69,13 +69,13 @@ impl<'b> Schema<'b> {
         schema
     }
 
-    /// The keywords that are set.
+    /// Returns the keywords that are set.
     #[must_use]
     pub fn present(&self) -> Keywords {
         self.present
     }
 
-    /// The keywords whose value the API server cannot read, with what it wants.
+    /// Returns the keywords whose value has the wrong type, with the expected one.
     pub fn mistyped(&self) -> impl Iterator<Item = (Keyword, &'static str)> {
         self.mistyped.iter().filter_map(|keyword| {
             let value = self.value.get(keyword.name())?;
@@ -83,62 +83,62 @@ impl<'b> Schema<'b> {
         })
     }
 
-    /// Whether a keyword is set, be it to something empty.
+    /// Returns whether a keyword is set, even to an empty value.
     #[must_use]
     pub fn has(&self, keyword: Keyword) -> bool {
         self.values[keyword as usize].is_some()
     }
 
-    /// The value of a keyword; nothing where it is null.
+    /// Returns the value of a keyword; nothing if it is null.
     #[must_use]
     pub fn get(&self, keyword: Keyword) -> Option<Value<'b>> {
         self.values[keyword as usize]
     }
 
-    /// The text of a keyword; empty where it is not set.
+    /// Returns the string of a keyword; empty if it is not set.
     #[must_use]
     pub fn text(&self, keyword: Keyword) -> &'b str {
         self.get(keyword).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Whether a keyword is set to `true`.
+    /// Returns whether a keyword is set to `true`.
     #[must_use]
     pub fn flag(&self, keyword: Keyword) -> bool {
         self.get(keyword).and_then(Value::as_bool).unwrap_or_default()
     }
 
-    /// The integer of a keyword.
+    /// Returns the integer of a keyword.
     #[must_use]
     pub fn integer(&self, keyword: Keyword) -> Option<i64> {
         self.get(keyword).and_then(Value::as_i64)
     }
 
-    /// The number of a keyword.
+    /// Returns the number of a keyword.
     #[must_use]
     pub fn number(&self, keyword: Keyword) -> Option<f64> {
         self.get(keyword).and_then(Value::as_f64)
     }
 
-    /// The items of a keyword that is a list.
+    /// Returns the items of a keyword that is a list.
     #[must_use]
     pub fn list(&self, keyword: Keyword) -> impl ExactSizeIterator<Item = Value<'b>> + use<'b> {
         let list = self.get(keyword).filter(|value| value.kind() == Kind::Array);
         list.unwrap_or(self.value.nothing()).items()
     }
 
-    /// Whether a keyword that is a list or a map has something in it.
+    /// Returns whether a keyword that is a list or a map is not empty.
     #[must_use]
     pub fn fills(&self, keyword: Keyword) -> bool {
         self.get(keyword).is_some_and(|value| !value.is_empty())
     }
 
-    /// `type`.
+    /// Returns `type`.
     #[must_use]
     pub fn kind(&self) -> &'b str {
         self.text(Keyword::Type)
     }
 
-    /// `items`.
+    /// Returns `items`.
     #[must_use]
     pub fn items(&self) -> Items<'b> {
         match self.get(Keyword::Items) {
@@ -148,7 +148,7 @@ impl<'b> Schema<'b> {
         }
     }
 
-    /// `additionalProperties`.
+    /// Returns `additionalProperties`.
     #[must_use]
     pub fn additional(&self) -> Additional<'b> {
         match self.get(Keyword::AdditionalProperties) {
@@ -157,19 +157,19 @@ impl<'b> Schema<'b> {
         }
     }
 
-    /// The schema of a property.
+    /// Returns the schema of a property.
     #[must_use]
     pub fn property(&self, name: &str) -> Option<Value<'b>> {
         self.get(Keyword::Properties)?.get(name)
     }
 
-    /// The properties and their schemas, each name once.
+    /// Returns the properties and their schemas, each name once.
     pub fn properties(&self) -> impl Iterator<Item = (Value<'b>, Value<'b>)> + use<'b> {
         self.get(Keyword::Properties).unwrap_or(self.value.nothing()).unique_entries()
     }
 
-    /// The keywords that say something once Kubernetes has made the schema structural: set, and not to what is the
-    /// same as not set. Documentation that is dropped on the way does not count.
+    /// Returns the keywords that are left once Kubernetes has converted the schema to a structural one: set, and not to a
+    /// value that means "not set". Documentation, which the conversion drops, is omitted.
     #[must_use]
     pub fn structural(&self) -> Keywords {
         let mut set = Keywords::default();
@@ -186,7 +186,7 @@ impl<'b> Schema<'b> {
                 | Keyword::PatternProperties
                 | Keyword::Dependencies => !value.is_empty(),
                 Keyword::Items => matches!(self.items(), Items::Schema(_)) || !value.is_empty(),
-                // For these, the empty string is something.
+                // For these, the empty string is a value.
                 Keyword::XListType | Keyword::XMapType => true,
                 _ => match value.kind() {
                     Kind::String => !value.text().is_empty(),

@@ -1,7 +1,7 @@
-//! JSON values into YAML text as `sigs.k8s.io/yaml` writes it: sorted keys, block style, lines folded at 80 columns,
-//! and quotes wherever some reader (YAML 1.1 or 1.2) would otherwise take a text for something else.
+//! Writes JSON values as YAML, as `sigs.k8s.io/yaml` does: sorted keys, block style, lines folded at 80 columns, and
+//! quotes around every string that a parser (of YAML 1.1 or 1.2) would otherwise resolve to another type.
 //!
-//! Sources: `encode.go`, `sorter.go` and `emitterc.go` of `go.yaml.in/yaml/v2`. Comments are not known here.
+//! Sources: `encode.go`, `sorter.go` and `emitterc.go` of `go.yaml.in/yaml/v2`. Comments are not supported.
 
 use std::cmp::Ordering;
 
@@ -9,9 +9,9 @@ use serde_json::Value as Json;
 
 use super::scalar::{Scalar, resolve};
 
-/// After which column a text is folded at the next space.
+/// The column after which a string is folded at the next space.
 const WIDTH: usize = 80;
-/// How many bytes a key may have to stand before its colon on one line.
+/// The maximum length of a key in bytes that is written on one line with its colon.
 const SIMPLE_KEY: usize = 128;
 
 /// Writes `value` as one YAML document with a line break at the end, the keys of every map sorted.
@@ -62,7 +62,7 @@ pub fn compare_keys(a: &str, b: &str) -> Ordering {
         .then_with(|| x.cmp(&y))
 }
 
-/// Whether `text`, written without quotes, is read back as the same text by every reader of YAML.
+/// Returns whether every YAML parser reads `text`, written without quotes, as the same string.
 #[must_use]
 pub fn is_plain_string(text: &str) -> bool {
     matches!(resolve(text), Scalar::String)
@@ -120,7 +120,7 @@ enum Style {
     Literal,
 }
 
-/// What a text allows, as libyaml analyses it.
+/// The styles that a string allows, as libyaml determines them.
 #[derive(Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a way to write the text")]
 struct Analysis {
@@ -136,7 +136,7 @@ struct Emitter {
     column: usize,
     /// Whether the last thing written was a space or a line's indentation.
     whitespace: bool,
-    /// Whether only indentation and indicators stand on the line.
+    /// Whether the line contains only indentation and indicators.
     indention: bool,
 }
 
@@ -158,7 +158,7 @@ impl Emitter {
             }
             match value {
                 Json::Object(map) if !map.is_empty() => self.mapping(map, indent + 2),
-                // A list hangs below its key without indentation.
+                // A list is not indented below its key.
                 Json::Array(items) if !items.is_empty() => {
                     self.sequence(items, if simple { indent } else { indent + 2 });
                 }
@@ -434,7 +434,7 @@ fn is_break(c: char) -> bool {
     matches!(c, '\r' | '\n' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// As go-yaml v2 sees it: tabs and everything above the basic plane are not.
+/// As in go-yaml v2: tabs and everything above the basic multilingual plane are not.
 fn is_printable(c: char) -> bool {
     matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}')
 }
@@ -446,7 +446,7 @@ fn number_text(number: &serde_json::Number) -> String {
     }
 }
 
-/// A double as Go's `%g` with the fewest digits, and a dot where YAML 1.1 wants one.
+/// Formats a double as Go's `%g` with the fewest digits, with a dot if YAML 1.1 requires one.
 fn float_text(value: f64) -> String {
     const EXACT: f64 = 1.844_674_407_370_955_2e19;
     if value.fract() == 0.0 && value.abs() < EXACT {

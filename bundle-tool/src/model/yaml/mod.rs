@@ -1,8 +1,8 @@
-//! YAML documents as Kubernetes and OLM read them, with the place of every node.
+//! YAML documents as Kubernetes and OLM read them, with the position of every node.
 //!
-//! A [`Tree`] is one document, a [`Value`] a cheap reference to one of its nodes, a [`Path`] the way from an object's
-//! root to a field, and [`decode`] turns a value into a typed object as Go's JSON decoder would. Text is parsed into
-//! trees by [`crate::read::yaml`].
+//! A [`Tree`] is one document, a [`Value`] a cheap reference to one of its nodes, a [`Path`] leads from an object's root to
+//! a field, and [`decode`] decodes a value into a typed object as Go's JSON decoder does. Text is parsed into trees by
+//! [`crate::read::yaml`].
 
 mod decode;
 mod emit;

@@ -1,5 +1,5 @@
-//! The way from an object's root to one of its fields, built on the stack while walking and only written out for
-//! a finding: `spec.install.spec.deployments[0].name`.
+//! The path from an object's root to one of its fields. It is built on the stack while walking, and formatted only for a
+//! finding: `spec.install.spec.deployments[0].name`.
 
 use std::fmt;
 
@@ -25,25 +25,25 @@ impl<'p> Path<'p> {
     /// The object itself.
     pub const ROOT: Path<'static> = Path { parent: None, step: None };
 
-    /// The field `name` of what this path names; dots in `name` separate several fields.
+    /// Returns the path of the field `name`; dots in `name` separate several fields.
     #[must_use]
     pub const fn field(&'p self, name: &'p str) -> Path<'p> {
         Path { parent: Some(self), step: Some(Step::Field(name)) }
     }
 
-    /// The key `name` of the free map that this path names.
+    /// Returns the path of the key `name` of a free map.
     #[must_use]
     pub const fn key(&'p self, name: &'p str) -> Path<'p> {
         Path { parent: Some(self), step: Some(Step::Key(name)) }
     }
 
-    /// The item `index`, from zero, of the list that this path names.
+    /// Returns the path of the item `index`, from zero, of a list.
     #[must_use]
     pub const fn index(&'p self, index: usize) -> Path<'p> {
         Path { parent: Some(self), step: Some(Step::Index(index)) }
     }
 
-    /// The steps from the root on.
+    /// Returns the steps, from the root on.
     #[must_use]
     pub fn steps(&self) -> Vec<Step<'p>> {
         let mut steps = Vec::new();

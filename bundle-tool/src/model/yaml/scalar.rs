@@ -1,4 +1,4 @@
-//! What a plain YAML scalar means to go-yaml v2, through which Kubernetes and OLM read YAML: YAML 1.1 with its
+//! The meaning of a plain YAML scalar to go-yaml v2, through which Kubernetes and OLM read YAML: YAML 1.1 with its
 //! `yes`, `on` and octal numbers, but without base 60 and without timestamps.
 //!
 //! Source: `resolve.go` of `go.yaml.in/yaml/v2`, which `sigs.k8s.io/yaml` decodes with.
@@ -16,7 +16,7 @@ pub enum Scalar {
     UInt(u64),
     /// A decimal fraction, an exponent, `.inf` or `.nan`.
     Float(f64),
-    /// Everything else: the text itself.
+    /// Everything else: a string.
     String,
 }
 
@@ -32,8 +32,8 @@ pub fn resolve(text: &str) -> Scalar {
     }
 }
 
-/// A number in single precision as Go's format `g` writes it, which is the text that `sigs.k8s.io/yaml` makes of a number
-/// where a text is wanted.
+/// Formats a number in single precision as Go's format `g` does, which is how `sigs.k8s.io/yaml` converts a number to a
+/// string.
 #[must_use]
 #[expect(clippy::cast_possible_truncation, reason = "that is the rule")]
 pub fn single_text(value: f64) -> String {
@@ -101,7 +101,7 @@ fn integer(plain: &str) -> Option<Scalar> {
     } else {
         (10, lower.as_str())
     };
-    // from_str_radix would take a second sign.
+    // from_str_radix would accept a second sign.
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return None;
     }
@@ -137,14 +137,14 @@ fn is_yaml_float(plain: &str) -> bool {
 }
 
 fn parse_float(text: &str) -> Option<Scalar> {
-    // Go's ParseFloat takes no `inf` after a dot, and refuses what overflows.
+    // Go's ParseFloat does not accept `inf` after a dot, and rejects what overflows.
     let plausible = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
     let value: f64 = plausible.then(|| text.parse().ok()).flatten()?;
     value.is_finite().then_some(Scalar::Float(value))
 }
 
-/// Where a text in JSON has something that YAML's readers refuse in a string, as an offset in bytes: an escaped half of
-/// a character, an escaped slash, a control character, what is not UTF-8.
+/// Returns the byte offset of something in a JSON text that YAML parsers reject in a string: an escaped half of a
+/// surrogate pair, an escaped slash, a control character, a byte that is not UTF-8.
 ///
 /// Source: `yaml_parser_scan_flow_scalar` and `yaml_parser_update_buffer` of go.yaml.in/yaml/v2.
 #[must_use]
@@ -174,7 +174,7 @@ pub fn json_only(text: &[u8]) -> Option<usize> {
     None
 }
 
-/// Whether YAML refuses a character as it stands, where JSON takes it.
+/// Returns whether YAML rejects an unescaped character that JSON accepts.
 #[must_use]
 pub fn is_refused(char: char) -> bool {
     matches!(char, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')

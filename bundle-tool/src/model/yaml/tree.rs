@@ -7,7 +7,7 @@ use super::path::{Path, Step};
 use super::scalar::Scalar;
 use super::within::{Style, position_within};
 
-/// A place in a file.
+/// A position in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Position {
     /// The line, from 1.
@@ -17,7 +17,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// The place behind a text.
+    /// Returns the position after a text.
     #[must_use]
     pub fn behind(text: &[u8]) -> Self {
         let line_start = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
@@ -33,9 +33,9 @@ impl Position {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message} at line {}, column {}", position.line, position.column)]
 pub struct SyntaxError {
-    /// What is wrong, without the place.
+    /// The message, without the position.
     pub message: String,
-    /// Where reading stopped.
+    /// The position where parsing stopped.
     pub position: Position,
 }
 
@@ -71,9 +71,9 @@ pub struct Tree {
     children: Vec<NodeId>,
     text: String,
     root: Option<NodeId>,
-    /// How scalars are written of which positions within them are known, sorted by node.
+    /// How those scalars are written that positions can be computed within, sorted by node.
     written: Vec<Written>,
-    /// The text that the document was parsed from, where `written` speaks of it.
+    /// The text that the document was parsed from, if `written` refers to it.
     source: Option<Arc<str>>,
     /// The order of the entries of large maps by their keys, sorted by where the maps' children begin.
     orders: Vec<(u32, OnceLock<Vec<u32>>)>,
@@ -89,7 +89,7 @@ struct Written {
 }
 
 impl Tree {
-    /// The document's value; null where the document is empty.
+    /// Returns the document's value; null if the document is empty.
     #[must_use]
     pub fn root(&self) -> Value<'_> {
         static NULL: Tree = Tree {
@@ -115,7 +115,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// A builder with room for a document of `bytes` bytes.
+    /// Returns a builder with capacity for a document of `bytes` bytes.
     #[must_use]
     pub fn with_capacity(bytes: usize) -> Self {
         // Measured over published bundles: a node for every 20 bytes, half of the bytes within scalars.
@@ -143,7 +143,7 @@ impl Builder {
         self.push(Node { data, start, end: offset(self.tree.text.len()), position })
     }
 
-    /// Says how the scalar added last is written, and where: as a range of bytes of the document's text.
+    /// Records how the scalar added last is written, and where: as a range of bytes of the document's text.
     pub fn written(&mut self, node: NodeId, style: Style, start: usize, end: usize) {
         self.tree.written.push(Written { node, style, start: offset(start), end: offset(end) });
     }
@@ -178,19 +178,19 @@ impl Builder {
         self.push(Node { position, ..node })
     }
 
-    /// A look at a node added before.
+    /// Returns a node added before.
     #[must_use]
     pub fn value(&self, id: NodeId) -> Value<'_> {
         Value { tree: &self.tree, id }
     }
 
-    /// The children of a node added before, in order; keys and values alternate in a mapping.
+    /// Returns the children of a node added before, in order; keys and values alternate in a mapping.
     #[must_use]
     pub fn children(&self, id: NodeId) -> &[NodeId] {
         self.value(id).children()
     }
 
-    /// The finished document.
+    /// Returns the finished document.
     #[must_use]
     pub fn finish(mut self, root: Option<NodeId>) -> Tree {
         self.tree.root = root;
@@ -229,7 +229,7 @@ pub enum Kind {
     Integer,
     /// any other number
     Number,
-    /// a text
+    /// a string
     String,
     /// a list
     Array,
@@ -273,7 +273,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// What the value is.
+    /// Returns the kind of the value.
     #[must_use]
     pub fn kind(self) -> Kind {
         match self.node().data {
@@ -287,25 +287,25 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Where the value begins in its file.
+    /// Returns where the value begins in its file.
     #[must_use]
     pub fn position(self) -> Position {
         self.node().position
     }
 
-    /// Whether the value is null.
+    /// Returns whether the value is null.
     #[must_use]
     pub fn is_null(self) -> bool {
         matches!(self.node().data, Data::Null)
     }
 
-    /// The text of a string; nothing for any other kind.
+    /// Returns the string; nothing for any other kind.
     #[must_use]
     pub fn as_str(self) -> Option<&'a str> {
         matches!(self.node().data, Data::String).then(|| self.text())
     }
 
-    /// A scalar as it is written, whatever its kind, without quotes; empty for lists and maps.
+    /// Returns a scalar as it is written, whatever its kind, without quotes; empty for lists and maps.
     #[must_use]
     pub fn text(self) -> &'a str {
         let node = self.node();
@@ -315,13 +315,13 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The boolean; nothing for any other kind.
+    /// Returns the boolean; nothing for any other kind.
     #[must_use]
     pub fn as_bool(self) -> Option<bool> {
         if let Data::Bool(value) = self.node().data { Some(value) } else { None }
     }
 
-    /// The integer, also where it is written as a float without fraction (`1.0`, `1e3`), which JSON writes as one.
+    /// Returns the integer, also if it is written as a float without fraction (`1.0`, `1e3`), which JSON writes as one.
     #[must_use]
     pub fn as_i64(self) -> Option<i64> {
         match self.node().data {
@@ -332,7 +332,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The unsigned integer, under the same terms as [`Value::as_i64`].
+    /// Returns the unsigned integer, with the rules of [`Value::as_i64`].
     #[must_use]
     pub fn as_u64(self) -> Option<u64> {
         match self.node().data {
@@ -341,7 +341,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Any number as a double.
+    /// Returns any number as a double.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "as JSON's numbers do")]
     pub fn as_f64(self) -> Option<f64> {
@@ -353,13 +353,13 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Null, to stand for what is not there.
+    /// Returns null, in place of a missing value.
     #[must_use]
     pub fn nothing(self) -> Value<'a> {
         Value { tree: self.tree, id: NodeId(u32::MAX) }
     }
 
-    /// The value of a key of a map; of several equal keys the last, as Go's decoders take it.
+    /// Returns the value of a key of a map; the last of several equal keys, as in Go's decoders.
     #[must_use]
     pub fn get(self, key: &str) -> Option<Value<'a>> {
         if self.kind() != Kind::Object {
@@ -368,20 +368,20 @@ impl<'a> Value<'a> {
         self.entry(key).map(|(_, value)| value)
     }
 
-    /// The value that a chain of keys leads to.
+    /// Returns the value that a chain of keys leads to.
     #[must_use]
     pub fn dig(self, keys: &[&str]) -> Option<Value<'a>> {
         keys.iter().try_fold(self, |value, key| value.get(key))
     }
 
-    /// The keys and values of a map in the file's order, duplicates included; empty for any other kind.
+    /// Returns the keys and values of a map in the file's order, duplicates included; empty for any other kind.
     #[must_use]
     pub fn entries(self) -> impl DoubleEndedIterator<Item = (Value<'a>, Value<'a>)> + use<'a> {
         let pairs = if self.kind() == Kind::Object { self.children() } else { &[] };
         pairs.chunks_exact(2).map(move |pair| (self.at(pair[0]), self.at(pair[1])))
     }
 
-    /// The keys and values of a map, each key once with the value that counts: the last.
+    /// Returns the keys and values of a map, each key once with the value that counts: the last.
     pub fn unique_entries(self) -> impl Iterator<Item = (Value<'a>, Value<'a>)> + use<'a> {
         let mut last = std::collections::HashMap::new();
         if self.len() > SMALL_MAP {
@@ -398,14 +398,14 @@ impl<'a> Value<'a> {
         })
     }
 
-    /// The items of a list; empty for any other kind.
+    /// Returns the items of a list; empty for any other kind.
     #[must_use]
     pub fn items(self) -> impl ExactSizeIterator<Item = Value<'a>> + use<'a> {
         let items = if self.kind() == Kind::Array { self.children() } else { &[] };
         items.iter().map(move |&id| self.at(id))
     }
 
-    /// How many entries or items the value has.
+    /// Returns the number of entries or items.
     #[must_use]
     pub fn len(self) -> usize {
         match self.kind() {
@@ -414,14 +414,14 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Whether the value has no entries or items.
+    /// Returns whether the value has no entries or items.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.children().is_empty()
     }
 
-    /// The place of what `path` names below this value, or of its nearest ancestor that is there. For a key of a map
-    /// that is the key's place, for an item the item's.
+    /// Returns the position of `path` below this value, or of its nearest ancestor that exists: that of the key for an
+    /// entry of a map, that of the item for an item of a list.
     #[must_use]
     pub fn locate(self, path: &Path<'_>) -> Position {
         let mut here = self;
@@ -474,7 +474,7 @@ impl<'a> Value<'a> {
         }))
     }
 
-    /// The position of the byte `offset` of a string's text. Where it cannot be determined (in a short string, an alias or
+    /// Returns the position of the byte `offset` of a string's text. If it cannot be determined (in a short string, an alias or
     /// a folded scalar of an unusual form), it is that of the value.
     #[must_use]
     pub fn position_within(self, offset: usize) -> Position {
@@ -490,8 +490,8 @@ impl<'a> Value<'a> {
             .unwrap_or(start)
     }
 
-    /// The value as JSON, as `sigs.k8s.io/yaml` converts it: floats without fraction become integers, of equal keys
-    /// the last counts. Infinite numbers, which JSON lacks, become null.
+    /// Converts the value to JSON as `sigs.k8s.io/yaml` does: floats without fraction become integers, the last of equal
+    /// keys counts. Infinite numbers, which JSON does not have, become null.
     #[must_use]
     pub fn to_json(self) -> serde_json::Value {
         use serde_json::Value as Json;

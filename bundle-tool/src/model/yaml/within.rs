@@ -1,5 +1,5 @@
-//! Where a character of a scalar's text is in the file: what is behind a position that a parser of JSON in a block scalar
-//! reports.
+//! Maps positions within a scalar's text to positions in the file, for errors of a parser that reads the scalar, such as
+//! that of JSON in a block scalar.
 //!
 //! Literal scalars keep their lines, so that every position is exact. Quoted and plain scalars are decoded again, up to
 //! the wanted character. Folded scalars are matched line by line.
@@ -46,7 +46,7 @@ fn next_column(position: Position) -> Position {
     Position { column: position.column.saturating_add(1), ..position }
 }
 
-/// The position after `passed`, which begins at `from`.
+/// Returns the position after `passed`, which begins at `from`.
 fn advanced(from: Position, passed: &str) -> Position {
     let mut position = from;
     let mut chars = passed.chars().peekable();
@@ -64,7 +64,7 @@ fn is_break(char: char) -> bool {
     matches!(char, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// How long the anchor and the tag before a scalar are, with the spaces and comments behind them.
+/// Returns the length of the anchor and the tag before a scalar, with the spaces and comments after them.
 fn properties(source: &str) -> usize {
     let mut rest = source;
     while rest.starts_with(['&', '!']) {
@@ -80,7 +80,7 @@ fn properties(source: &str) -> usize {
     source.len() - rest.len()
 }
 
-/// The line and the column, in characters from zero, of a byte in a text with `\n` alone.
+/// Returns the line and the column, in characters from zero, of a byte in a text whose line breaks are `\n`.
 fn line_and_column(text: &str, offset: usize) -> Option<(usize, usize)> {
     let before = text.get(..offset)?;
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -95,7 +95,7 @@ fn literal(source: &str, start: Position, text: &str, offset: usize) -> Option<P
     position(start, line + 1, indent + column)
 }
 
-/// The position `lines` below `start`, at a column from zero.
+/// Returns the position `lines` below `start`, at a column from zero.
 fn position(start: Position, lines: usize, column: usize) -> Option<Position> {
     Some(Position {
         line: start.line.checked_add(u32::try_from(lines).ok()?)?,
@@ -137,7 +137,7 @@ fn flow(source: &str, start: Position, quote: Option<char>, offset: usize) -> Op
     let mut here = start;
     loop {
         let char = rest.chars().next()?;
-        // How much of the source stands for how many bytes of the text.
+        // The length in the source, and the number of bytes that it decodes to.
         let (length, bytes) = if char == ' ' || char == '\t' || is_break(char) {
             let blanks = rest.len() - rest.trim_start_matches(|c| c == ' ' || c == '\t' || is_break(c)).len();
             let blank = &rest[..blanks];
@@ -167,7 +167,7 @@ fn breaks(blank: &str) -> usize {
     blank.replace("\r\n", "\n").chars().filter(|&char| is_break(char)).count()
 }
 
-/// The length of an escape with its backslash, and of what it stands for; `rest` is what follows the backslash.
+/// Returns the length of an escape with its backslash, and of what it decodes to; `rest` is what follows the backslash.
 fn escape(rest: &str) -> Option<(usize, usize)> {
     let char = rest.chars().next()?;
     let code = |digits: usize| {
