@@ -47,14 +47,18 @@ struct Serve {
     /// Name under which clients reach the registry, beside its IP address and localhost (repeatable)
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
+    /// Serve an existing registry without changing it
+    #[arg(long)]
+    read_only: bool,
 }
 
 impl Registry {
     pub(super) fn run(self) -> Result<Exit> {
-        let Command::Serve(Serve { address, dir, listen_anywhere, host }) = self.command;
+        let Command::Serve(Serve { address, dir, listen_anywhere, host, read_only }) = self.command;
         let mut options = Options::new(address, dir);
         options.listen_anywhere = listen_anywhere;
         options.hosts = host;
+        options.read_only = read_only;
         let runtime = runtime()?;
         let exit = runtime.block_on(serve(options));
         // Whatever still runs was cut off: nothing waits for it.

@@ -9,6 +9,7 @@ mod directions;
 mod generate;
 mod generate_manifests;
 mod help;
+mod layouts;
 mod patch;
 mod project;
 mod push;

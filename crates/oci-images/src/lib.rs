@@ -3,7 +3,7 @@
 //!
 //! | module | contents | may import |
 //! | --- | --- | --- |
-//! | [`layout`] | images, layers, OCI layouts and archives, unpacking; no network | nothing |
+//! | [`layout`] | images, layers, OCI layouts and archives, extraction of files; no network | nothing |
 //! | [`registry`] | the distribution protocol: a client and a small server | `layout` |
 
 #[cfg(doctest)]

@@ -7,15 +7,11 @@
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::header::{HOST, ORIGIN};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use oci_spec::image::Digest;
 
 use super::response::{Code, Failure};
-use crate::layout::sha256;
 
 /// The rules of access.
 #[derive(Debug)]
@@ -24,8 +20,6 @@ pub(super) struct Access {
     pub(super) address: IpAddr,
     /// Other names under which it is reached.
     pub(super) hosts: Vec<String>,
-    /// The digests of `USER:PASSWORD`; without any, everybody has access.
-    pub(super) users: Vec<Digest>,
     /// Whether writing is disabled.
     pub(super) read_only: bool,
 }
@@ -35,7 +29,6 @@ impl Access {
     pub(super) fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Failure> {
         let host = self.check_host(uri, headers)?;
         check_origin(host, headers)?;
-        self.check_user(headers)?;
         if self.read_only && !matches!(*method, Method::GET | Method::HEAD) {
             let message = "the registry is read-only";
             return Err(Failure::new(StatusCode::METHOD_NOT_ALLOWED, Code::Unsupported, message));
@@ -80,21 +73,6 @@ impl Access {
                 || (self.address.is_loopback() && address.is_loopback())
         })
     }
-
-    fn check_user(&self, headers: &HeaderMap) -> Result<(), Failure> {
-        if self.users.is_empty() {
-            return Ok(());
-        }
-        let login = headers.get(AUTHORIZATION).and_then(|value| {
-            let (scheme, encoded) = value.to_str().ok()?.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("basic").then(|| STANDARD.decode(encoded.trim()).ok())?
-        });
-        // Digests are compared, so that the time of a comparison says nothing about a password.
-        match login.map(|login| sha256(&login)) {
-            Some(login) if self.users.contains(&login) => Ok(()),
-            _ => Err(Failure::unauthorized()),
-        }
-    }
 }
 
 /// Rejects requests that a browser sends for a page of another origin.
@@ -120,7 +98,7 @@ mod tests {
 
     fn access(address: &str) -> Access {
         let hosts = vec!["registry.example.com".to_owned()];
-        Access { address: address.parse().unwrap(), hosts, users: Vec::new(), read_only: false }
+        Access { address: address.parse().unwrap(), hosts, read_only: false }
     }
 
     #[test]

@@ -17,7 +17,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, Sleep, interval, sleep, timeout};
-use tokio_rustls::TlsAcceptor;
 
 use super::{Registry, handle};
 
@@ -36,12 +35,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Serves connections until `stop` is ready, then finishes requests in progress within the shutdown timeout.
 ///
 /// Dropping the future closes all connections at once.
-pub(super) async fn serve(
-    listener: TcpListener,
-    tls: Option<TlsAcceptor>,
-    registry: Arc<Registry>,
-    stop: impl Future<Output = ()>,
-) {
+pub(super) async fn serve(listener: TcpListener, registry: Arc<Registry>, stop: impl Future<Output = ()>) {
     let limits = registry.limits.clone();
     let permits = Arc::new(Semaphore::new(limits.connections));
     let (closing, _) = watch::channel(false);
@@ -56,10 +50,10 @@ pub(super) async fn serve(
             Some(_) = connections.join_next() => {}
             accepted = accept(&listener, &permits) => match accepted {
                 Ok((stream, permit)) => {
-                    let (tls, registry) = (tls.clone(), Arc::clone(&registry));
+                    let registry = Arc::clone(&registry);
                     let closing = closing.subscribe();
                     connections.spawn(async move {
-                        secure_and_serve(stream, tls, registry, closing).await;
+                        serve_connection(stream, registry, closing).await;
                         drop(permit);
                     });
                 }
@@ -84,25 +78,9 @@ async fn accept(
     Ok((stream, permit))
 }
 
-async fn secure_and_serve(
-    stream: TcpStream,
-    tls: Option<TlsAcceptor>,
-    registry: Arc<Registry>,
-    closing: watch::Receiver<bool>,
-) {
+async fn serve_connection(stream: TcpStream, registry: Arc<Registry>, mut closing: watch::Receiver<bool>) {
+    // Only the time of small responses depends on it.
     let _ = stream.set_nodelay(true);
-    let Some(tls) = tls else { return serve_connection(stream, registry, closing).await };
-    let handshake = timeout(registry.limits.header_timeout, tls.accept(stream));
-    if let Ok(Ok(stream)) = handshake.await {
-        serve_connection(stream, registry, closing).await;
-    }
-}
-
-async fn serve_connection(
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send,
-    registry: Arc<Registry>,
-    mut closing: watch::Receiver<bool>,
-) {
     let limits = &registry.limits;
     let stream = TokioIo::new(WriteTimeout::new(stream, limits.body_timeout));
     let service = service_fn(|request: hyper::Request<Incoming>| {

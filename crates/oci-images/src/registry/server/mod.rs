@@ -16,7 +16,6 @@ mod route;
 mod store;
 mod uploads;
 
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -76,7 +75,7 @@ pub enum Error {
 }
 
 /// How a registry is served.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {
     /// Where to listen. Port 0 chooses a free port.
@@ -87,6 +86,8 @@ pub struct Options {
     pub listen_anywhere: bool,
     /// Names under which clients reach the registry, beside its address and `localhost`.
     pub hosts: Vec<String>,
+    /// Whether to serve an existing registry without changing it. Several servers may do that at once.
+    pub read_only: bool,
     /// The limits.
     pub limits: Limits,
 }
@@ -99,18 +100,9 @@ impl Options {
             directory: directory.into(),
             listen_anywhere: false,
             hosts: Vec::new(),
+            read_only: false,
             limits: Limits::default(),
         }
-    }
-}
-
-impl fmt::Debug for Options {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Options")
-            .field("address", &self.address)
-            .field("directory", &self.directory)
-            .finish_non_exhaustive()
     }
 }
 
@@ -139,15 +131,15 @@ impl Server {
     /// [`Error::Listen`] if it is not available; [`Error::NotARegistry`], [`Error::InUse`] and [`Error::Directory`] if
     /// the directory cannot be used.
     pub async fn bind(options: Options) -> Result<Self, Error> {
-        let Options { address, directory, listen_anywhere, hosts, limits } = options;
+        let Options { address, directory, listen_anywhere, hosts, read_only, limits } = options;
         if !listen_anywhere && !address.ip().is_loopback() {
             return Err(Error::NotLoopback(address));
         }
         let fail = |source| Error::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(fail)?;
         let address = listener.local_addr().map_err(fail)?;
-        let store = Arc::new(Store::open(&directory, false)?);
-        let access = Access { address: address.ip(), hosts, users: Vec::new(), read_only: false };
+        let store = Arc::new(Store::open(&directory, read_only)?);
+        let access = Access { address: address.ip(), hosts, read_only };
         let uploads = Uploads::new(limits.clone());
         let registry = Arc::new(Registry { access, limits, store, uploads });
         Ok(Self { listener, address, registry })
@@ -163,7 +155,7 @@ impl Server {
     ///
     /// Dropping the returned future stops at once.
     pub async fn serve(self, stop: impl Future<Output = ()>) {
-        connection::serve(self.listener, None, self.registry, stop).await;
+        connection::serve(self.listener, self.registry, stop).await;
     }
 }
 

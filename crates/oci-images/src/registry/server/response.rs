@@ -1,7 +1,7 @@
 //! Responses and errors in the form of the distribution specification.
 
 use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{CONTENT_TYPE, HeaderName, RETRY_AFTER};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use serde_json::{Value, json};
@@ -24,7 +24,6 @@ pub(super) enum Code {
     NameUnknown,
     SizeInvalid,
     TooManyRequests,
-    Unauthorized,
     Unsupported,
     /// Not in the specification, which has no code for internal errors.
     Unknown,
@@ -45,7 +44,6 @@ impl Code {
             Self::NameUnknown => "NAME_UNKNOWN",
             Self::SizeInvalid => "SIZE_INVALID",
             Self::TooManyRequests => "TOOMANYREQUESTS",
-            Self::Unauthorized => "UNAUTHORIZED",
             Self::Unsupported => "UNSUPPORTED",
             Self::Unknown => "UNKNOWN",
         }
@@ -76,11 +74,6 @@ impl Failure {
 
     pub(super) fn denied(message: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, Code::Denied, message)
-    }
-
-    pub(super) fn unauthorized() -> Self {
-        Self::new(StatusCode::UNAUTHORIZED, Code::Unauthorized, "authentication required")
-            .with_header(WWW_AUTHENTICATE, "Basic realm=\"registry\", charset=\"UTF-8\"")
     }
 
     pub(super) fn unsupported(method: &Method) -> Self {

@@ -1,0 +1,117 @@
+//! OCI layouts and archives from elsewhere, as the tool meets them: files that block, bombs, and what a failed run
+//! leaves behind.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use oci_images::layout::{File, FileMap, Recipe, Source, layer, write_directory};
+
+const BUNDLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/bundle");
+
+/// Nothing here takes longer, however slow the machine is.
+const LONG: Duration = Duration::from_mins(1);
+
+/// Runs the tool, and fails if it does not end.
+fn run(directory: &Path, arguments: &[&str]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
+        .args(arguments)
+        .env("HOME", directory)
+        .current_dir(directory)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let start = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if start.elapsed() > LONG {
+            child.kill().unwrap();
+            panic!("{arguments:?} does not end");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.wait_with_output().unwrap()
+}
+
+/// Runs the tool, which fails, and returns its error.
+fn error(directory: &Path, arguments: &[&str]) -> String {
+    let output = run(directory, arguments);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    error
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+fn make_fifo(path: &Path) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+#[test]
+fn fifos_in_a_layout_or_as_an_archive_do_not_block() {
+    let dir = tempfile::tempdir().unwrap();
+    make_fifo(&dir.path().join("archive.tar"));
+    let message = error(dir.path(), &["validate", "oci-archive:archive.tar"]);
+    assert!(message.contains("is a FIFO, expected a regular file"), "{message}");
+
+    let push = ["push", "bundle", BUNDLE, "registry.test/a:v1", "--to", "oci:layout"];
+    assert!(run(dir.path(), &push).status.success());
+    let blobs = dir.path().join("layout/blobs/sha256");
+    for path in
+        names(&blobs).iter().map(|name| blobs.join(name)).chain([dir.path().join("layout/index.json")])
+    {
+        let bytes = fs::read(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        make_fifo(&path);
+        let message = error(dir.path(), &["validate", "oci:layout"]);
+        assert!(message.contains("is a FIFO, expected a regular file"), "{message}");
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, bytes).unwrap();
+    }
+    assert_eq!(run(dir.path(), &["validate", "oci:layout"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_dangling_link_as_the_target_survives() {
+    let dir = tempfile::tempdir().unwrap();
+    symlink("nowhere", dir.path().join("link")).unwrap();
+    error(dir.path(), &["push", "bundle", BUNDLE, "registry.test/a:v1", "--to", "oci:link"]);
+    assert_eq!(names(dir.path()), ["link"]);
+}
+
+#[test]
+fn an_image_that_expands_beyond_the_limit_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut files = FileMap::new();
+    let bytes = vec![b' '; (32 << 20) + 1];
+    files.add("manifests/a.yaml", File { source: Source::Bytes(bytes), executable: false }).unwrap();
+    let image = Recipe { layers: vec![layer(&files, 0).unwrap()], ..Recipe::default() }.build().unwrap();
+    write_directory(&dir.path().join("layout"), &image, "a:v1").unwrap();
+    for command in ["validate", "render"] {
+        let message = error(dir.path(), &[command, "oci:layout"]);
+        assert!(message.contains("file `manifests/a.yaml` exceeds the limit of 33554432 bytes"), "{message}");
+    }
+}
+
+#[test]
+fn links_out_of_a_bundle_are_not_shipped() {
+    let dir = tempfile::tempdir().unwrap();
+    let copied = Command::new("cp").args(["-r", BUNDLE]).arg(dir.path().join("bundle")).status().unwrap();
+    assert!(copied.success());
+    fs::write(dir.path().join("secret"), "password").unwrap();
+    symlink("../../secret", dir.path().join("bundle/manifests/secret.txt")).unwrap();
+    let before = names(dir.path());
+    let push = ["push", "bundle", "bundle", "registry.test/a:v1", "--to", "oci:layout", "--no-validate"];
+    let message = error(dir.path(), &push);
+    assert!(message.contains("the symbolic link leads out of the directory"), "{message}");
+    assert_eq!(names(dir.path()), before);
+}
