@@ -78,8 +78,8 @@ pub(super) fn choose(
             return Err(Error::Duplicate {
                 kind: "ClusterServiceVersion of the package",
                 name: package.to_owned(),
-                first: ledger.sources[first.source].place.clone(),
-                second: ledger.sources[csv.source].place.clone(),
+                first: ledger.place(first.source),
+                second: ledger.place(csv.source),
             });
         } else {
             ledger.fate(csv.source, Fate::Csv("(its base)".to_owned()));

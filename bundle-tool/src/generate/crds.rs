@@ -1,6 +1,6 @@
 //! Definitions of custom resources into `spec.customresourcedefinitions.owned`, with what the base says of each.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value as Json, json};
 
@@ -56,7 +56,7 @@ pub(super) fn owned(collected: &Collected, base: &Json, ledger: &mut Ledger) -> 
         ]
     };
     let by_key: HashMap<[String; 3], &Json> = described.iter().map(|entry| (key(entry), entry)).collect();
-    let mut used = Vec::new();
+    let mut used = HashSet::new();
     let mut owned = Vec::new();
     for definition in collected.definitions() {
         let versions = versions(definition);
@@ -70,7 +70,7 @@ pub(super) fn owned(collected: &Collected, base: &Json, ledger: &mut Ledger) -> 
             let entry = json!({"kind": version.kind, "name": version.name, "version": version.version});
             let key = key(&entry);
             owned.push(by_key.get(&key).map_or(entry, |entry| (*entry).clone()));
-            used.push(key);
+            used.insert(key);
         }
     }
     for entry in described.iter().filter(|entry| !used.contains(&key(entry))) {

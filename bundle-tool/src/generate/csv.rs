@@ -97,10 +97,7 @@ fn version(csv: &Json, options: &Options, source: usize, ledger: &Ledger) -> Res
         version => version,
     };
     semver::Version::parse(version).map_err(|reason| Error::Version {
-        place: ledger.sources.get(source).map_or_else(
-            || super::Place { file: String::new(), position: yaml::Position::default() },
-            |source| source.place.clone(),
-        ),
+        place: ledger.place(source),
         version: version.to_owned(),
         reason: reason.to_string(),
     })

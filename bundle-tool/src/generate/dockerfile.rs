@@ -1,5 +1,7 @@
 //! `bundle.Dockerfile`: the bundle's folders FROM scratch, with the annotations as labels.
 
+use std::collections::HashSet;
+
 use super::annotations::Annotations;
 
 const LABELS: &str = "# The annotations of metadata/annotations.yaml.";
@@ -50,11 +52,12 @@ struct Kept<'t> {
 impl<'t> Kept<'t> {
     fn of(text: &'t str, annotations: &Annotations) -> Self {
         let mut kept = Self { from: None, lines: Vec::new() };
+        let ours: HashSet<&str> = annotations.all().map(|(name, _)| name).collect();
         for line in text.lines().map(str::trim_end) {
             let words: Vec<&str> = line.split_whitespace().collect();
             match words[..] {
                 ["FROM", ..] if kept.from.is_none() => kept.from = Some(line),
-                ["LABEL", pair, ..] if is_ours(pair, annotations) => {}
+                ["LABEL", pair, ..] if is_ours(pair, &ours) => {}
                 [] | ["COPY", _, "/manifests/" | "/metadata/" | "/tests/scorecard/"] => {}
                 _ if is_heading(line) => {}
                 _ => kept.lines.push(line),
@@ -64,9 +67,9 @@ impl<'t> Kept<'t> {
     }
 }
 
-fn is_ours(pair: &str, annotations: &Annotations) -> bool {
+fn is_ours(pair: &str, names: &HashSet<&str>) -> bool {
     let key = pair.split('=').next().unwrap_or(pair).trim_matches('"');
-    key.starts_with("operators.operatorframework.io.") || annotations.all().any(|(name, _)| name == key)
+    key.starts_with("operators.operatorframework.io.") || names.contains(key)
 }
 
 /// Headings that this tool or operator-sdk wrote.

@@ -56,6 +56,29 @@ pub enum Error {
     /// The package's name cannot be one.
     #[error("{0:?} is no name for a package: use letters, digits, dots and hyphens")]
     PackageName(String),
+    /// The file of an object would have too long a name.
+    #[error("{place}: {title}: its file name would exceed the limit of {limit} bytes; shorten metadata.name")]
+    FileName {
+        /// Where the object stands.
+        place: Place,
+        /// Kind and name of the object.
+        title: String,
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The rules of roles, repeated for each subject, are too large for a CSV.
+    #[error(
+        "the permissions of service account `{account}` exceed the limit of {limit} bytes: role `{role}` is bound to it too often; \
+         bind it once"
+    )]
+    Permissions {
+        /// The service account.
+        account: String,
+        /// The role whose rules exceed the limit.
+        role: String,
+        /// The limit in bytes.
+        limit: usize,
+    },
     /// The base CSV's version is no semantic version.
     #[error(
         "{place}: spec.version: {version:?} is no semantic version ({reason}); write it as 1.2.3, or give --version"

@@ -3,6 +3,7 @@
 //! Source of the sorting: `internal/generate/collector` of operator-framework/operator-sdk.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
 
 use serde_json::Value as Json;
 
@@ -54,7 +55,15 @@ pub(super) struct Collected {
     pub(super) mutating: Vec<Item>,
     pub(super) scorecards: Vec<Item>,
     pub(super) others: Vec<Item>,
-    places: HashMap<usize, Place>,
+    seen: Seen,
+}
+
+/// Finds objects that are equal to an earlier one, without comparing each with all others.
+#[derive(Debug, Default)]
+struct Seen {
+    hasher: RandomState,
+    /// The hash of an object to the positions of the objects with that hash in their lists.
+    positions: HashMap<u64, Vec<usize>>,
 }
 
 /// Sorts all objects.
@@ -102,7 +111,8 @@ fn typed(
     let place = |position| Place { file: file.to_owned(), position };
     match shape::conform(root, fields) {
         Ok((json, remarks)) => {
-            for remark in remarks {
+            ledger.omit_warnings(remarks.omitted);
+            for remark in remarks.list {
                 let at = Some(place(remark.position));
                 let path = remark.path;
                 match remark.change {
@@ -144,7 +154,6 @@ impl Collected {
             return Ok(());
         }
         let source = register(file, root, ledger);
-        self.places.insert(source, ledger.sources[source].place.clone());
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let (list, fields) = match (group, kind) {
             ("operators.coreos.com", "ClusterServiceVersion") => {
@@ -182,12 +191,12 @@ impl Collected {
             }
             _ => {
                 let item = Item { source, json: root.to_json() };
-                add(&mut self.others, item, ledger);
+                self.seen.add(&mut self.others, item, ledger);
                 return Ok(());
             }
         };
         let item = typed(root, source, fields, file, ledger)?;
-        add(list, item, ledger);
+        self.seen.add(list, item, ledger);
         Ok(())
     }
 
@@ -198,7 +207,7 @@ impl Collected {
 
     /// # Errors
     /// There is no Deployment, or two have one name.
-    pub(super) fn check(&self) -> Result<(), Error> {
+    pub(super) fn check(&self, ledger: &Ledger) -> Result<(), Error> {
         if self.deployments.is_empty() {
             return Err(Error::NoDeployment);
         }
@@ -206,17 +215,11 @@ impl Collected {
             let mut seen: HashMap<&str, usize> = HashMap::new();
             for item in items {
                 if let Some(first) = seen.insert(item.name(), item.source) {
-                    let place = |source: usize| {
-                        self.places.get(&source).cloned().unwrap_or_else(|| Place {
-                            file: String::new(),
-                            position: crate::model::yaml::Position::default(),
-                        })
-                    };
                     return Err(Error::Duplicate {
                         kind,
                         name: item.name().to_owned(),
-                        first: place(first),
-                        second: place(item.source),
+                        first: ledger.place(first),
+                        second: ledger.place(item.source),
                     });
                 }
             }
@@ -227,12 +230,17 @@ impl Collected {
     }
 }
 
-fn add(list: &mut Vec<Item>, item: Item, ledger: &mut Ledger) {
-    let same = list.iter().find(|other| other.name() == item.name() && other.json == item.json);
-    if let Some(same) = same {
-        let first = ledger.sources[same.source].place.clone();
-        ledger.fate(item.source, Fate::LeftOut(format!("it says the same as the one at {first}")));
-    } else {
-        list.push(item);
+impl Seen {
+    fn add(&mut self, list: &mut Vec<Item>, item: Item, ledger: &mut Ledger) {
+        let positions = self.positions.entry(self.hasher.hash_one(&item.json)).or_default();
+        // Equal objects have the same kind and with it the same list; another list may share a hash.
+        let same = positions.iter().filter_map(|&at| list.get(at)).find(|other| other.json == item.json);
+        if let Some(same) = same {
+            let first = ledger.place(same.source);
+            ledger.fate(item.source, Fate::LeftOut(format!("identical to the object at {first}")));
+        } else {
+            positions.push(list.len());
+            list.push(item);
+        }
     }
 }

@@ -1,9 +1,23 @@
 //! The account of every input object: where it stands, where it went, and what is to be said about it.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::model::Severity;
 use crate::model::yaml::Position;
+
+/// The maximum number of notes that are kept; further ones are counted.
+pub(super) const MAX_NOTES: usize = 1_000;
+/// The maximum length of a name or a value in a note, in bytes.
+const MAX_QUOTE: usize = 300;
+
+/// Returns the beginning of a foreign name or value, for messages.
+pub(super) fn clip(text: &str) -> Cow<'_, str> {
+    if text.len() <= MAX_QUOTE {
+        return text.into();
+    }
+    format!("{}…", &text[..text.floor_char_boundary(MAX_QUOTE)]).into()
+}
 
 /// A place in a file of the input.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,7 +85,7 @@ impl Source {
     /// The kind and the name, for messages.
     #[must_use]
     pub fn title(&self) -> String {
-        match (self.kind.as_str(), self.name.as_str()) {
+        match (clip(&self.kind).as_ref(), clip(&self.name).as_ref()) {
             ("", _) => "(a document)".to_owned(),
             (kind, "") => kind.to_owned(),
             (kind, name) => format!("{kind} {name}"),
@@ -84,28 +98,49 @@ impl Source {
 pub struct Ledger {
     /// The objects in the order in which they were read.
     pub sources: Vec<Source>,
-    /// The notes in the order in which they came up.
+    /// The notes in the order in which they came up, the first 1,000 of them.
     pub notes: Vec<Note>,
+    /// How many warnings are not among the notes.
+    pub more_warnings: usize,
 }
 
 impl Ledger {
     /// Whether a note says more than what is good to know.
     #[must_use]
     pub fn has_warnings(&self) -> bool {
-        self.notes.iter().any(|note| note.severity == Severity::Warning)
+        self.more_warnings > 0 || self.notes.iter().any(|note| note.severity == Severity::Warning)
     }
 
     pub(super) fn warn(&mut self, source: usize, message: impl Into<String>) {
         let place = self.sources.get(source).map(|source| source.place.clone());
-        self.notes.push(Note { severity: Severity::Warning, message: message.into(), place });
+        self.warn_at(place, message);
     }
 
     pub(super) fn warn_at(&mut self, place: Option<Place>, message: impl Into<String>) {
-        self.notes.push(Note { severity: Severity::Warning, message: message.into(), place });
+        if self.notes.len() < MAX_NOTES {
+            self.notes.push(Note { severity: Severity::Warning, message: message.into(), place });
+        } else {
+            self.more_warnings += 1;
+        }
     }
 
     pub(super) fn inform(&mut self, place: Option<Place>, message: impl Into<String>) {
-        self.notes.push(Note { severity: Severity::Info, message: message.into(), place });
+        if self.notes.len() < MAX_NOTES {
+            self.notes.push(Note { severity: Severity::Info, message: message.into(), place });
+        }
+    }
+
+    /// Counts warnings whose messages were not even made.
+    pub(super) fn omit_warnings(&mut self, count: usize) {
+        self.more_warnings += count;
+    }
+
+    /// Returns the place of an object; an empty one if it does not come from a file.
+    pub(super) fn place(&self, source: usize) -> Place {
+        match self.sources.get(source) {
+            Some(source) => source.place.clone(),
+            None => Place { file: String::new(), position: Position::default() },
+        }
     }
 
     pub(super) fn fate(&mut self, source: usize, fate: Fate) {

@@ -1,6 +1,8 @@
 //! Two ways to put one CSV over another: an override's words over what was generated, and what is generated now over
 //! a base in which a person may have written.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value as Json};
 
 use super::json::text;
@@ -86,17 +88,22 @@ pub(super) fn update(base: &Json, last: Option<&Json>, now: &Json) -> Json {
         }
         (Json::Array(base), Json::Array(now)) if has_identity(base) && has_identity(now) => {
             let last = last.and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
-            let find = |list: &[Json], item: &Json| list.iter().find(|other| same(other, item)).cloned();
+            let (in_base, in_last, in_now) = (index(base), index(last), index(now));
             let mut merged: Vec<Json> = base
                 .iter()
-                .filter_map(|item| match (find(now, item), find(last, item)) {
-                    (Some(now), old) => Some(update(item, old.as_ref(), &now)),
-                    (None, Some(old)) if old == *item => None,
+                .filter_map(|item| match (in_now.get(&identity(item)), in_last.get(&identity(item))) {
+                    (Some(now), old) => Some(update(item, old.copied(), now)),
+                    (None, Some(old)) if *old == item => None,
                     (None, _) => Some(item.clone()),
                 })
                 .collect();
             merged.extend(
-                now.iter().filter(|item| find(base, item).is_none() && find(last, item).is_none()).cloned(),
+                now.iter()
+                    .filter(|item| {
+                        let identity = identity(item);
+                        !in_base.contains_key(&identity) && !in_last.contains_key(&identity)
+                    })
+                    .cloned(),
             );
             Json::Array(merged)
         }
@@ -111,8 +118,16 @@ fn identity(item: &Json) -> Option<Vec<&str>> {
         .map(|keys| keys.iter().map(|key| text(item, &[key])).collect())
 }
 
-fn same(a: &Json, b: &Json) -> bool {
-    identity(a).is_some_and(|identity_of_a| Some(identity_of_a) == identity(b))
+/// Indexes the items of a list by their identity; of several with the same, the first.
+fn index(list: &[Json]) -> HashMap<Option<Vec<&str>>, &Json> {
+    let mut index = HashMap::new();
+    for item in list {
+        let identity = identity(item);
+        if identity.is_some() {
+            index.entry(identity).or_insert(item);
+        }
+    }
+    index
 }
 
 fn has_identity(list: &[Json]) -> bool {

@@ -171,16 +171,16 @@ fn label(base: &mut input::Item, platforms: &BTreeSet<String>) {
 pub fn bundle(input: &Input, options: &Options) -> Result<Generated, Error> {
     let mut ledger = Ledger::default();
     let (mut collected, package, mut base) = collect(input, options, &mut ledger)?;
-    collected.check()?;
+    collected.check(&ledger)?;
     images::rewrite(&mut collected, &mut base, &options.images, &BTreeMap::new(), &mut ledger);
     let platforms = images::platforms(&collected, &options.platforms);
     images::rewrite(&mut collected, &mut base, &[], &options.digests, &mut ledger);
     label(&mut base, &platforms);
 
-    let rbac = rbac::split(&collected, &options.extra_service_accounts, &mut ledger);
+    let rbac = rbac::split(&collected, &options.extra_service_accounts, &mut ledger)?;
     let scorecard = scorecard::file(&collected, &input.previous, options.scorecard, &mut ledger);
     let csv = csv::build(base, &package, options, &collected, &rbac, &mut ledger)?;
-    let objects = objects::files(&collected, &rbac, &mut ledger);
+    let objects = objects::files(&collected, &rbac, &mut ledger)?;
 
     let annotations =
         annotations::Annotations::new(&package, options, input, scorecard.is_some(), &mut ledger)?;

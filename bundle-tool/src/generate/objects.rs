@@ -4,14 +4,25 @@ use std::collections::HashSet;
 
 use serde_json::Value as Json;
 
+use super::error::Error;
 use super::input::{Collected, Item};
 use super::json::text;
 use super::ledger::{Fate, Ledger};
 use super::rbac::Rbac;
 use crate::model::bundle::is_installable;
 
-/// All files but the CSV: name to object.
-pub(super) fn files(collected: &Collected, rbac: &Rbac<'_>, ledger: &mut Ledger) -> Vec<(String, Json)> {
+/// The maximum length of a file name, in bytes, on the common file systems.
+const MAX_FILE_NAME: usize = 255;
+
+/// Returns all files but the CSV: name to object.
+///
+/// # Errors
+/// A name exceeds [`MAX_FILE_NAME`].
+pub(super) fn files(
+    collected: &Collected,
+    rbac: &Rbac<'_>,
+    ledger: &mut Ledger,
+) -> Result<Vec<(String, Json)>, Error> {
     let mut files = Files::default();
     for definition in collected.definitions() {
         let (group, plural) = (
@@ -23,10 +34,10 @@ pub(super) fn files(collected: &Collected, rbac: &Rbac<'_>, ledger: &mut Ledger)
         } else {
             format!("{group}_{plural}.yaml")
         };
-        files.add(&name, definition, ledger);
+        files.add(&name, definition, ledger)?;
     }
     for service in &collected.services {
-        files.add(&file_name(service), service, ledger);
+        files.add(&file_name(service), service, ledger)?;
     }
     for other in &collected.others {
         if is_installable(other.kind()) {
@@ -40,15 +51,15 @@ pub(super) fn files(collected: &Collected, rbac: &Rbac<'_>, ledger: &mut Ledger)
                     ),
                 );
             }
-            files.add(&file_name(other), other, ledger);
+            files.add(&file_name(other), other, ledger)?;
         } else if ledger.sources[other.source].fates.is_empty() {
             leave_out(other, ledger);
         }
     }
     for item in &rbac.rest {
-        files.add(&file_name(item), item, ledger);
+        files.add(&file_name(item), item, ledger)?;
     }
-    files.list
+    Ok(files.list)
 }
 
 fn leave_out(item: &Item, ledger: &mut Ledger) {
@@ -81,7 +92,7 @@ struct Files {
 }
 
 impl Files {
-    fn add(&mut self, name: &str, item: &Item, ledger: &mut Ledger) {
+    fn add(&mut self, name: &str, item: &Item, ledger: &mut Ledger) -> Result<(), Error> {
         // A name of an object may hold what the name of a file must not.
         let mut name = name.replace(['/', '\\', '\0'], "_");
         if self.names.contains(&name) {
@@ -95,9 +106,17 @@ impl Files {
                 ),
             );
         }
+        if name.len() > MAX_FILE_NAME {
+            return Err(Error::FileName {
+                place: ledger.place(item.source),
+                title: ledger.title(item.source),
+                limit: MAX_FILE_NAME,
+            });
+        }
         ledger.fate(item.source, Fate::File(format!("manifests/{name}")));
         self.names.insert(name.clone());
         self.list.push((name, placeless(&item.json)));
+        Ok(())
     }
 }
 

@@ -3,7 +3,8 @@
 //! Works on block style, a key a line, as people and tools write manifests. What cannot be changed so is written anew
 //! as a whole entry; whoever calls reads the result back and compares.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{BuildHasher as _, RandomState};
 
 use serde_json::{Map, Value as Json};
 
@@ -56,7 +57,7 @@ impl Patch<'_> {
                 _ => false,
             };
             if !changed {
-                self.edits.retain(|(from, _), _| *from < start || *from >= end);
+                self.discard(start, end);
                 let mut lines = entry(key.text(), new, column);
                 if let Some(first_line) = lines.first_mut() {
                     let kept: String = self.lines[start].chars().take(column).collect();
@@ -65,12 +66,19 @@ impl Patch<'_> {
                 self.edits.insert((start, end), lines);
             }
         }
+        let names: HashSet<&str> = seen.iter().map(|(name, ..)| *name).collect();
+        // The keys in their order, each with the last line of it and of those before it.
+        let mut ends: Vec<(&str, usize)> = seen.iter().map(|&(name, _, end)| (name, end)).collect();
+        ends.sort_by(|a, b| compare_keys(a.0, b.0));
+        for index in 1..ends.len() {
+            ends[index].1 = ends[index].1.max(ends[index - 1].1);
+        }
         for (key, value) in wanted {
-            if seen.iter().any(|(name, ..)| name == key) {
+            if names.contains(key.as_str()) {
                 continue;
             }
-            let before =
-                seen.iter().filter(|(name, ..)| compare_keys(name, key).is_lt()).map(|(.., end)| *end).max();
+            let smaller = ends.partition_point(|(name, _)| compare_keys(name, key).is_lt());
+            let before = smaller.checked_sub(1).map(|index| ends[index].1);
             let at = match before {
                 Some(end) => end,
                 None if in_item => seen.first().map_or(line + 1, |(.., end)| *end),
@@ -86,6 +94,7 @@ impl Patch<'_> {
         let (_, dash) = place(old);
         let items: Vec<Value<'_>> = old.items().collect();
         let starts: Vec<usize> = items.iter().map(|item| place(*item).0).collect();
+        let index = Index::new(wanted);
         let mut next = 0;
         let mut end = starts.first().copied().unwrap_or_default();
         for (item, &start) in items.iter().zip(&starts) {
@@ -93,7 +102,7 @@ impl Patch<'_> {
                 return false;
             }
             let json = item.to_json();
-            let Some(found) = (next..wanted.len()).find(|&index| is_same(&json, &wanted[index])) else {
+            let Some(found) = index.find(&json, next) else {
                 self.edits.insert((start, self.item_end(start, dash)), Vec::new());
                 continue;
             };
@@ -113,7 +122,7 @@ impl Patch<'_> {
                 _ => false,
             };
             if !changed {
-                self.edits.retain(|(from, _), _| *from < start || *from >= end);
+                self.discard(start, end);
                 self.edits.insert((start, end), indented(&Json::Array(vec![wanted[found].clone()]), dash));
             }
         }
@@ -122,6 +131,14 @@ impl Patch<'_> {
         }
         // A list without items is written otherwise.
         !wanted.is_empty()
+    }
+
+    /// Discards the edits that begin within some lines.
+    fn discard(&mut self, start: usize, end: usize) {
+        let within: Vec<_> = self.edits.range((start, 0)..(end, 0)).map(|(lines, _)| *lines).collect();
+        for lines in within {
+            self.edits.remove(&lines);
+        }
     }
 
     /// Whether a value is a map or a list in block style with something in it.
@@ -205,15 +222,52 @@ fn indented(json: &Json, column: usize) -> Vec<String> {
         .collect()
 }
 
-/// Whether two items of a list are the same thing, however it is described.
-fn is_same(a: &Json, b: &Json) -> bool {
-    if a == b {
-        return true;
+/// Finds the items of a list that are the same thing as another item, however they are described.
+struct Index<'j> {
+    items: &'j [Json],
+    hasher: RandomState,
+    /// The hash of an item, and that of what identifies it, to the positions of such items, in order.
+    positions: HashMap<u64, Vec<usize>>,
+}
+
+impl<'j> Index<'j> {
+    fn new(items: &'j [Json]) -> Self {
+        let mut index = Self { items, hasher: RandomState::new(), positions: HashMap::new() };
+        for (at, item) in items.iter().enumerate() {
+            for hash in index.hashes(item) {
+                index.positions.entry(hash).or_default().push(at);
+            }
+        }
+        index
     }
-    let keys: &[&str] =
-        if a.get("path").is_some() { &["path"] } else { &["name", "kind", "version", "type", "url"] };
-    a.is_object()
-        && b.is_object()
-        && keys.iter().any(|key| a.get(key).is_some())
-        && keys.iter().all(|key| a.get(key) == b.get(key))
+
+    fn hashes(&self, item: &Json) -> impl Iterator<Item = u64> + use<> {
+        let whole = self.hasher.hash_one(item);
+        let identity = identity(item).map(|identity| self.hasher.hash_one((identity, "identity")));
+        std::iter::once(whole).chain(identity)
+    }
+
+    /// Returns the position of the first item, from position `next` on, that is the same thing as `item`.
+    fn find(&self, item: &Json, next: usize) -> Option<usize> {
+        let first = |hash| {
+            let positions = self.positions.get(&hash)?;
+            let from = positions.partition_point(|&at| at < next);
+            positions[from..].iter().find(|&&at| is_same(item, &self.items[at])).copied()
+        };
+        self.hashes(item).filter_map(first).min()
+    }
+}
+
+/// Returns what tells an item from others of its list: its path, or its name and what belongs to it.
+fn identity(item: &Json) -> Option<[Option<&Json>; 5]> {
+    if let Some(path) = item.get("path") {
+        return Some([Some(path), None, None, None, None]);
+    }
+    let fields = ["name", "kind", "version", "type", "url"].map(|key| item.get(key));
+    fields.iter().any(Option::is_some).then_some(fields)
+}
+
+/// Returns whether two items of a list are the same thing.
+fn is_same(a: &Json, b: &Json) -> bool {
+    a == b || identity(a).is_some_and(|identity_of_a| Some(identity_of_a) == identity(b))
 }

@@ -2,17 +2,21 @@
 //!
 //! Source: `SplitCSVPermissionsObjects`, `applyRoles` and `applyClusterRoles` of operator-framework/operator-sdk.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Value as Json, json};
 
+use super::error::Error;
 use super::input::{Collected, Item};
 use super::json::{dig, items, text};
 use super::ledger::{Fate, Ledger};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
-/// What a pod runs as that names no service account.
+/// The service account of a pod that does not name one.
 const DEFAULT_ACCOUNT: &str = "default";
+/// The maximum size of all rules in the CSV, in bytes of JSON. A role's rules are repeated for every subject that it is
+/// bound to; etcd rejects objects of more than 1.5 MiB.
+const MAX_RULES_SIZE: usize = 16 << 20;
 
 /// The permissions of the CSV, and what does not belong into them.
 #[derive(Debug, Default)]
@@ -25,7 +29,15 @@ pub(super) struct Rbac<'c> {
     pub(super) rest: Vec<&'c Item>,
 }
 
-pub(super) fn split<'c>(collected: &'c Collected, extra: &[String], ledger: &mut Ledger) -> Rbac<'c> {
+/// Splits roles and bindings into permissions of the CSV and files of the bundle.
+///
+/// # Errors
+/// The permissions exceed [`MAX_RULES_SIZE`].
+pub(super) fn split<'c>(
+    collected: &'c Collected,
+    extra: &[String],
+    ledger: &mut Ledger,
+) -> Result<Rbac<'c>, Error> {
     let accounts: BTreeSet<&str> =
         collected.deployments.iter().map(account).chain(extra.iter().map(String::as_str)).collect();
     let roles: BTreeMap<&str, &Item> = collected.roles.iter().map(|role| (role.name(), role)).collect();
@@ -74,11 +86,11 @@ pub(super) fn split<'c>(collected: &'c Collected, extra: &[String], ledger: &mut
         let (kind, name) = role_of(binding);
         let role = if kind == "Role" { roles.get(name) } else { cluster_roles.get(name) };
         role.copied().filter(|_| used(kind, name))
-    });
+    })?;
     rbac.cluster_permissions = permissions(&collected.cluster_role_bindings, &accounts, |binding| {
         let (_, name) = role_of(binding);
         cluster_roles.get(name).copied().filter(|_| everywhere.contains(name))
-    });
+    })?;
 
     for role in &collected.roles {
         let name = role.name();
@@ -106,9 +118,10 @@ pub(super) fn split<'c>(collected: &'c Collected, extra: &[String], ledger: &mut
             rbac.rest.push(role);
         }
     }
-    for (index, binding) in rest_of_bindings.iter().enumerate() {
-        let same = |other: &&Item| other.kind() == binding.kind() && other.name() == binding.name();
-        if rest_of_bindings[index + 1..].iter().any(same) {
+    let last: HashMap<(&str, &str), usize> =
+        rest_of_bindings.iter().map(|binding| ((binding.kind(), binding.name()), binding.source)).collect();
+    for &binding in &rest_of_bindings {
+        if last.get(&(binding.kind(), binding.name())) != Some(&binding.source) {
             overridden(binding, ledger);
         } else {
             rbac.rest.push(binding);
@@ -121,7 +134,7 @@ pub(super) fn split<'c>(collected: &'c Collected, extra: &[String], ledger: &mut
             rbac.rest.push(item);
         }
     }
-    rbac
+    Ok(rbac)
 }
 
 /// The service account that a Deployment's pods run as.
@@ -190,27 +203,40 @@ impl<'c> Bound<'c> {
     }
 }
 
-/// What each account is allowed: the rules of all roles bound to it, in the order of the bindings.
+/// Returns the permissions of each service account: the rules of all roles bound to it, in the order of the bindings, as
+/// often as they are bound.
+///
+/// # Errors
+/// The rules exceed [`MAX_RULES_SIZE`].
 fn permissions<'c>(
     bindings: &'c [Item],
     accounts: &BTreeSet<&str>,
     role: impl Fn(&'c Item) -> Option<&'c Item>,
-) -> Vec<Json> {
+) -> Result<Vec<Json>, Error> {
     let mut rules: BTreeMap<&str, Vec<Json>> = BTreeMap::new();
+    let mut sizes: HashMap<usize, usize> = HashMap::new();
+    let mut total = 0;
     for binding in bindings {
         let Some(role) = role(binding) else { continue };
         for subject in items(&binding.json, &["subjects"]) {
             let name = text(subject, &["name"]);
             if text(subject, &["kind"]) == "ServiceAccount" && accounts.contains(name) {
+                total += *sizes
+                    .entry(role.source)
+                    .or_insert_with(|| dig(&role.json, &["rules"]).to_string().len());
+                if total > MAX_RULES_SIZE {
+                    return Err(Error::Permissions {
+                        account: name.to_owned(),
+                        role: role.name().to_owned(),
+                        limit: MAX_RULES_SIZE,
+                    });
+                }
                 rules.entry(name).or_default().extend_from_slice(items(&role.json, &["rules"]));
             }
         }
     }
-    rules
-        .into_iter()
-        .filter(|(_, rules)| !rules.is_empty())
-        .map(|(name, rules)| json!({"serviceAccountName": name, "rules": rules}))
-        .collect()
+    let permissions = rules.into_iter().filter(|(_, rules)| !rules.is_empty());
+    Ok(permissions.map(|(name, rules)| json!({"serviceAccountName": name, "rules": rules})).collect())
 }
 
 fn taken(role: &Item, field: &str, ledger: &mut Ledger) {

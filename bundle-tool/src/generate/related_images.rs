@@ -1,6 +1,6 @@
 //! The images that an operator needs: its containers', those its variables name, and what the base lists.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value as Json, json};
 
@@ -36,6 +36,8 @@ pub(super) fn collect(collected: &Collected, base: &Json, ledger: &mut Ledger) -
 struct Images {
     list: Vec<Json>,
     names: HashSet<String>,
+    /// Names that several images have, with the number of the next one.
+    next: HashMap<String, usize>,
     known: HashSet<String>,
 }
 
@@ -45,10 +47,15 @@ impl Images {
             return;
         }
         let mut unique = name.to_owned();
-        let mut number = 2;
-        while !unique.is_empty() && !self.names.insert(unique.clone()) {
-            unique = format!("{name}-{number}");
-            number += 1;
+        if !name.is_empty() && !self.names.insert(unique.clone()) {
+            let number = self.next.entry(name.to_owned()).or_insert(2);
+            loop {
+                unique = format!("{name}-{number}");
+                *number += 1;
+                if self.names.insert(unique.clone()) {
+                    break;
+                }
+            }
         }
         self.list.push(json!({"name": unique, "image": image}));
     }
@@ -101,10 +108,16 @@ mod tests {
         let mut images = Images::default();
         images.add("manager", "a:1");
         images.add("other", "a:1");
-        images.add("manager", "b:1");
+        for image in ["b:1", "c:1"] {
+            images.add("manager", image);
+        }
         assert_eq!(
             images.list,
-            [json!({"name": "manager", "image": "a:1"}), json!({"name": "manager-2", "image": "b:1"})]
+            [
+                json!({"name": "manager", "image": "a:1"}),
+                json!({"name": "manager-2", "image": "b:1"}),
+                json!({"name": "manager-3", "image": "c:1"}),
+            ]
         );
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Source: `applyWebhooks` of operator-framework/operator-sdk.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value as Json, json};
 
@@ -20,6 +20,7 @@ const COMMON: [&str; 5] = ["failurePolicy", "matchPolicy", "objectSelector", "ru
 /// All descriptions, sorted by name.
 pub(super) fn definitions(collected: &Collected, ledger: &mut Ledger) -> Vec<Json> {
     let mut found = Vec::new();
+    let endpoints = Endpoints::new(collected);
     let configurations = collected
         .validating
         .iter()
@@ -28,18 +29,95 @@ pub(super) fn definitions(collected: &Collected, ledger: &mut Ledger) -> Vec<Jso
     for (item, kind) in configurations {
         ledger.fate(item.source, Fate::Csv("webhookdefinitions".to_owned()));
         for webhook in items(&item.json, &["webhooks"]) {
-            found.push(admission(collected, item, webhook, kind, ledger));
+            found.push(admission(&endpoints, item, webhook, kind, ledger));
         }
     }
-    for service in &collected.services {
-        conversions(collected, service, &mut found, ledger);
-    }
-    orphans(collected, ledger);
+    conversions(collected, &endpoints, &mut found, ledger);
     found.sort_by(|a, b| text(a, &["generateName"]).cmp(text(b, &["generateName"])));
     found
 }
 
-fn admission(collected: &Collected, item: &Item, webhook: &Json, kind: &str, ledger: &mut Ledger) -> Json {
+/// The Services of the input by name, and its Deployments by the labels of their pods.
+struct Endpoints<'c> {
+    deployments: &'c [Item],
+    /// The first Service of each name: a bundle has one namespace.
+    services: HashMap<&'c str, &'c Item>,
+    /// The first Deployment whose pods have labels.
+    labelled: Option<usize>,
+    /// A label to the Deployments whose pods have it, in order.
+    by_label: HashMap<(&'c str, &'c str), Labelled>,
+}
+
+/// The Deployments whose pods have a label.
+#[derive(Default)]
+struct Labelled {
+    positions: Vec<usize>,
+    /// One bit for each Deployment, where many have the label.
+    bits: Vec<u64>,
+}
+
+impl<'c> Endpoints<'c> {
+    fn new(collected: &'c Collected) -> Self {
+        let mut services = HashMap::new();
+        for service in &collected.services {
+            services.entry(service.name()).or_insert(service);
+        }
+        let mut by_label: HashMap<_, Labelled> = HashMap::new();
+        let mut labelled = None;
+        for (at, deployment) in collected.deployments.iter().enumerate() {
+            let labels = entries(&deployment.json, &["spec", "template", "metadata", "labels"]);
+            for (key, value) in labels.into_iter().flatten() {
+                labelled.get_or_insert(at);
+                let label = (key.as_str(), value.as_str().unwrap_or_default());
+                by_label.entry(label).or_default().positions.push(at);
+            }
+        }
+        let words = collected.deployments.len().div_ceil(64);
+        for Labelled { positions, bits } in
+            by_label.values_mut().filter(|label| label.positions.len() > words)
+        {
+            bits.resize(words, 0);
+            for at in positions {
+                bits[*at / 64] |= 1 << (*at % 64);
+            }
+        }
+        Self { deployments: &collected.deployments, services, labelled, by_label }
+    }
+
+    /// Returns the name of the first Deployment whose pods have all labels that a Service selects.
+    ///
+    /// Takes time in proportion to the number of labels and a 64th of the number of Deployments.
+    fn answering(&self, service: &Item) -> Option<&'c str> {
+        let selector = entries(&service.json, &["spec", "selector"]);
+        let mut labels = Vec::new();
+        for (key, value) in selector.into_iter().flatten() {
+            labels.push(self.by_label.get(&(key.as_str(), value.as_str().unwrap_or_default()))?);
+        }
+        let at = match labels.iter().min_by_key(|label| label.positions.len()) {
+            None => self.labelled,
+            Some(rarest) if rarest.bits.is_empty() => {
+                let has = |label: &&&Labelled, at: &usize| match label.bits.get(at / 64) {
+                    Some(word) => word >> (at % 64) & 1 == 1,
+                    None => label.positions.binary_search(at).is_ok(),
+                };
+                rarest.positions.iter().find(|at| labels.iter().all(|label| has(&label, at))).copied()
+            }
+            Some(rarest) => (0..rarest.bits.len()).find_map(|index| {
+                let word = labels.iter().fold(u64::MAX, |word, label| word & label.bits[index]);
+                (word != 0).then(|| index * 64 + word.trailing_zeros() as usize)
+            }),
+        };
+        Some(self.deployments.get(at?)?.name())
+    }
+}
+
+fn admission(
+    endpoints: &Endpoints<'_>,
+    item: &Item,
+    webhook: &Json,
+    kind: &str,
+    ledger: &mut Ledger,
+) -> Json {
     let name = text(webhook, &["name"]);
     let mut description = Map::new();
     description.insert("type".to_owned(), kind.into());
@@ -84,9 +162,9 @@ fn admission(collected: &Collected, item: &Item, webhook: &Json, kind: &str, led
         return Json::Object(description);
     }
     let service_name = text(reference, &["name"]);
-    let service = collected.services.iter().find(|service| service.name() == service_name);
+    let service = endpoints.services.get(service_name).copied();
     let deployment =
-        service.filter(|service| is_selecting(service)).and_then(|service| answering(collected, service));
+        service.filter(|service| is_selecting(service)).and_then(|service| endpoints.answering(service));
     match (service, deployment) {
         (None, _) => ledger.warn(
             item.source,
@@ -136,20 +214,6 @@ fn is_selecting(service: &Item) -> bool {
         && entries(&service.json, &["spec", "selector"]).is_some_and(|selector| !selector.is_empty())
 }
 
-/// The first Deployment whose pods have all labels that a Service asks for.
-fn answering<'c>(collected: &'c Collected, service: &Item) -> Option<&'c str> {
-    collected
-        .deployments
-        .iter()
-        .find(|deployment| {
-            let labels = entries(&deployment.json, &["spec", "template", "metadata", "labels"]);
-            let Some(labels) = labels.filter(|labels| !labels.is_empty()) else { return false };
-            entries(&service.json, &["spec", "selector"])
-                .is_none_or(|selector| selector.iter().all(|(key, value)| labels.get(key) == Some(value)))
-        })
-        .map(Item::name)
-}
-
 /// How a definition is converted.
 struct Conversion<'c> {
     definition: &'c str,
@@ -182,17 +246,31 @@ fn conversion(item: &Item) -> Option<Conversion<'_>> {
     })
 }
 
-/// The descriptions of the conversions that a Service answers: one for all definitions with the same path, but one
-/// for each that names a port.
-fn conversions(collected: &Collected, service: &Item, found: &mut Vec<Json>, ledger: &mut Ledger) {
-    let mut groups: BTreeMap<(&str, Option<&str>), Vec<Conversion<'_>>> = BTreeMap::new();
+/// Adds the descriptions of conversions, in the order of the Services that answer them: one for all definitions with the
+/// same path, but one for each that names a port.
+fn conversions(collected: &Collected, endpoints: &Endpoints<'_>, found: &mut Vec<Json>, ledger: &mut Ledger) {
+    /// The position of the Service, the path, and the definition where it is alone.
+    type Group<'c> = (usize, &'c str, Option<&'c str>);
+    let mut groups: BTreeMap<Group<'_>, (&Item, Vec<Conversion<'_>>)> = BTreeMap::new();
     for conversion in collected.definitions().filter_map(conversion) {
-        if conversion.service == service.name() && !conversion.service.is_empty() {
-            let alone = conversion.port.map(|_| conversion.definition);
-            groups.entry((conversion.path, alone)).or_default().push(conversion);
+        match endpoints.services.get(conversion.service) {
+            Some(&service) if !conversion.service.is_empty() => {
+                let alone = conversion.port.map(|_| conversion.definition);
+                let group = groups.entry((service.source, conversion.path, alone));
+                group.or_insert_with(|| (service, Vec::new())).1.push(conversion);
+            }
+            Some(_) => {}
+            None => ledger.warn(
+                conversion.source,
+                format!(
+                    "the conversion of {} is answered by the Service {:?}, which the input does not hold: \
+                     the CSV has no webhook for it",
+                    conversion.definition, conversion.service
+                ),
+            ),
         }
     }
-    for ((path, _), mut group) in groups {
+    for ((_, path, _), (service, mut group)) in groups {
         group.sort_by_key(|conversion| conversion.definition);
         let first = &group[0];
         let mut description = Map::new();
@@ -204,7 +282,7 @@ fn conversions(collected: &Collected, service: &Item, found: &mut Vec<Json>, led
         description.insert("generateName".to_owned(), generate_name(&names).into());
         description.insert("conversionCRDs".to_owned(), json!(names));
         ports(&mut description, Some(service), first.port);
-        let deployment = answering(collected, service);
+        let deployment = endpoints.answering(service);
         if deployment.is_none() {
             ledger.warn(
                 first.source,
@@ -229,20 +307,4 @@ fn conversions(collected: &Collected, service: &Item, found: &mut Vec<Json>, led
 fn generate_name(definitions: &[&str]) -> String {
     let plurals: String = definitions.iter().filter_map(|name| name.split('.').next()).collect();
     format!("c{plurals}.kb.io")
-}
-
-/// Names the conversions whose Service the input does not hold.
-fn orphans(collected: &Collected, ledger: &mut Ledger) {
-    for conversion in collected.definitions().filter_map(conversion) {
-        if !collected.services.iter().any(|service| service.name() == conversion.service) {
-            ledger.warn(
-                conversion.source,
-                format!(
-                    "the conversion of {} is answered by the Service {:?}, which the input does not hold: \
-                     the CSV has no webhook for it",
-                    conversion.definition, conversion.service
-                ),
-            );
-        }
-    }
 }

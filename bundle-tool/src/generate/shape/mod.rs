@@ -24,6 +24,7 @@ pub(super) use webhook::{MUTATING_WEBHOOK_CONFIGURATION, VALIDATING_WEBHOOK_CONF
 
 use serde_json::{Map, Value as Json};
 
+use super::ledger::{MAX_NOTES, clip};
 use crate::model::yaml::{DecodeError, Kind, Path, Position, Value, single_text};
 
 /// What a field holds.
@@ -107,18 +108,26 @@ pub(super) enum Change {
     Quoted(String),
 }
 
-/// The object at `value` as the Go type `fields` would hold it, and what differs from the file.
+/// What was not taken over, the first [`MAX_NOTES`] of it.
+#[derive(Debug, Default)]
+pub(super) struct Remarks {
+    pub(super) list: Vec<Remark>,
+    /// How many fields were dropped or renamed that are not in the list.
+    pub(super) omitted: usize,
+}
+
+/// Returns the object at `value` as the Go type `fields` would hold it, and what differs from the file.
 ///
 /// # Errors
 /// The first value that does not fit its field's type.
-pub(super) fn conform(value: Value<'_>, fields: &'static Fields) -> Result<(Json, Vec<Remark>), DecodeError> {
-    let mut walk = Walk { remarks: Vec::new() };
+pub(super) fn conform(value: Value<'_>, fields: &'static Fields) -> Result<(Json, Remarks), DecodeError> {
+    let mut walk = Walk { remarks: Remarks::default() };
     let object = walk.fields(value, fields, &Path::ROOT)?;
     Ok((object, walk.remarks))
 }
 
 struct Walk {
-    remarks: Vec<Remark>,
+    remarks: Remarks,
 }
 
 impl Walk {
@@ -245,7 +254,11 @@ impl Walk {
     }
 
     fn remark(&mut self, position: Position, path: &Path<'_>, change: Change) {
-        self.remarks.push(Remark { path: path.to_string(), position, change });
+        if self.remarks.list.len() < MAX_NOTES {
+            self.remarks.list.push(Remark { path: clip(&path.to_string()).into_owned(), position, change });
+        } else if !matches!(change, Change::Quoted(_)) {
+            self.remarks.omitted += 1;
+        }
     }
 }
 

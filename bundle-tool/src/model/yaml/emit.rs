@@ -35,11 +35,11 @@ pub fn compare_keys(a: &str, b: &str) -> Ordering {
     if a == b {
         return Ordering::Equal;
     }
-    let (left, right): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let Some(at) = left.iter().zip(&right).position(|(x, y)| x != y) else {
-        return left.len().cmp(&right.len());
+    let Some((at, x, y)) =
+        a.char_indices().zip(b.chars()).find(|((_, x), y)| x != y).map(|((at, x), y)| (at, x, y))
+    else {
+        return a.len().cmp(&b.len());
     };
-    let (x, y) = (left[at], right[at]);
     match (x.is_alphabetic(), y.is_alphabetic()) {
         (true, true) => return x.cmp(&y),
         (true, false) => return Ordering::Greater,
@@ -47,19 +47,16 @@ pub fn compare_keys(a: &str, b: &str) -> Ordering {
         (false, false) => {}
     }
     // A zero within a number does not begin it: the digits before it count as well.
-    let within_number = (x == '0' || y == '0')
-        && left[..at].iter().rev().take_while(|c| c.is_ascii_digit()).any(|&c| c != '0');
-    let digits = |text: &[char]| text[at..].iter().take_while(|c| c.is_ascii_digit()).count();
-    let number = |text: &[char]| {
+    let within_number =
+        (x == '0' || y == '0') && a[..at].chars().rev().take_while(char::is_ascii_digit).any(|c| c != '0');
+    let digits = |text: &str| text[at..].chars().take_while(char::is_ascii_digit).count();
+    let number = |text: &str| {
         text[at..]
-            .iter()
+            .chars()
             .map_while(|c| c.to_digit(10))
             .fold(u64::from(within_number), |n, digit| n.wrapping_mul(10).wrapping_add(u64::from(digit)))
     };
-    number(&left)
-        .cmp(&number(&right))
-        .then_with(|| digits(&left).cmp(&digits(&right)))
-        .then_with(|| x.cmp(&y))
+    number(a).cmp(&number(b)).then_with(|| digits(a).cmp(&digits(b))).then_with(|| x.cmp(&y))
 }
 
 /// Returns whether every YAML parser reads `text`, written without quotes, as the same string.
