@@ -77,6 +77,7 @@ enum Command {
 /// Returns 2 for invalid arguments and for every error. A reader that closes standard output early is not an error.
 #[must_use]
 pub fn main() -> ExitCode {
+    report_file_size_limit();
     let cli = Cli::parse();
     match run(cli.command) {
         Ok(exit) => exit.into(),
@@ -97,6 +98,13 @@ const MAX_ERROR: usize = 4000;
 fn print_error(error: &anyhow::Error) -> std::io::Result<()> {
     let text = format!("{error:#}");
     writeln!(std::io::stderr(), "error: {}", printable(&shortened(&text, MAX_ERROR)))
+}
+
+/// Makes a write beyond the file size limit (`ulimit -f`) an error instead of the end of the process, so that temporary
+/// files are removed.
+fn report_file_size_limit() {
+    // Without a handler, the process ends with the signal's default, as other programs do.
+    let _ = signal_hook::flag::register(libc::SIGXFSZ, std::sync::Arc::default());
 }
 
 fn run(command: Command) -> anyhow::Result<Exit> {

@@ -2,23 +2,41 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::Document;
 use super::error::Error;
 use super::input::{self, Collected, Item};
 use super::json::{entries, map_mut, text};
 use super::ledger::{Fate, Ledger};
+use super::{Document, Options, Origin};
 
-/// The name of the package: as asked for, or as the only CSV of the input is named.
+/// The maximum length of a package's name, as of every DNS-1123 label.
+const MAX_PACKAGE_NAME: usize = 63;
+
+/// Checks that a name is one that catalogs accept for a package: a DNS-1123 label.
+///
+/// Source: `ConvertToModel` in `alpha/declcfg/declcfg_to_model.go` of operator-registry.
 ///
 /// # Errors
-/// Nobody says it, several CSVs say different ones, or it cannot be the name of a package.
+/// It is not.
+pub fn check_package_name(name: &str) -> Result<(), Error> {
+    let letter = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let valid = name.len() <= MAX_PACKAGE_NAME
+        && name.bytes().all(|c| letter(c) || c == b'-')
+        && name.bytes().next().is_some_and(letter)
+        && name.bytes().last().is_some_and(letter);
+    if valid { Ok(()) } else { Err(Error::PackageName(super::ledger::clip(name).into_owned())) }
+}
+
+/// Returns the name of the package, and where it comes from: the options, the only CSV of the input, or the fallback.
+///
+/// # Errors
+/// There is none, several CSVs have different ones, or it is not valid.
 pub(super) fn package(
-    asked: Option<&str>,
+    options: &Options,
     collected: &Collected,
     kustomize: Option<&Document>,
-) -> Result<String, Error> {
-    let name = if let Some(name) = asked {
-        name.to_owned()
+) -> Result<(String, Origin), Error> {
+    let (name, origin) = if let Some(name) = &options.package {
+        (name.clone(), Origin::Option)
     } else {
         let mut names: Vec<String> =
             collected.csvs.iter().map(|csv| package_of(csv.name()).to_owned()).collect();
@@ -30,17 +48,15 @@ pub(super) fn package(
         }
         names.sort();
         names.dedup();
-        match names.len() {
-            0 => return Err(Error::NoPackage),
-            1 => names.swap_remove(0),
+        match (names.len(), &options.fallback_package) {
+            (0, None) => return Err(Error::NoPackage),
+            (0, Some(fallback)) => (fallback.clone(), Origin::Fallback),
+            (1, _) => (names.swap_remove(0), Origin::Csv),
             _ => return Err(Error::Packages(names)),
         }
     };
-    let letters = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
-    if name.is_empty() || !name.chars().all(letters) || name.starts_with(['.', '-']) {
-        return Err(Error::PackageName(name));
-    }
-    Ok(name)
+    check_package_name(&name)?;
+    Ok((name, origin))
 }
 
 /// `memcached-operator` of `memcached-operator.v0.0.1`.
@@ -181,6 +197,16 @@ mod tests {
             ("a.b", "A B"),
         ] {
             assert_eq!(display_name(name), title);
+        }
+    }
+
+    #[test]
+    fn package_names_are_dns_labels() {
+        for name in ["memcached-operator", "a", "3scale"] {
+            assert!(check_package_name(name).is_ok(), "{name}");
+        }
+        for name in ["", "Op_X", "a.b", "-a", "a-", "a\nb", "../x", "é", &"a".repeat(64)] {
+            assert!(check_package_name(name).is_err(), "{name:?}");
         }
     }
 

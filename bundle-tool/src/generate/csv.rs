@@ -9,7 +9,7 @@ use super::input::{Collected, Item};
 use super::json::{dig, items, map_mut, set, text};
 use super::ledger::{Fate, Ledger};
 use super::rbac::Rbac;
-use super::{Options, base, crds, examples, related_images, webhooks};
+use super::{Options, Origin, base, crds, examples, related_images, webhooks};
 use crate::model::yaml;
 
 /// Who made the bundle, as operator-sdk's annotations of the same name say it.
@@ -24,6 +24,7 @@ pub(super) const OPERATOR_IMAGE: &str = "placeholder";
 #[derive(Debug)]
 pub(super) struct Csv {
     pub(super) version: semver::Version,
+    pub(super) origin: Origin,
     json: Json,
     /// What the base says about when it was made.
     created: Option<String>,
@@ -42,14 +43,14 @@ pub(super) fn build(
     ledger: &mut Ledger,
 ) -> Result<Csv, Error> {
     let Item { source, json: mut csv } = base;
-    let version = version(&csv, options, source, ledger)?;
+    let (version, origin) = version(&csv, options, source, ledger)?;
     let owned = crds::owned(collected, &csv, ledger);
     let examples = examples::annotation(collected, base::annotation(&csv, "alm-examples"), ledger);
     let webhooks = webhooks::definitions(collected, ledger);
     let images = related_images::collect(collected, &csv, ledger);
     let created = Some(base::annotation(&csv, "createdAt").to_owned()).filter(|time| !time.is_empty());
 
-    if options.version.is_some()
+    if matches!(origin, Origin::Option | Origin::Fallback)
         && let Some(metadata) = map_mut(&mut csv, "metadata")
     {
         metadata.insert("name".to_owned(), format!("{package}.v{version}").into());
@@ -78,7 +79,7 @@ pub(super) fn build(
         set(definitions, "owned", Json::Array(owned));
     }
     options.upgrade.apply(package, &mut csv, ledger)?;
-    Ok(Csv { version, json: csv, created })
+    Ok(Csv { version, origin, json: csv, created })
 }
 
 /// The image of the first container.
@@ -88,15 +89,27 @@ fn operator_image(collected: &Collected) -> &str {
     container.map_or("", |container| text(container, &["image"]))
 }
 
-fn version(csv: &Json, options: &Options, source: usize, ledger: &Ledger) -> Result<semver::Version, Error> {
+/// Returns the version, and where it comes from.
+fn version(
+    csv: &Json,
+    options: &Options,
+    source: usize,
+    ledger: &Ledger,
+) -> Result<(semver::Version, Origin), Error> {
+    /// What a base says until a bundle is generated from it.
+    const PLACEHOLDER: &str = "0.0.0";
     if let Some(version) = &options.version {
-        return Ok(version.clone());
+        return Ok((version.clone(), Origin::Option));
     }
-    let version = match text(csv, &["spec", "version"]) {
-        "" => "0.0.0",
-        version => version,
-    };
-    semver::Version::parse(version).map_err(|reason| Error::Version {
+    let version = text(csv, &["spec", "version"]);
+    if matches!(version, "" | PLACEHOLDER) {
+        return Ok(match &options.fallback_version {
+            Some(version) => (version.clone(), Origin::Fallback),
+            None => (semver::Version::new(0, 0, 0), Origin::Default),
+        });
+    }
+    let parsed = semver::Version::parse(version).map(|version| (version, Origin::Csv));
+    parsed.map_err(|reason| Error::Version {
         place: ledger.place(source),
         version: version.to_owned(),
         reason: reason.to_string(),

@@ -9,6 +9,9 @@ use super::input::Item;
 use super::json::{dig, entries, items, text};
 
 const UI: &str = "urn:alm:descriptor:com.tectonic.ui:";
+/// The beginning of the description that kube-rs gives to a type that it derives from the spec's, whose own description
+/// is that of the field `spec`.
+const GENERATED: &str = "Auto-generated derived type for ";
 /// How deep a schema is followed below `spec` and `status`.
 const DEPTH: usize = 3;
 /// From how many descriptors on only the first level is described.
@@ -45,7 +48,12 @@ pub(super) fn owned(definition: &Item) -> Vec<Json> {
             entry.insert("name".to_owned(), definition.name().into());
             entry.insert("version".to_owned(), text(version, &["name"]).into());
             entry.insert("displayName".to_owned(), display_name(kind).into());
-            let description = text(schema, &["description"]);
+            let description = match text(schema, &["description"]) {
+                generated if generated.starts_with(GENERATED) => {
+                    text(schema, &["properties", "spec", "description"])
+                }
+                description => description,
+            };
             if !description.is_empty() {
                 entry.insert("description".to_owned(), description.into());
             }
@@ -201,6 +209,20 @@ mod tests {
             ("tolerations", "advanced"),
         ];
         assert_eq!(found, wanted.map(|(path, widgets)| (path.to_owned(), widgets.to_owned())));
+    }
+
+    #[test]
+    fn the_description_that_kube_generates_is_not_shown() {
+        let definition = |spec: Json| {
+            let schema = json!({
+                "description": "Auto-generated derived type for LakeSpec via `CustomResource`",
+                "properties": {"spec": spec},
+            });
+            let version = json!({"name": "v1", "served": true, "schema": {"openAPIV3Schema": schema}});
+            Item { source: 0, json: json!({"spec": {"names": {"kind": "Lake"}, "versions": [version]}}) }
+        };
+        assert_eq!(owned(&definition(json!({})))[0].get("description"), None);
+        assert_eq!(owned(&definition(json!({"description": "A lake."})))[0]["description"], "A lake.");
     }
 
     #[test]

@@ -53,8 +53,11 @@ pub enum Error {
     /// Nobody said what the package is called.
     #[error("the package has no name: give --package NAME, or a base ClusterServiceVersion")]
     NoPackage,
-    /// The package's name cannot be one.
-    #[error("{0:?} is no name for a package: use letters, digits, dots and hyphens")]
+    /// The package's name is not a DNS-1123 label.
+    #[error(
+        "invalid package name {0:?}: must consist of at most 63 lower-case letters, digits and hyphens, and begin and end \
+         with a letter or a digit"
+    )]
     PackageName(String),
     /// The file of an object would have too long a name.
     #[error("{place}: {title}: its file name would exceed the limit of {limit} bytes; shorten metadata.name")]

@@ -4,19 +4,17 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::model::Severity;
+use crate::model::text::shortened;
 use crate::model::yaml::Position;
 
 /// The maximum number of notes that are kept; further ones are counted.
 pub(super) const MAX_NOTES: usize = 1_000;
-/// The maximum length of a name or a value in a note, in bytes.
+/// The maximum length of a name or a path in a note, in characters. Kubernetes' names have at most 253.
 const MAX_QUOTE: usize = 300;
 
-/// Returns the beginning of a foreign name or value, for messages.
+/// Returns the beginning of a foreign name or path, for messages.
 pub(super) fn clip(text: &str) -> Cow<'_, str> {
-    if text.len() <= MAX_QUOTE {
-        return text.into();
-    }
-    format!("{}…", &text[..text.floor_char_boundary(MAX_QUOTE)]).into()
+    shortened(text, MAX_QUOTE)
 }
 
 /// A place in a file of the input.

@@ -16,7 +16,6 @@ mod images;
 mod input;
 mod json;
 mod ledger;
-mod listing;
 mod manifests_base;
 mod merge;
 mod objects;
@@ -26,20 +25,22 @@ mod rbac;
 mod related_images;
 mod scorecard;
 mod shape;
+mod submission;
 mod upgrade;
 mod webhooks;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use base::check_package_name;
 pub use csv::created_at;
 pub use error::Error;
 pub use images::Rewrite;
 pub use ledger::{Fate, Ledger, Note, Place, Source};
-pub use listing::{Listing, ListingError, Publishing, files as listing_files, listing};
 pub use manifests_base::{Base, base};
 pub use merge::overlay;
 pub use patch::patch;
 pub use project::{Icon, Link, Maintainer, Olm, Project, ProjectError};
+pub use submission::{Publishing, Submission, SubmissionError, submission};
 pub use upgrade::{Upgrade, predecessor};
 
 use crate::model::yaml::Tree;
@@ -67,6 +68,10 @@ pub struct Options {
     pub package: Option<String>,
     /// The version of the operator; the base CSV's where nothing is given.
     pub version: Option<semver::Version>,
+    /// The package's name if neither [`Options::package`] nor a CSV says it.
+    pub fallback_package: Option<String>,
+    /// The version if neither [`Options::version`] nor a CSV says it, or the CSV says the placeholder 0.0.0.
+    pub fallback_version: Option<semver::Version>,
     /// Channels, separated by commas; those of the previous bundle, or `alpha`, where nothing is given.
     pub channels: Option<String>,
     /// The default channel; that of the previous bundle where nothing is given.
@@ -97,6 +102,20 @@ pub struct Options {
     pub now: String,
 }
 
+/// Where a package's name or version comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Origin {
+    /// [`Options::package`] or [`Options::version`].
+    Option,
+    /// A CSV of the input.
+    Csv,
+    /// [`Options::fallback_package`] or [`Options::fallback_version`].
+    Fallback,
+    /// Nothing says it: version 0.0.0.
+    Default,
+}
+
 /// A bundle, and what became of each object of the input.
 #[derive(Debug)]
 pub struct Generated {
@@ -106,6 +125,10 @@ pub struct Generated {
     pub name: String,
     /// The version of the operator.
     pub version: semver::Version,
+    /// Where the package's name comes from.
+    pub package_origin: Origin,
+    /// Where the version comes from.
+    pub version_origin: Origin,
     /// The bundle's channels.
     pub channels: Vec<String>,
     /// The bundle's files: path below its folder to bytes. The first of `manifests/` in reading order is the CSV.
@@ -124,7 +147,7 @@ pub struct Generated {
 /// As [`bundle`].
 pub fn unpinned_images(input: &Input, options: &Options) -> Result<BTreeSet<String>, Error> {
     let mut ledger = Ledger::default();
-    let (mut collected, _, mut base) = collect(input, options, &mut ledger)?;
+    let (mut collected, _, _, mut base) = collect(input, options, &mut ledger)?;
     images::rewrite(&mut collected, &mut base, &options.images, &BTreeMap::new(), &mut ledger);
     Ok(images::unpinned(&mut collected, &mut base))
 }
@@ -133,11 +156,11 @@ fn collect(
     input: &Input,
     options: &Options,
     ledger: &mut Ledger,
-) -> Result<(input::Collected, String, input::Item), Error> {
+) -> Result<(input::Collected, String, Origin, input::Item), Error> {
     let collected = input::collect(&input.documents, ledger)?;
-    let package = base::package(options.package.as_deref(), &collected, input.base.as_ref())?;
+    let (package, origin) = base::package(options, &collected, input.base.as_ref())?;
     let base = base::choose(&package, &collected, input.base.as_ref(), ledger)?;
-    Ok((collected, package, base))
+    Ok((collected, package, origin, base))
 }
 
 /// Says in the CSV's labels on which platforms the operator runs, as far as the base does not.
@@ -170,7 +193,7 @@ fn label(base: &mut input::Item, platforms: &BTreeSet<String>) {
 /// The input has no Deployment, two of one name, several packages, or an object that does not fit its type.
 pub fn bundle(input: &Input, options: &Options) -> Result<Generated, Error> {
     let mut ledger = Ledger::default();
-    let (mut collected, package, mut base) = collect(input, options, &mut ledger)?;
+    let (mut collected, package, package_origin, mut base) = collect(input, options, &mut ledger)?;
     collected.check(&ledger)?;
     images::rewrite(&mut collected, &mut base, &options.images, &BTreeMap::new(), &mut ledger);
     let platforms = images::platforms(&collected, &options.platforms);
@@ -185,9 +208,7 @@ pub fn bundle(input: &Input, options: &Options) -> Result<Generated, Error> {
     let annotations =
         annotations::Annotations::new(&package, options, input, scorecard.is_some(), &mut ledger)?;
     let mut files = BTreeMap::new();
-    for (name, json) in objects {
-        files.insert(format!("manifests/{name}"), crate::model::yaml::emit(&json).into_bytes());
-    }
+    files.extend(objects.into_iter().map(|(name, bytes)| (format!("manifests/{name}"), bytes)));
     if let Some(bytes) = scorecard {
         files.insert(scorecard::PATH.to_owned(), bytes);
     }
@@ -210,10 +231,21 @@ pub fn bundle(input: &Input, options: &Options) -> Result<Generated, Error> {
         annotations.yaml(input.previous.get("metadata/annotations.yaml").map(Vec::as_slice)).into_bytes(),
     );
     let csv_path = format!("manifests/{}.clusterserviceversion.yaml", package.to_lowercase());
-    let (name, version) = (csv.name(), csv.version.clone());
+    let (name, version, version_origin) = (csv.name(), csv.version.clone(), csv.origin);
     let channels = annotations.channels();
     csv.date(&csv_path, &mut files, &input.previous, options);
     let dockerfile = dockerfile::text(&annotations, &options.folder, input.previous_dockerfile.as_deref());
     ledger.close();
-    Ok(Generated { package, name, version, channels, files, csv: csv_path, dockerfile, ledger })
+    Ok(Generated {
+        package,
+        name,
+        version,
+        package_origin,
+        version_origin,
+        channels,
+        files,
+        csv: csv_path,
+        dockerfile,
+        ledger,
+    })
 }

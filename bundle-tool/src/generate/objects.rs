@@ -14,7 +14,7 @@ use crate::model::bundle::is_installable;
 /// The maximum length of a file name, in bytes, on the common file systems.
 const MAX_FILE_NAME: usize = 255;
 
-/// Returns all files but the CSV: name to object.
+/// Returns all files but the CSV: name to YAML.
 ///
 /// # Errors
 /// A name exceeds [`MAX_FILE_NAME`].
@@ -22,7 +22,7 @@ pub(super) fn files(
     collected: &Collected,
     rbac: &Rbac<'_>,
     ledger: &mut Ledger,
-) -> Result<Vec<(String, Json)>, Error> {
+) -> Result<Vec<(String, Vec<u8>)>, Error> {
     let mut files = Files::default();
     for definition in collected.definitions() {
         let (group, plural) = (
@@ -86,7 +86,7 @@ fn leave_out(item: &Item, ledger: &mut Ledger) {
 
 #[derive(Default)]
 struct Files {
-    list: Vec<(String, Json)>,
+    list: Vec<(String, Vec<u8>)>,
     names: HashSet<String>,
     duplicates: usize,
 }
@@ -115,7 +115,7 @@ impl Files {
         }
         ledger.fate(item.source, Fate::File(format!("manifests/{name}")));
         self.names.insert(name.clone());
-        self.list.push((name, placeless(&item.json)));
+        self.list.push((name, crate::model::yaml::emit(&placeless(&item.json)).into_bytes()));
         Ok(())
     }
 }

@@ -9,13 +9,17 @@ use super::base::display_name;
 /// Why a manifest cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectError {
-    /// It is no TOML, or a field holds what it should not.
-    #[error("{file}: {error}")]
+    /// It is not valid TOML, or a field does not exist or has the wrong type.
+    #[error("{file}:{line}:{column}: {message}{}", suggestion(.message))]
     Toml {
         /// The file.
         file: String,
-        /// What is wrong, with line and column.
-        error: toml::de::Error,
+        /// The line, from 1 on.
+        line: usize,
+        /// The column in characters, from 1 on.
+        column: usize,
+        /// What is wrong.
+        message: String,
     },
     /// It has no package.
     #[error("{0} has no [package]; give the operator's own Cargo.toml with --manifest-path")]
@@ -53,7 +57,7 @@ pub struct Olm {
     /// The least Kubernetes version.
     pub min_kube_version: Option<String>,
     /// The sets of namespaces that the operator can watch.
-    pub install_modes: Vec<String>,
+    pub install_modes: Vec<InstallMode>,
     /// Who helps.
     pub support: Option<String>,
     /// Further annotations of the CSV.
@@ -64,6 +68,62 @@ pub struct Olm {
     pub dependencies: Vec<Json>,
     /// Further facts: entries of `metadata/properties.yaml`.
     pub properties: Vec<Json>,
+}
+
+/// A set of namespaces that an operator can watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub enum InstallMode {
+    /// The namespace that it is installed in.
+    OwnNamespace,
+    /// One other namespace.
+    SingleNamespace,
+    /// Several namespaces.
+    MultiNamespace,
+    /// All namespaces.
+    AllNamespaces,
+}
+
+impl InstallMode {
+    /// All modes, in the order in which a CSV lists them.
+    const ALL: [Self; 4] =
+        [Self::OwnNamespace, Self::SingleNamespace, Self::MultiNamespace, Self::AllNamespaces];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::OwnNamespace => "OwnNamespace",
+            Self::SingleNamespace => "SingleNamespace",
+            Self::MultiNamespace => "MultiNamespace",
+            Self::AllNamespaces => "AllNamespaces",
+        }
+    }
+}
+
+impl ProjectError {
+    fn toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
+        let start = error.span().map_or(0, |span| text.floor_char_boundary(span.start));
+        let before = &text[..start];
+        Self::Toml {
+            file: file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: before.rsplit('\n').next().unwrap_or_default().chars().count() + 1,
+            message: error.message().replace('\n', ", "),
+        }
+    }
+}
+
+/// Returns a hint for an error that names an unknown word and the known ones, each in backticks.
+fn suggestion(message: &str) -> String {
+    let mut words = message.split('`').skip(1).step_by(2);
+    let Some(unknown) = words.next().filter(|_| message.starts_with("unknown ")) else {
+        return String::new();
+    };
+    let similarity =
+        |word: &str| similar::TextDiff::from_chars(&unknown.to_lowercase(), &word.to_lowercase()).ratio();
+    match words.map(|word| (similarity(word), word)).max_by(|a, b| a.0.total_cmp(&b.0)) {
+        Some((likely, word)) if likely > 0.6 => format!("; did you mean `{word}`?"),
+        _ => String::new(),
+    }
 }
 
 /// A name and an address.
@@ -137,7 +197,7 @@ impl Project {
     /// # Errors
     /// It is no TOML, has no package, or a field holds what it should not.
     pub fn parse(file: &str, text: &str, workspace: Option<&str>) -> Result<Self, ProjectError> {
-        let failed = |error| ProjectError::Toml { file: file.to_owned(), error };
+        let failed = |error| ProjectError::toml(file, text, &error);
         let root: Json = toml::from_str(text).map_err(failed)?;
         let package = &root["package"];
         if !package.is_object() {
@@ -146,7 +206,10 @@ impl Project {
         // The typed part is read from the text itself, so that an error names the line.
         let typed: Manifest = toml::from_str(text).map_err(failed)?;
         let shared: Json = match workspace {
-            Some(text) => toml::from_str(text).map_err(failed)?,
+            Some(text) => {
+                let failed = |error| ProjectError::toml("the workspace's Cargo.toml", text, &error);
+                toml::from_str(text).map_err(failed)?
+            }
             None => Json::Null,
         };
         let field = |name: &str| match &package[name] {
@@ -219,13 +282,13 @@ impl Project {
         if let Some(icon) = icon {
             spec.insert("icon".to_owned(), json!([{"base64data": icon.data, "mediatype": icon.media_type}]));
         }
-        let supported = |mode: &str| match olm.install_modes.as_slice() {
-            [] => mode == "AllNamespaces",
-            modes => modes.iter().any(|name| name == mode),
+        let supported = |mode: &InstallMode| match olm.install_modes.as_slice() {
+            [] => *mode == InstallMode::AllNamespaces,
+            modes => modes.contains(mode),
         };
-        let modes = ["OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces"];
-        let modes: Vec<Json> =
-            modes.iter().map(|mode| json!({"type": mode, "supported": supported(mode)})).collect();
+        let modes =
+            InstallMode::ALL.iter().map(|mode| json!({"type": mode.name(), "supported": supported(mode)}));
+        let modes: Vec<Json> = modes.collect();
         spec.insert("installModes".to_owned(), modes.into());
         let mut list = |key: &str, items: Vec<Json>| {
             if !items.is_empty() {
@@ -334,7 +397,16 @@ provider = { name = "Example" }
     fn a_misspelt_field_is_named_with_its_line() {
         let text = CARGO.replace("display-name", "displayname");
         let error = Project::parse("Cargo.toml", &text, None).unwrap_err().to_string();
-        assert!(error.starts_with("Cargo.toml: ") && error.contains("displayname"), "{error}");
+        assert!(error.starts_with("Cargo.toml:11:1: ") && error.contains("displayname"), "{error}");
+        assert!(error.ends_with("; did you mean `display-name`?"), "{error}");
         assert!(Project::parse("Cargo.toml", "[workspace]\n", None).is_err());
+    }
+
+    #[test]
+    fn a_misspelt_install_mode_is_an_error() {
+        let text = CARGO.replace("\"OwnNamespace\"", "\"OwnNamespaces\"");
+        let error = Project::parse("Cargo.toml", &text, None).unwrap_err().to_string();
+        assert!(error.contains("unknown variant `OwnNamespaces`"), "{error}");
+        assert!(error.ends_with("; did you mean `OwnNamespace`?"), "{error}");
     }
 }

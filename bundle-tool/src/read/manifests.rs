@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use super::file::{self, MAX_FILE_SIZE, Unreadable};
 use super::walk::{Kind, Options, WalkError, walk};
 use super::yaml::{self, Aliased};
-pub use crate::model::Document as Manifest;
 use crate::model::Document;
 use crate::model::yaml::{SyntaxError, Value};
 
@@ -55,9 +54,15 @@ pub enum ManifestError {
 /// # Errors
 /// Something cannot be read, or a file named as YAML or JSON is not.
 pub fn folder(folder: &Path) -> Result<Vec<Document>, ManifestError> {
+    files(folder, list(folder)?)
+}
+
+/// Reads the manifests in some of the files that [`list`] returned for `folder`.
+///
+/// # Errors
+/// As [`folder`].
+pub fn files(folder: &Path, paths: Vec<PathBuf>) -> Result<Vec<Document>, ManifestError> {
     let read_error = |path: &Path, source| ManifestError::Read { path: path.to_owned(), source };
-    let metadata = fs::metadata(folder).map_err(|source| read_error(folder, source.into()))?;
-    let paths = if metadata.is_dir() { list(folder)? } else { vec![folder.to_owned()] };
     let mut manifests = Vec::new();
     let mut total = 0;
     let mut aliased = Aliased::default();
@@ -107,8 +112,17 @@ pub fn stream(name: &str, stream: impl Read) -> Result<Vec<Document>, ManifestEr
     Ok(parsed.documents.into_iter().map(|tree| Document { file: file.clone(), tree }).collect())
 }
 
-/// The files below a directory. What is not a file is an error where it is named as a manifest.
-fn list(folder: &Path) -> Result<Vec<PathBuf>, ManifestError> {
+/// Lists the files below `folder`, or `folder` itself if it is a file. What is not a file is an error where it is named as
+/// a manifest.
+///
+/// # Errors
+/// Something cannot be read.
+pub fn list(folder: &Path) -> Result<Vec<PathBuf>, ManifestError> {
+    let metadata = fs::metadata(folder)
+        .map_err(|source| ManifestError::Read { path: folder.to_owned(), source: source.into() })?;
+    if !metadata.is_dir() {
+        return Ok(vec![folder.to_owned()]);
+    }
     let options =
         Options { skip_hidden_directories: true, follow_directory_links: true, ..Options::default() };
     let mut paths = Vec::new();

@@ -218,7 +218,7 @@ fn bad_input_is_named_and_nothing_is_written() {
             "in/z.yaml:1:1: a second Deployment named \"lake-operator\"; the first is at in/manager",
         ),
         ("in/manager/deployment.yaml", "# none\n", &[], "holds no Deployment"),
-        ("in/x.yaml", "", &["--version=1.0"], "--version \"1.0\" is no semantic version"),
+        ("in/x.yaml", "", &["--version=1.0"], "invalid --version \"1.0\": expected a semantic version"),
         ("in/x.yaml", &two, &[], "a second ClusterServiceVersion of the package"),
         (
             "in/d.yaml",
@@ -226,7 +226,7 @@ fn bad_input_is_named_and_nothing_is_written() {
             &[],
             "in/d.yaml:4:15: Service s: spec.ports: expected a list, found an integer",
         ),
-        ("bundle/main.rs", "fn main() {}\n", &[], "bundle is no bundle: it holds main.rs"),
+        ("bundle/main.rs", "fn main() {}\n", &[], "bundle is not a bundle: it contains main.rs"),
         (
             "in/x.yaml",
             "",
@@ -250,6 +250,69 @@ fn bad_input_is_named_and_nothing_is_written() {
         let words = reason.split(" at line").next().unwrap_or_default();
         assert_eq!(error.matches(words).count(), 1, "said more than once: {error}");
         assert_eq!(before, project.files(), "{message}");
+    }
+}
+
+#[test]
+fn own_output_among_the_manifests_is_skipped() {
+    let project = lake();
+    fs::rename(project.path("in"), project.path("config")).unwrap();
+    project.write("Cargo.toml", "[package]\nname = \"lake-operator\"\nversion = \"0.1.0\"\n");
+    project.tool().args(["generate", "manifests", "--crds-dir", "config"]).assert().success();
+    for (directory, skipped) in [
+        ("config", "bases/lake-operator.generated.yaml"),
+        (".", "bundle: it is output"),
+        (".", "bundle: it is output"),
+    ] {
+        let mut command = project.tool();
+        command.args(["generate", "bundle", "--input-dir", directory]);
+        let error = stderr(&command.assert().success());
+        assert!(error.contains("note: skipped ") && error.contains(skipped), "{error}");
+        assert!(error.contains("note: using version 0.1.0 from Cargo.toml\n"), "{error}");
+        assert!(project.read(CSV).contains("  name: lake-operator.v0.1.0\n"));
+        assert_eq!(fs::read_dir(project.path("bundle/manifests")).unwrap().count(), 2);
+    }
+}
+
+#[test]
+fn package_and_version_come_from_cargo_toml_if_nothing_else_says_them() {
+    let project = lake();
+    project.write("Cargo.toml", "[package]\nname = \"a-lake\"\nversion = \"1.2.3\"\n");
+    let run = project.tool().args(["generate", "bundle", "--input-dir", "in"]).assert().success();
+    let error = stderr(&run);
+    assert!(error.contains("note: using package name `a-lake` from Cargo.toml\n"), "{error}");
+    assert!(
+        error.contains("note: using version 1.2.3 from Cargo.toml\na-lake.v1.2.3 in bundle: "),
+        "{error}"
+    );
+    fs::remove_file(project.path("Cargo.toml")).unwrap();
+    let mut command = project.tool();
+    let run =
+        command.args(["generate", "bundle", "--input-dir", "in", "--package", "a-lake"]).assert().success();
+    assert!(stderr(&run).contains("note: using version 0.0.0 because none was found; set --version\n"));
+}
+
+#[test]
+fn a_package_name_that_no_catalog_accepts_is_an_error() {
+    for name in ["Op_X", "", "a\nb", "../x", "a.b"] {
+        for command in [&["generate", "bundle", "--input-dir", "in"][..], &["generate", "manifests"]] {
+            let project = lake();
+            let before = project.files();
+            let run = project.tool().args(command).args(["--package", name]).assert().code(2);
+            let error = stderr(&run);
+            assert!(error.contains(&format!("invalid package name {name:?}: must consist of")), "{error}");
+            assert_eq!(before, project.files());
+        }
+    }
+}
+
+#[test]
+fn control_characters_of_manifests_are_escaped_in_messages() {
+    let project = lake();
+    project.write("in/x.yaml", "{apiVersion: v1, kind: \"Pod\\e[2J\", metadata: {name: \"a\\nerror: b\"}}\n");
+    let run = project.run(&["--explain"]).success();
+    for text in [stderr(&run), stdout(&run)] {
+        assert!(text.contains("Pod\\u{1b}[2J a\\nerror: b"), "{text}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! `bundle-tool generate manifests` and `generate listing` as a person runs them.
+//! `bundle-tool generate manifests` and `generate submission` as a user runs them.
 use std::fs;
 use std::path::Path;
 
@@ -131,7 +131,7 @@ fn nothing_is_asked_unless_a_person_wants_it() {
         .write_stdin("Lakes\n\nExample\nwater, depth\nAda <ada@example.com>\n")
         .assert()
         .success();
-    assert!(stderr(&run).contains("Who publishes it: "));
+    assert!(stderr(&run).contains("Provider: "));
     let base = project.read(BASE);
     assert!(base.contains("displayName: Lakes\n") && base.contains("  - water\n  - depth\n"), "{base}");
 }
@@ -141,11 +141,11 @@ fn bad_input_is_named() {
     for (file, text, arguments, message) in [
         ("Cargo.toml", "[package\n", &["manifests"][..], "Cargo.toml"),
         ("Cargo.toml", "[workspace]\n", &["manifests"], "has no [package]"),
-        ("icon.svg", "<svg/>", &["manifests", "--overrides", "none.yaml"], "there is no file none.yaml"),
+        ("icon.svg", "<svg/>", &["manifests", "--overrides", "none.yaml"], "none.yaml does not exist"),
         ("config/crd/bases/x.yaml", "a: [\n", &["manifests"], "config/crd/bases/x.yaml:2:1: invalid YAML"),
-        ("x", "", &["manifests", "--package", "../x"], "is no name for a package"),
-        ("x", "", &["listing", "none"], "none is no folder"),
-        ("x", "", &["listing", "."], "failed to read directory bundle"),
+        ("x", "", &["manifests", "--package", "../x"], "invalid package name \"../x\""),
+        ("x", "", &["submission", "none"], "none is not a directory"),
+        ("x", "", &["submission", "."], "failed to read directory bundle"),
     ] {
         let project = lake();
         if file != "x" {
@@ -184,7 +184,7 @@ fn a_bundle_becomes_a_submission() {
     );
 
     fs::create_dir_all(project.path("hub")).unwrap();
-    project.run_at(NOW, &["listing", "hub", "--reviewers", "ada,bob"]).success();
+    project.run_at(NOW, &["submission", "hub", "--reviewers", "ada,bob"]).success();
     let ci = "hub/operators/lake-operator/ci.yaml";
     assert_eq!(project.read(ci), "reviewers:\n- ada\n- bob\nupdateGraph: replaces-mode\n");
     assert!(project.path("hub/operators/lake-operator/0.1.0/manifests").is_dir());
@@ -192,14 +192,20 @@ fn a_bundle_becomes_a_submission() {
 
     // What is there stays, and a published version does not change.
     project.write(ci, "# ours\nreviewers:\n- ada # lead\n");
-    project.run_at(NOW, &["listing", "hub", "--reviewers", "eve", "--overwrite"]).success();
+    project.run_at(NOW, &["submission", "hub", "--reviewers", "eve", "--overwrite"]).success();
     let text = project.read(ci);
     assert!(text.starts_with("# ours\nreviewers:\n- ada # lead\n- eve\n"), "{text}");
-    project.run_at(NOW, &["listing", "hub"]).success();
+    project.run_at(NOW, &["submission", "hub"]).success();
     project.run_at(NOW, &[&bundle[..], &["--replaces", "0.0.9"]].concat()).success();
-    assert!(stderr(&project.run_at(NOW, &["listing", "hub"]).code(2)).contains("is there already"));
+    assert!(stderr(&project.run_at(NOW, &["submission", "hub"]).code(2)).contains("exists already"));
 
-    project.run_at(NOW, &["listing", "hub", "--catalogs", "v4.19,v4.20", "--overwrite"]).success();
+    let pipeline = ["submission", "hub", "--update-graph", "semver-mode", "--overwrite"];
+    project.run_at(NOW, &pipeline).success();
+    assert!(project.read(ci).contains("updateGraph: semver-mode\n"), "an existing ci.yaml was not updated");
+    project.run_at(NOW, &["submission", "hub", "--overwrite"]).success();
+    assert!(project.read(ci).contains("updateGraph: semver-mode\n"), "a default replaced what ci.yaml said");
+
+    project.run_at(NOW, &["submission", "hub", "--catalogs", "v4.19,v4.20", "--overwrite"]).success();
     let release = project.read("hub/operators/lake-operator/0.1.0/release-config.yaml");
     assert_eq!(
         release,
@@ -208,4 +214,18 @@ fn a_bundle_becomes_a_submission() {
     let text = project.read(ci);
     assert!(text.contains("  catalog_mapping:\n  - catalog_names:\n    - v4.19\n    - v4.20\n"), "{text}");
     assert!(Path::new(&project.path("hub/operators/lake-operator/catalog-templates/basic.yaml")).is_file());
+}
+
+#[test]
+fn missing_crds_are_reported_with_where_they_were_looked_for() {
+    let project = lake();
+    project.write("empty/readme.txt", "");
+    for (arguments, directory) in
+        [(&["manifests", "--crds-dir", "empty"][..], "empty"), (&["manifests"], "config/crd/bases")]
+    {
+        let _ = fs::remove_dir_all(project.path("config/crd"));
+        let error = stderr(&project.run_at(NOW, arguments).success());
+        let wanted = format!("warning: no CRDs found in {directory}, so the base owns none; set --crds-dir");
+        assert!(error.contains(&wanted), "{error}");
+    }
 }

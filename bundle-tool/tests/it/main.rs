@@ -8,6 +8,8 @@ mod catalog_add;
 mod directions;
 mod generate;
 mod generate_manifests;
+mod generate_processes;
+mod generate_scale;
 mod help;
 mod layouts;
 mod patch;

@@ -126,6 +126,18 @@ mod tests {
     }
 
     #[test]
+    fn a_link_is_replaced_where_that_is_asked_for() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("target"), "old").unwrap();
+        symlink("target", dir.path().join("link")).unwrap();
+        let mut pending = Pending::replacing(&dir.path().join("link")).unwrap();
+        pending.append(b"new").unwrap();
+        pending.commit().unwrap();
+        assert!(fs::symlink_metadata(dir.path().join("link")).unwrap().is_file());
+        assert_eq!(fs::read(dir.path().join("target")).unwrap(), b"old");
+    }
+
+    #[test]
     fn the_error_names_a_directory_or_file_in_the_way() {
         let dir = tempfile::tempdir().unwrap();
         let error = file(dir.path(), b"x").unwrap_err().to_string();

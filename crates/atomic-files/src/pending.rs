@@ -58,6 +58,25 @@ impl Pending {
         Ok(Self { destination, sink: Sink::Temporary(temporary) })
     }
 
+    /// As [`Pending::new`], but replaces a symbolic link instead of following it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pending::new`], and [`Error`] if `path` is neither a file nor a link.
+    pub fn replacing(path: &Path) -> Result<Self, Error> {
+        let fail = |error| Error::new("write", path, error);
+        match fs::symlink_metadata(path) {
+            Ok(metadata) if metadata.is_symlink() => {
+                let temporary = Temporary::file(parent(path)).map_err(fail)?;
+                Ok(Self { destination: path.to_owned(), sink: Sink::Temporary(temporary) })
+            }
+            Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => {
+                Err(Error::invalid("write", path, "it is a device, a pipe or a socket; remove it first"))
+            }
+            _ => Self::new(path),
+        }
+    }
+
     /// Appends `bytes`.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
-//! `bundle-tool generate bundle`: reads manifests and the bundle that is there, writes the bundle anew.
+//! `bundle-tool generate bundle`: reads manifests and the existing bundle, and writes the bundle.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -8,61 +8,84 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
+use super::input::{self, CSV_SUFFIX};
 use super::output::{self, DOCKERFILE, Output};
 use super::pins::{LOCK_FILE, Lock};
 use super::project::{Project, rfc3339, source_date_epoch};
+use super::{files, manifests::project};
 use crate::cli::Exit;
 use crate::cli::images::Registries;
-use crate::generate::{self, Document, Generated, Input, Options, Rewrite, Upgrade};
+use crate::generate::{self, Document, Generated, Input, Options, Origin, Rewrite, Upgrade};
 use crate::model::catalog::Catalog;
+use crate::model::text::printable;
 use crate::read;
-use crate::read::manifests::{self, Manifest};
+use crate::read::manifests;
 
-/// Where a bundle is written that nobody says a place for.
-const DEFAULT_FOLDER: &str = "bundle";
+/// The default output directory.
+const DEFAULT_DIRECTORY: &str = "bundle";
 
-/// Makes a bundle from plain manifests: of a folder, or on standard input.
+/// The file that describes a crate, in the current directory.
+const CARGO_TOML: &str = "Cargo.toml";
+
+/// Generate a bundle from the manifests that install an operator
 ///
-/// The bundle is the CSV, CRDs and other objects in manifests/, metadata/annotations.yaml, and bundle.Dockerfile in
-/// the current folder. A CSV among the manifests, or in the kustomize folder, is the base that everything else is put
-/// into. The same input gives the same bytes; createdAt changes only where something else does.
+/// Reads plain manifests from a directory or from standard input, and writes the CSV, the CRDs and the other objects to
+/// manifests/, metadata/annotations.yaml, and bundle.Dockerfile in the current directory. A CSV among the manifests, or in
+/// the kustomize directory, is the base that everything else is merged into. The same input gives the same bytes:
+/// createdAt changes only if something else does.
 ///
-/// Exit status: 0 where the bundle was written, 1 where --strict or --check found something, 2 where none can be made.
+/// The bundle is replaced in one step: if the command fails or is killed, the old bundle is still complete. Files in it
+/// that are not generated are preserved. A symbolic link in place of a generated file is replaced. Two runs at once wait
+/// for each other. The tool's own output among the manifests is skipped.
+///
+/// Exit status: 0 if the bundle was written, 1 if --strict or --check found something, 2 if none can be generated.
 #[derive(Debug, Args)]
-#[command(disable_version_flag = true)]
+#[command(
+    disable_version_flag = true,
+    after_long_help = "\
+Examples:
+  Generate a bundle from the manifests in deploy/:
+    bundle-tool generate bundle --input-dir deploy --package lake-operator --version 0.1.0 --channels stable
+
+  Generate a bundle from what kustomize prints:
+    kubectl kustomize config/manifests | bundle-tool generate bundle --package lake-operator --version 0.1.0
+
+  Check in CI that the bundle in git is up to date:
+    bundle-tool generate bundle --input-dir deploy --check"
+)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct Bundle {
-    /// Folder of the manifests, read with all folders below it
+    /// Directory of the manifests, including all directories below it
     #[arg(long, value_name = "DIR", conflicts_with_all = ["deploy_dir", "crds_dir"])]
     input_dir: Option<PathBuf>,
-    /// As --input-dir; its CRDs do not count where --crds-dir is given
+    /// As --input-dir; if --crds-dir is set, CRDs in it are ignored
     #[arg(long, value_name = "DIR")]
     deploy_dir: Option<PathBuf>,
-    /// Folder of the CRDs
+    /// Directory of the CRDs
     #[arg(long, value_name = "DIR", requires = "deploy_dir")]
     crds_dir: Option<PathBuf>,
-    /// Folder whose bases/PACKAGE.clusterserviceversion.yaml is the base where no manifest is a CSV
+    /// Directory whose bases/PACKAGE.clusterserviceversion.yaml is the base if no manifest is a CSV
     #[arg(long, value_name = "DIR", default_value = "config/manifests")]
     kustomize_dir: PathBuf,
-    /// Folder of the bundle [default: bundle]
+    /// Output directory [default: bundle]
     #[arg(long, value_name = "DIR", conflicts_with = "stdout")]
     output_dir: Option<PathBuf>,
-    /// Name of the package; else that of the PROJECT file or of the base CSV
+    /// Package name [default: from PROJECT, the base CSV or Cargo.toml]
     #[arg(long, value_name = "NAME")]
     package: Option<String>,
-    /// Semantic version of the operator; else the base CSV's
+    /// Semantic version of the operator [default: from the base CSV or Cargo.toml]
     #[arg(long, short, value_name = "VERSION")]
     version: Option<String>,
-    /// Channels of the bundle, separated by commas; else those of the bundle that is there, else alpha
+    /// Channels of the bundle, separated by commas [default: those of the existing bundle, or alpha]
     #[arg(long, value_name = "CHANNELS")]
     channels: Option<String>,
-    /// Channel that the package is installed from by default
+    /// Default channel of the package
     #[arg(long, value_name = "CHANNEL")]
     default_channel: Option<String>,
-    /// Service accounts, beside those of the Deployments, whose roles go into the CSV
+    /// Further service accounts, besides those of the Deployments, whose roles become permissions of the CSV
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     extra_service_accounts: Vec<String>,
-    /// Write metadata and Dockerfile also where they are there already
+    /// Overwrite existing metadata and Dockerfile
     #[arg(
         long,
         value_name = "BOOL",
@@ -76,50 +99,50 @@ pub(super) struct Bundle {
     /// Print the manifests instead of writing the bundle
     #[arg(long)]
     stdout: bool,
-    /// Say nothing but warnings and errors
+    /// Print warnings and errors only
     #[arg(long, short)]
     quiet: bool,
-    /// Write only the manifests
+    /// Write the manifests only
     #[arg(long)]
     manifests: bool,
-    /// Write only the metadata and the Dockerfile
+    /// Write the metadata and the Dockerfile only
     #[arg(long)]
     metadata: bool,
-    /// The operator's Cargo.toml, whose [package.metadata.olm] names the package, dependencies, properties and the
-    /// scorecard [default: Cargo.toml where it has such a part]
+    /// Cargo.toml of the operator, whose [package.metadata.olm] sets package, dependencies, properties and scorecard
+    /// [default: Cargo.toml]
     #[arg(long, value_name = "FILE")]
     manifest_path: Option<PathBuf>,
-    /// Print what became of each object of the input
+    /// Print where each object of the input went
     #[arg(long)]
     explain: bool,
-    /// Take warnings for errors: write nothing and exit with 1
+    /// Treat warnings as errors: write nothing and exit with 1
     #[arg(long)]
     strict: bool,
-    /// Write nothing; print how the bundle that is there differs from what would be written, and exit with 1 where it does
+    /// Write nothing, print how the bundle differs from what would be generated, and exit with 1 if it does
     #[arg(long, conflicts_with = "stdout")]
     check: bool,
-    /// Remove manifests from the bundle that are not made from the input
+    /// Remove manifests from the bundle that are not generated from the input
     #[arg(long, conflicts_with = "stdout")]
     prune: bool,
-    /// Call an image otherwise: with its tag, or by its name alone; may be given several times
+    /// Replace an image reference, given with or without its tag (repeatable)
     #[arg(long, value_name = "OLD=NEW")]
     image: Vec<Rewrite>,
-    /// Name images by digest: as bundle-tool.lock has them, else as their registries say
+    /// Replace tags by digests, read from bundle-tool.lock or else from the registries
     #[arg(long)]
     use_image_digests: bool,
-    /// Ask the registries anew, whatever bundle-tool.lock has
+    /// Read all digests from the registries again and update bundle-tool.lock
     #[arg(long, requires = "use_image_digests")]
     update_image_digests: bool,
-    /// The CSV, or the version, that this one takes the place of
+    /// CSV name or version that this version replaces
     #[arg(long, value_name = "NAME")]
     replaces: Option<String>,
-    /// CSVs, or versions, that an upgrade leaves out, separated by commas
+    /// CSV names or versions that an upgrade skips, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     skips: Vec<String>,
-    /// The versions from which an upgrade leads straight to this one: '>=1.0.0 <1.2.0'
+    /// Range of versions that upgrade directly to this one, such as '>=1.0.0 <1.2.0'
     #[arg(long, value_name = "RANGE")]
     skip_range: Option<String>,
-    /// Take the place of the highest lower version in the first of the bundle's channels of this catalogue
+    /// Catalog whose highest lower version, in the first of the bundle's channels, is replaced
     #[arg(long, value_name = "DIR", conflicts_with = "replaces")]
     from_catalog: Option<PathBuf>,
     #[command(flatten)]
@@ -128,15 +151,18 @@ pub(super) struct Bundle {
 
 impl Bundle {
     pub(super) fn run(self) -> Result<Exit> {
-        let folder = self.output_dir.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_FOLDER));
+        let directory = self.output_dir.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_DIRECTORY));
         let project = Project::read(Path::new("PROJECT"))?;
-        let mut options = self.options(&folder, project)?;
-        self.read_crate(&mut options)?;
-        let input = self.input(&folder, options.package.as_deref())?;
+        let mut options = self.options(&directory, project)?;
+        let from_crate = self.read_crate(&mut options)?;
+        let mut input = self.input(&directory, options.package.as_deref())?;
         let lock = self.pin(&input, &mut options)?;
+        // What is there is read under the lock, so that nothing else changes it until it is replaced.
+        let locked = if self.stdout || self.check { None } else { Some(output::lock(&directory)?) };
+        self.previous(&directory, &mut input)?;
         if self.check {
-            // A bundle that differs would be of today, which is not what a person looks for in the difference.
-            let csv = input.previous.iter().find(|(path, _)| path.ends_with(".clusterserviceversion.yaml"));
+            // The difference should not show that the check runs today.
+            let csv = input.previous.iter().find(|(path, _)| path.ends_with(CSV_SUFFIX));
             options.epoch = None;
             options.now = csv.and_then(|(_, bytes)| generate::created_at(bytes)).unwrap_or(options.now);
         }
@@ -147,35 +173,39 @@ impl Bundle {
         }
 
         output::notes(&generated.ledger, self.explain)?;
+        if !self.quiet {
+            origin(&generated, from_crate.as_deref())?;
+        }
         if self.explain && (self.stdout || self.check) {
             output::explain(&generated.ledger, &mut io::stderr().lock())?;
         } else if self.explain {
             output::explain(&generated.ledger, &mut io::stdout().lock())?;
         }
         if self.strict && generated.ledger.has_warnings() {
-            writeln!(io::stderr(), "nothing was written: --strict takes the warnings above for errors")?;
+            writeln!(io::stderr(), "error: nothing was written because --strict treats warnings as errors")?;
             return Ok(Exit::Findings);
         }
         if self.stdout {
             output::print(&generated)?;
             return Ok(Exit::Success);
         }
-        let output = self.output(folder, &generated, &input, lock)?;
-        if !self.check {
-            output.write(&generated.name, self.quiet)?;
+        let name = generated.name.clone();
+        let output = self.output(directory, generated, &input, lock)?;
+        if let Some(locked) = locked {
+            output.write(&name, self.quiet, locked)?;
             return Ok(Exit::Success);
         }
         if output.check(&mut io::BufWriter::new(io::stdout().lock()))? {
             writeln!(
                 io::stderr(),
-                "the bundle is not what the input gives: run the command again without --check"
+                "error: the bundle is not up to date; run the command again without --check"
             )?;
             return Ok(Exit::Findings);
         }
         Ok(Exit::Success)
     }
 
-    /// Finds the digests of all images, where that was asked for.
+    /// Finds the digests of all images, if that is asked for.
     fn pin(&self, input: &Input, options: &mut Options) -> Result<Option<Lock>> {
         if !self.use_image_digests {
             return Ok(None);
@@ -189,35 +219,37 @@ impl Bundle {
         Ok(Some(lock))
     }
 
-    /// Takes over what the operator's Cargo.toml says.
-    fn read_crate(&self, options: &mut Options) -> Result<()> {
-        let project = match &self.manifest_path {
-            Some(path) => match super::manifests::project(path)? {
-                Some(project) => project,
-                None => bail!("there is no file {}", path.display()),
-            },
-            // Only a crate that says so is an operator's.
-            None => match super::manifests::project(Path::new("Cargo.toml")) {
-                Ok(Some(project)) if project.olm.is_some() => project,
-                Err(error) if !is_virtual(&error) => return Err(error),
-                Ok(_) | Err(_) => return Ok(()),
-            },
+    /// Adds what Cargo.toml says to the options. Returns its path if there is one.
+    fn read_crate(&self, options: &mut Options) -> Result<Option<String>> {
+        let path = self.manifest_path.as_deref().unwrap_or(Path::new(CARGO_TOML));
+        let project = match project(path) {
+            Ok(Some(project)) => project,
+            Ok(None) if self.manifest_path.is_some() => bail!("{} does not exist", path.display()),
+            // Nothing says that the operator is the workspace in whose directory the command runs.
+            Err(error) if self.manifest_path.is_none() && is_virtual(&error) => return Ok(None),
+            Err(error) => return Err(error),
+            Ok(None) => return Ok(None),
         };
-        options.package.get_or_insert_with(|| project.package().to_owned());
+        if project.olm.is_some() || self.manifest_path.is_some() {
+            options.package.get_or_insert_with(|| project.package().to_owned());
+        }
+        options.fallback_package = Some(project.package().to_owned());
+        options.fallback_version = project.version.as_deref().and_then(|version| version.parse().ok());
         if let Some(olm) = project.olm {
             options.dependencies = olm.dependencies;
             options.properties = olm.properties;
             options.scorecard = olm.scorecard;
         }
-        Ok(())
+        Ok(Some(path.display().to_string()))
     }
 
-    fn options(&self, folder: &Path, project: Project) -> Result<Options> {
+    fn options(&self, directory: &Path, project: Project) -> Result<Options> {
         let version = self.version.as_deref().map(|version| {
-            semver::Version::parse(version)
-                .with_context(|| format!("--version {version:?} is no semantic version; write it as 1.2.3"))
+            semver::Version::parse(version).with_context(|| {
+                format!("invalid --version {version:?}: expected a semantic version such as 1.2.3")
+            })
         });
-        let (_, relative) = dockerfile_place(folder)?;
+        let (_, relative) = dockerfile_place(directory)?;
         Ok(Options {
             package: self.package.clone().or(project.name),
             version: version.transpose()?,
@@ -248,68 +280,80 @@ impl Bundle {
         })
     }
 
-    fn input(&self, folder: &Path, package: Option<&str>) -> Result<Input> {
-        let documents = self.documents()?;
+    /// Reads the manifests and the base CSV.
+    fn input(&self, directory: &Path, package: Option<&str>) -> Result<Input> {
+        let documents = self.documents(directory)?;
         let has_csv = documents.iter().any(|document| is_kind(document, "ClusterServiceVersion"));
         let base = if has_csv { None } else { self.base(package)? };
-        let previous = if self.stdout { BTreeMap::new() } else { output::previous(folder)? };
-        let annotations = previous.get("metadata/annotations.yaml").map(|bytes| read::yaml::parse(bytes));
-        let previous_annotations = match annotations {
-            Some(parsed) => match parsed.error {
-                Some(error) => {
-                    let file = folder.join("metadata/annotations.yaml");
-                    bail!("{} is no YAML, so what it says cannot be kept: {error}", file.display())
-                }
-                None => parsed.documents.into_iter().next(),
-            },
-            None => None,
-        };
-        let (dockerfile, _) = dockerfile_place(folder)?;
-        let previous_dockerfile = match fs::read_to_string(&dockerfile) {
-            Ok(text) => Some(text),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(error).context(format!("failed to read {}", dockerfile.display())),
-        };
-        Ok(Input { documents, base, previous, previous_annotations, previous_dockerfile })
+        Ok(Input { documents, base, ..Input::default() })
     }
 
-    fn documents(&self) -> Result<Vec<Document>> {
+    /// Reads the existing bundle and its Dockerfile, which the generated ones update.
+    fn previous(&self, directory: &Path, input: &mut Input) -> Result<()> {
+        if !self.stdout {
+            input.previous = output::previous(directory)?;
+        }
+        if let Some(bytes) = input.previous.get("metadata/annotations.yaml") {
+            let parsed = read::yaml::parse(bytes);
+            if let Some(error) = parsed.error {
+                let file = directory.join("metadata/annotations.yaml");
+                bail!("{} is not valid YAML, so its annotations cannot be kept: {error}", file.display());
+            }
+            input.previous_annotations = parsed.documents.into_iter().next();
+        }
+        let (dockerfile, _) = dockerfile_place(directory)?;
+        input.previous_dockerfile = files::text(&dockerfile)?;
+        Ok(())
+    }
+
+    fn documents(&self, output: &Path) -> Result<Vec<Document>> {
+        let mut skipped = Vec::new();
+        let mut directory = |path: &Path| -> Result<Vec<Document>> {
+            let found = input::read(path, output)?;
+            skipped.extend(found.skipped);
+            Ok(found.list)
+        };
         let mut read = match (self.input_dir.as_ref().or(self.deploy_dir.as_ref()), io::stdin().is_terminal())
         {
-            (Some(folder), _) => manifests::folder(folder)?,
+            (Some(path), _) => directory(path)?,
             (None, false) => manifests::stream("standard input", io::stdin().lock())?,
             (None, true) => bail!(
-                "no manifests: give a folder with --input-dir, or pipe them to standard input, \
-                 for instance from `kustomize build config/manifests`"
+                "no manifests: set --input-dir, or pipe them to standard input, such as from \
+                 `kubectl kustomize config/manifests`"
             ),
         };
-        if let Some(folder) = &self.crds_dir {
-            let is_crd = |manifest: &Manifest| {
+        if let Some(path) = &self.crds_dir {
+            let is_crd = |manifest: &Document| {
                 manifest.tree.root().get("kind").is_some_and(|kind| kind.text() == "CustomResourceDefinition")
             };
             read.retain(|manifest| !is_crd(manifest));
-            read.extend(manifests::folder(folder)?.into_iter().filter(is_crd));
+            read.extend(directory(path)?.into_iter().filter(is_crd));
         }
-        if read.is_empty() {
-            match &self.input_dir {
-                Some(folder) => bail!("{} holds no manifests", folder.display()),
-                None => bail!("the input holds no manifests"),
+        if !self.quiet {
+            for path in skipped {
+                let path = path.display().to_string();
+                writeln!(io::stderr(), "note: skipped {}: it is output of this tool", printable(&path))?;
             }
         }
-        Ok(read.into_iter().map(|manifest| Document { file: manifest.file, tree: manifest.tree }).collect())
+        if read.is_empty() {
+            match self.input_dir.as_ref().or(self.deploy_dir.as_ref()) {
+                Some(path) => bail!("no manifests found in {}", path.display()),
+                None => bail!("no manifests found on standard input"),
+            }
+        }
+        Ok(read)
     }
 
-    /// The base CSV of the kustomize folder: the package's, or where nobody named one the only one.
+    /// Reads the base CSV of the kustomize directory: the package's, or the only one if there is no package name.
     fn base(&self, package: Option<&str>) -> Result<Option<Document>> {
-        const SUFFIX: &str = ".clusterserviceversion.yaml";
         let bases = self.kustomize_dir.join("bases");
         let path = if let Some(package) = package {
-            bases.join(format!("{package}{SUFFIX}"))
+            bases.join(format!("{package}{CSV_SUFFIX}"))
         } else {
             let Ok(entries) = fs::read_dir(&bases) else { return Ok(None) };
             let mut found: Vec<PathBuf> = entries
                 .filter_map(|entry| Some(entry.ok()?.path()))
-                .filter(|path| path.to_string_lossy().ends_with(SUFFIX))
+                .filter(|path| path.to_string_lossy().ends_with(CSV_SUFFIX))
                 .collect();
             match (found.pop(), found.is_empty()) {
                 (Some(path), true) => path,
@@ -319,18 +363,16 @@ impl Bundle {
         if !path.exists() {
             return Ok(None);
         }
-        let found = manifests::folder(&path)?
-            .into_iter()
-            .map(|manifest| Document { file: manifest.file, tree: manifest.tree })
-            .find(|document| is_kind(document, "ClusterServiceVersion"));
-        found.map(Some).with_context(|| format!("{} holds no ClusterServiceVersion", path.display()))
+        let found =
+            manifests::folder(&path)?.into_iter().find(|document| is_kind(document, "ClusterServiceVersion"));
+        found.map(Some).with_context(|| format!("no ClusterServiceVersion found in {}", path.display()))
     }
 
-    /// What is to be written.
+    /// Returns what is to be written.
     fn output(
         &self,
-        folder: PathBuf,
-        generated: &Generated,
+        directory: PathBuf,
+        generated: Generated,
         input: &Input,
         lock: Option<Lock>,
     ) -> Result<Output> {
@@ -340,48 +382,67 @@ impl Bundle {
         let wanted = |path: &str| {
             if path.starts_with("metadata/") { with_metadata } else { all || self.manifests }
         };
-        let mut output = Output { folder, ..Output::default() };
-        for (path, bytes) in generated.files.iter().filter(|(path, _)| wanted(path)) {
-            output.files.insert(path.clone(), bytes.clone());
-        }
+        let mut output = Output { directory, ..Output::default() };
         let stray = |path: &&String| path.starts_with("manifests/") && !generated.files.contains_key(*path);
         for path in input.previous.keys().filter(stray) {
             if self.prune {
                 output.removed.push(path.clone());
             } else {
+                let path = output.directory.join(path).display().to_string();
                 writeln!(
                     io::stderr(),
-                    "warning: {} is not made from the input; where it is a left-over, remove it or give --prune",
-                    output.folder.join(path).display()
+                    "warning: {} is not generated from the input; remove it or set --prune",
+                    printable(&path)
                 )?;
             }
         }
         if with_metadata {
-            let (dockerfile, _) = dockerfile_place(&output.folder)?;
-            output.beside.insert(dockerfile, generated.dockerfile.clone().into_bytes());
+            let (dockerfile, _) = dockerfile_place(&output.directory)?;
+            output.beside.insert(dockerfile, generated.dockerfile.into_bytes());
         }
         if let Some(lock) = lock {
             output.beside.insert(LOCK_FILE.into(), lock.text().into_bytes());
         }
+        output.files = generated.files;
+        output.files.retain(|path, _| wanted(path));
         Ok(output)
     }
 }
 
-/// Where the Dockerfile of the bundle in `folder` lies, and how it names that folder: in the current folder where the
-/// bundle is below it, as operator-sdk has it, else beside the bundle.
-fn dockerfile_place(folder: &Path) -> Result<(PathBuf, PathBuf)> {
-    let current = std::env::current_dir().context("failed to find the current folder")?;
-    if folder.is_relative() && !folder.starts_with("..") {
-        return Ok((DOCKERFILE.into(), folder.to_owned()));
+/// Prints where package and version come from, if neither an option nor a CSV says it.
+fn origin(generated: &Generated, cargo_toml: Option<&str>) -> io::Result<()> {
+    let Generated { package, version, package_origin, version_origin, .. } = generated;
+    let file = cargo_toml.unwrap_or(CARGO_TOML);
+    let mut err = io::stderr().lock();
+    if *package_origin == Origin::Fallback {
+        writeln!(err, "note: using package name `{package}` from {file}")?;
     }
-    if let Ok(relative) = folder.strip_prefix(&current) {
-        return Ok((DOCKERFILE.into(), relative.to_owned()));
+    match version_origin {
+        Origin::Fallback => writeln!(err, "note: using version {version} from {file}"),
+        Origin::Default => {
+            writeln!(err, "note: using version {version} because none was found; set --version")
+        }
+        Origin::Option | Origin::Csv => Ok(()),
     }
-    let name = folder.file_name().map(PathBuf::from).unwrap_or_default();
-    Ok((folder.with_file_name(DOCKERFILE), name))
 }
 
-/// The CSV of a catalogue that the bundle takes the place of.
+/// Returns the path of the Dockerfile of the bundle in `directory`, and the path of the bundle relative to it.
+///
+/// The Dockerfile is in the current directory if the bundle is below it, as with operator-sdk, and beside the bundle
+/// otherwise.
+fn dockerfile_place(directory: &Path) -> Result<(PathBuf, PathBuf)> {
+    let current = std::env::current_dir().context("failed to find the current directory")?;
+    if directory.is_relative() && !directory.starts_with("..") {
+        return Ok((DOCKERFILE.into(), directory.to_owned()));
+    }
+    if let Ok(relative) = directory.strip_prefix(&current) {
+        return Ok((DOCKERFILE.into(), relative.to_owned()));
+    }
+    let name = directory.file_name().map(PathBuf::from).unwrap_or_default();
+    Ok((directory.with_file_name(DOCKERFILE), name))
+}
+
+/// Returns the CSV of a catalog that the bundle replaces.
 fn predecessor(path: &Path, generated: &Generated) -> Result<Option<String>> {
     let catalog = read::catalog::read(path)?;
     let channel = generated.channels.first().map(String::as_str).unwrap_or_default();
@@ -389,8 +450,14 @@ fn predecessor(path: &Path, generated: &Generated) -> Result<Option<String>> {
     Ok(generate::predecessor(&entries, &generated.version).map(str::to_owned))
 }
 
-/// The CSVs of a channel with their versions.
+/// Returns the CSVs of a channel with their versions.
 fn versions(catalog: &Catalog, package: &str, channel: &str) -> Vec<(String, semver::Version)> {
+    let bundles: HashMap<&str, _> = catalog
+        .bundles
+        .iter()
+        .filter(|bundle| bundle.package == package)
+        .map(|bundle| (bundle.name.as_str(), bundle))
+        .collect();
     let names = catalog
         .channels
         .iter()
@@ -398,15 +465,14 @@ fn versions(catalog: &Catalog, package: &str, channel: &str) -> Vec<(String, sem
         .flat_map(|channel| &channel.entries)
         .map(|entry| entry.name.as_str());
     let version = |name: &str| {
-        let bundle =
-            catalog.bundles.iter().find(|bundle| bundle.package == package && bundle.name == name)?;
-        let property = bundle.properties.iter().find(|property| property.r#type == "olm.package")?;
+        let property =
+            bundles.get(name)?.properties.iter().find(|property| property.r#type == "olm.package")?;
         property.value["version"].as_str()?.parse().ok()
     };
     names.filter_map(|name| Some((name.to_owned(), version(name)?))).collect()
 }
 
-/// Whether a Cargo.toml is a workspace's, which has no package of its own.
+/// Returns whether a Cargo.toml is that of a workspace without a package.
 fn is_virtual(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(generate::ProjectError::NoPackage(_)))
 }

@@ -1,18 +1,20 @@
-//! `bundle-tool generate`: bundles and what goes into them, from plain manifests.
+//! `bundle-tool generate`: bundles and what belongs to them, from plain manifests.
 
 mod bundle;
-mod listing;
+mod files;
+mod input;
 mod manifests;
 mod output;
 mod pins;
 mod project;
+mod submission;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
 use super::Exit;
 
-/// Makes a bundle, or a part of one, from plain manifests.
+/// Generate bundles, base CSVs and submissions
 #[derive(Debug, Args)]
 pub(super) struct Generate {
     #[command(subcommand)]
@@ -22,16 +24,16 @@ pub(super) struct Generate {
 #[derive(Debug, Subcommand)]
 enum What {
     Bundle(Box<bundle::Bundle>),
-    Listing(listing::Listing),
     Manifests(manifests::Manifests),
+    Submission(submission::Submission),
 }
 
 impl Generate {
     pub(super) fn run(self) -> Result<Exit> {
         match self.what {
             What::Bundle(bundle) => bundle.run(),
-            What::Listing(listing) => listing.run(),
             What::Manifests(manifests) => manifests.run(),
+            What::Submission(submission) => submission.run(),
         }
     }
 }

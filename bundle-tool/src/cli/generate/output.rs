@@ -1,80 +1,102 @@
-//! What came out: written, compared with what is there, printed, explained.
+//! What was generated: written, compared with the existing files, printed, explained.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use atomic_files::{DirectoryLock, Pending, Tree};
 use similar::TextDiff;
 
 use crate::generate::{Fate, Generated, Ledger, Severity};
+use crate::model::text::printable;
+use crate::read::file::{self, MAX_FILE_SIZE, Unreadable};
+use crate::read::manifests::MAX_TOTAL_SIZE;
 
-/// The Dockerfile's name, in the current folder.
+/// The name of the Dockerfile, in the current directory.
 pub(super) const DOCKERFILE: &str = "bundle.Dockerfile";
 
 /// How long to wait for another process that writes to the same directory.
-const LOCK_WAIT: std::time::Duration = std::time::Duration::from_mins(1);
+const LOCK_WAIT: Duration = Duration::from_mins(1);
 
-/// Files to be written: a folder's, and some beside it.
+/// Locks an output directory, which is created if it does not exist.
+pub(super) fn lock(directory: &Path) -> Result<DirectoryLock> {
+    let lock = DirectoryLock::acquire(directory, LOCK_WAIT, |path| {
+        // A message that cannot be printed stops nothing.
+        let _ =
+            writeln!(io::stderr(), "note: waiting for another process that is writing to {}", path.display());
+    })?;
+    if !lock.is_exclusive() {
+        writeln!(
+            io::stderr(),
+            "note: the file system of {} does not support locks; do not write to it from two processes at once",
+            directory.display()
+        )?;
+    }
+    Ok(lock)
+}
+
+/// Files to be written: those of a directory, and some beside it.
 #[derive(Debug, Default)]
 pub(super) struct Output {
-    pub(super) folder: PathBuf,
-    /// Path below the folder to bytes.
+    pub(super) directory: PathBuf,
+    /// Path below the directory to bytes.
     pub(super) files: BTreeMap<String, Vec<u8>>,
-    /// Paths below the folder that are to go.
+    /// Paths below the directory that are removed.
     pub(super) removed: Vec<String>,
-    /// Path from the current folder to bytes.
+    /// Path from the current directory to bytes.
     pub(super) beside: BTreeMap<PathBuf, Vec<u8>>,
 }
 
 impl Output {
-    /// Writes everything that differs and says on standard error how much that is.
-    pub(super) fn write(&self, name: &str, quiet: bool) -> Result<()> {
-        let mut tree = atomic_files::Tree::new();
+    /// Writes everything that differs and reports on standard error how much that is.
+    ///
+    /// The directory is replaced in one step. The files beside it are on the disk before, and renamed after.
+    pub(super) fn write(&self, name: &str, quiet: bool, mut lock: DirectoryLock) -> Result<()> {
+        let mut tree = Tree::new();
         for (path, bytes) in &self.files {
             tree.file(path.as_str(), bytes.as_slice());
         }
         for path in &self.removed {
             tree.remove(path.as_str());
         }
-        let mut lock = atomic_files::DirectoryLock::acquire(&self.folder, LOCK_WAIT, |path| {
-            // A message that cannot be printed stops nothing.
-            let _ =
-                writeln!(io::stderr(), "waiting for another process that is writing to {}", path.display());
-        })?;
-        let changes = lock.write(&tree)?;
+        let mut beside = Vec::new();
         for (path, bytes) in &self.beside {
-            atomic_files::file(path, bytes)?;
+            let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
+            if is_link || atomic_files::compare(path, bytes)? != atomic_files::Change::Unchanged {
+                let mut pending = Pending::replacing(path)?;
+                pending.append(bytes)?;
+                beside.push(pending);
+            }
+        }
+        let changes = lock.write(&tree)?;
+        for pending in beside {
+            pending.commit()?;
         }
         if !quiet {
             let mut counts = vec![
-                format!("{} new", changes.created.len()),
+                format!("{} created", changes.created.len()),
                 format!("{} changed", changes.replaced.len()),
-                format!("{} as before", changes.unchanged.len()),
+                format!("{} unchanged", changes.unchanged.len()),
             ];
             if !changes.removed.is_empty() {
                 counts.push(format!("{} removed", changes.removed.len()));
             }
-            writeln!(io::stderr(), "{name} in {}: {}", self.folder.display(), counts.join(", "))?;
+            writeln!(io::stderr(), "{name} in {}: {}", self.directory.display(), counts.join(", "))?;
         }
         Ok(())
     }
 
-    /// Prints how the disk differs from what would be written; says whether it does.
+    /// Prints how the existing files differ from what would be written. Returns whether they do.
     pub(super) fn check(&self, out: &mut dyn Write) -> Result<bool> {
         let mut differs = false;
-        let inside = self.files.iter().map(|(path, bytes)| (self.folder.join(path), Some(bytes)));
-        let removed = self.removed.iter().map(|path| (self.folder.join(path), None));
+        let inside = self.files.iter().map(|(path, bytes)| (self.directory.join(path), Some(bytes)));
+        let removed = self.removed.iter().map(|path| (self.directory.join(path), None));
         let beside = self.beside.iter().map(|(path, bytes)| (path.clone(), Some(bytes)));
         for (path, wanted) in inside.chain(removed).chain(beside) {
-            let there = match fs::read(&path) {
-                Ok(bytes) => Some(bytes),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-                Err(error) => {
-                    return Err(error).with_context(|| format!("failed to read {}", path.display()));
-                }
-            };
+            let there = super::files::bytes(&path)?;
             if there.as_ref() == wanted {
                 continue;
             }
@@ -96,7 +118,7 @@ impl Output {
     }
 }
 
-/// Prints the notes on standard error: warnings and, where `all`, what is good to know.
+/// Prints the notes on standard error: warnings and, if `all`, information.
 pub(super) fn notes(ledger: &Ledger, all: bool) -> Result<()> {
     let mut err = io::BufWriter::new(io::stderr().lock());
     for note in &ledger.notes {
@@ -107,15 +129,20 @@ pub(super) fn notes(ledger: &Ledger, all: bool) -> Result<()> {
             Severity::Info => continue,
         };
         match &note.place {
-            Some(place) => writeln!(err, "{kind}: {place}: {}", note.message)?,
-            None => writeln!(err, "{kind}: {}", note.message)?,
+            Some(place) => {
+                writeln!(err, "{kind}: {}: {}", printable(&place.to_string()), printable(&note.message))?;
+            }
+            None => writeln!(err, "{kind}: {}", printable(&note.message))?,
         }
+    }
+    if ledger.more_warnings > 0 {
+        writeln!(err, "warning: {} more warnings are not shown", ledger.more_warnings)?;
     }
     err.flush()?;
     Ok(())
 }
 
-/// The CSV, then all other manifests, each as a document of its own.
+/// Prints the CSV, then all other manifests, each as a document of its own.
 pub(super) fn print(generated: &Generated) -> Result<()> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let rest =
@@ -129,7 +156,7 @@ pub(super) fn print(generated: &Generated) -> Result<()> {
     Ok(())
 }
 
-/// A table of all objects of the input: where each stands, what it is and what became of it.
+/// Prints a table of all objects of the input: where each is, what it is and where it went.
 pub(super) fn explain(ledger: &Ledger, out: &mut dyn Write) -> io::Result<()> {
     let rows: Vec<[String; 3]> = ledger
         .sources
@@ -141,6 +168,7 @@ pub(super) fn explain(ledger: &Ledger, out: &mut dyn Write) -> io::Result<()> {
                 source.title(),
                 fates.join(", "),
             ]
+            .map(|cell| printable(&cell).into_owned())
         })
         .collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
@@ -151,40 +179,49 @@ pub(super) fn explain(ledger: &Ledger, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The files of the bundle that is in `folder` now.
-pub(super) fn previous(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
+/// Reads the files of the bundle in `directory`: manifests, metadata and the scorecard's configuration.
+///
+/// Limits: [`MAX_FILE_SIZE`] a file, [`MAX_TOTAL_SIZE`] in all. What is not a regular file is ignored.
+pub(super) fn previous(directory: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let mut files = BTreeMap::new();
-    let entries = match fs::read_dir(folder) {
+    let failed = |path: &Path| format!("failed to read {}", path.display());
+    let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(files),
-        Err(error) => return Err(error).with_context(|| format!("failed to read {}", folder.display())),
+        Err(error) => return Err(error).with_context(|| failed(directory)),
     };
     let mut names: Vec<String> = entries
         .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
         .collect::<io::Result<_>>()
-        .with_context(|| format!("failed to read {}", folder.display()))?;
+        .with_context(|| failed(directory))?;
+    names.retain(|name| !atomic_files::is_temporary(name));
     names.sort();
     let is_bundle = names.iter().any(|name| matches!(name.as_str(), "manifests" | "metadata" | "tests"));
     if let Some(other) = names.iter().find(|name| *name != DOCKERFILE)
         && !is_bundle
     {
         bail!(
-            "{} is no bundle: it holds {other} but neither manifests/ nor metadata/; give another folder, or an \
+            "{} is not a bundle: it contains {} but neither manifests/ nor metadata/; choose another directory, or an \
              empty one, with --output-dir",
-            folder.display()
+            directory.display(),
+            printable(other)
         );
     }
+    let mut total = 0;
     for part in ["manifests", "metadata", "tests/scorecard"] {
-        let Ok(entries) = fs::read_dir(folder.join(part)) else { continue };
+        let Ok(entries) = fs::read_dir(directory.join(part)) else { continue };
         for entry in entries {
-            let path =
-                entry.with_context(|| format!("failed to read {}", folder.join(part).display()))?.path();
-            if path.is_file()
-                && let Some(name) = path.file_name().and_then(|name| name.to_str())
-            {
-                let bytes = fs::read(&path).with_context(|| format!("failed to read {}", path.display()))?;
-                files.insert(format!("{part}/{name}"), bytes);
+            let path = entry.with_context(|| failed(&directory.join(part)))?.path();
+            let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+            if atomic_files::is_temporary(name) || !path.is_file() {
+                continue;
             }
+            let bytes = file::read(&path, MAX_FILE_SIZE).with_context(|| failed(&path))?;
+            total += bytes.len() as u64;
+            if total > MAX_TOTAL_SIZE {
+                return Err(Unreadable::TotalTooLarge(MAX_TOTAL_SIZE)).with_context(|| failed(directory));
+            }
+            files.insert(format!("{part}/{name}"), bytes);
         }
     }
     Ok(files)

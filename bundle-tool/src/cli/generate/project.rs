@@ -1,11 +1,10 @@
-//! What a project says about itself, and the time that it is said to be.
+//! The PROJECT file of a project, and the time at which a bundle is created.
 
-use std::fs;
-use std::io;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
+use super::files;
 use crate::model::yaml::Value;
 
 /// What a project's PROJECT file says.
@@ -17,16 +16,7 @@ pub(super) struct Project {
 
 impl Project {
     pub(super) fn read(path: &Path) -> Result<Self> {
-        let bytes = match fs::read(path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(error).with_context(|| format!("failed to read {}", path.display())),
-        };
-        let parsed = crate::read::yaml::parse(&bytes);
-        if let Some(error) = parsed.error {
-            bail!("{} is no YAML: {error}", path.display());
-        }
-        let Some(document) = parsed.documents.first() else { return Ok(Self::default()) };
+        let Some((_, document)) = files::document(path)? else { return Ok(Self::default()) };
         let root = document.root();
         let text = |value: Value<'_>| value.as_str().map(str::to_owned);
         // Version 3 of the file lists the plugins, version 2 names one.
@@ -38,7 +28,7 @@ impl Project {
     }
 }
 
-/// The time that `SOURCE_DATE_EPOCH` sets, in RFC 3339.
+/// Returns the time that `SOURCE_DATE_EPOCH` sets, in RFC 3339.
 pub(super) fn source_date_epoch() -> Result<Option<String>> {
     let Ok(value) = std::env::var("SOURCE_DATE_EPOCH") else { return Ok(None) };
     if value.is_empty() {
@@ -47,7 +37,7 @@ pub(super) fn source_date_epoch() -> Result<Option<String>> {
     let time = value.parse().ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
     match time {
         Some(time) => Ok(Some(rfc3339(time))),
-        None => bail!("SOURCE_DATE_EPOCH is {value:?}, which is no number of seconds since 1970"),
+        None => bail!("invalid SOURCE_DATE_EPOCH {value:?}: expected the number of seconds since 1970"),
     }
 }
 

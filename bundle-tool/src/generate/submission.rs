@@ -1,5 +1,5 @@
-//! A bundle as the `OperatorHub` repositories want it submitted: `operators/PACKAGE/VERSION/` with the bundle, and the
-//! two files that steer their pipelines.
+//! A bundle in the form in which the `OperatorHub` repositories accept submissions: `operators/PACKAGE/VERSION/` with the
+//! bundle, and the files that configure their pipelines.
 //!
 //! Source: the pages `users/operator-ci-yaml`, `users/fbc_workflow` and `users/fbc_autorelease` of operator-pipelines.
 
@@ -8,87 +8,104 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value as Json, json};
 
 use super::json::{items, text};
-use super::merge;
+use super::{check_package_name, merge};
 use crate::model::bundle::Bundle;
 
-/// How a listing is published.
+/// How a submission is published.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Publishing {
-    /// By the pipeline, from the bundles: `semver-mode` or `replaces-mode`.
+    /// By the pipeline, from the bundles.
     Bundles {
-        /// Whether versions follow each other by number, and not by `replaces`.
+        /// Whether versions follow each other by number (`semver-mode`) or by `replaces` (`replaces-mode`).
         by_version: bool,
+        /// Whether this replaces what an existing `ci.yaml` says.
+        explicit: bool,
     },
-    /// As file-based catalogues, made from a template.
+    /// As file-based catalogs, rendered from a template.
     Catalogs {
-        /// The catalogues: `v4.20`.
+        /// The catalogs, such as `v4.20`. They replace those in an existing `ci.yaml`.
         names: Vec<String>,
-        /// Whether the template is `olm.semver`, and not `olm.template.basic`.
+        /// Whether the template is `olm.semver` or `olm.template.basic`.
         by_version: bool,
     },
 }
 
-/// Why a bundle cannot be listed.
+/// Why a bundle cannot be submitted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ListingError {
+#[non_exhaustive]
+pub enum SubmissionError {
     /// There is no CSV.
-    #[error("the bundle has no ClusterServiceVersion; make it with `bundle-tool generate bundle`")]
+    #[error("the bundle has no ClusterServiceVersion; generate it with `bundle-tool generate bundle`")]
     NoCsv,
-    /// There are no annotations, or they do not name the package.
-    #[error("metadata/annotations.yaml names no package")]
+    /// There are no annotations, or they have no valid package name.
+    #[error("metadata/annotations.yaml has no valid package name")]
     NoPackage,
-    /// The version is none, and so no name for a folder.
-    #[error("the CSV's spec.version {0:?} is no semantic version")]
+    /// The version is not valid, and so not the name of a directory.
+    #[error("invalid spec.version {0:?}: expected a semantic version such as 1.2.3")]
     Version(String),
     /// A channel cannot be published by a semver template.
-    #[error("a semver template knows the channels candidate, fast and stable, and {0:?} is none of them")]
+    #[error("channel {0:?} cannot be published by a semver template, which has candidate, fast and stable")]
     Channel(String),
 }
 
-/// Where a listing lies, and the files that are made for it.
+/// The files of a submission. Their paths are relative to [`Submission::directory`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listing {
+#[non_exhaustive]
+pub struct Submission {
     /// `operators/PACKAGE`
-    pub folder: String,
-    /// `operators/PACKAGE/VERSION`
-    pub version_folder: String,
-    /// What `ci.yaml` is to say.
+    pub directory: String,
+    /// The version, which is the name of the bundle's directory.
+    pub version: String,
+    /// The contents of `ci.yaml`.
     pub ci: Json,
-    /// `release-config.yaml`, where there is to be one.
+    /// The contents of `VERSION/release-config.yaml`, if there is to be one.
     pub release: Option<Json>,
-    /// The template that there must be, with its schema, where the listing is published from one.
+    /// The path and the contents of the catalog template that must exist, if one is used.
     pub template: Option<(String, Json)>,
 }
 
-/// Lays a bundle out; what `ci` says already stays.
+impl Submission {
+    /// Returns a bundle's files with their paths in the submission.
+    #[must_use]
+    pub fn files(&self, bundle: BTreeMap<String, Vec<u8>>) -> BTreeMap<String, Vec<u8>> {
+        bundle.into_iter().map(|(path, bytes)| (format!("{}/{path}", self.version), bytes)).collect()
+    }
+}
+
+/// Returns the submission of a bundle. What an existing `ci` says is kept, unless `publishing` replaces it; `reviewers` are
+/// added to those that it has.
 ///
 /// # Errors
-/// The bundle has no CSV, package or version, or a channel that the template does not know.
-pub fn listing(
+/// The bundle has no CSV, package or version, or a channel that the template does not have.
+pub fn submission(
     bundle: &Bundle,
     reviewers: &[String],
     publishing: &Publishing,
     ci: Option<&Json>,
-) -> Result<Listing, ListingError> {
-    let csv = bundle.csv().ok_or(ListingError::NoCsv)?.root.to_json();
-    let annotations = bundle.annotations().ok_or(ListingError::NoPackage)?;
+) -> Result<Submission, SubmissionError> {
+    let csv = bundle.csv().ok_or(SubmissionError::NoCsv)?.root.to_json();
+    let annotations = bundle.annotations().ok_or(SubmissionError::NoPackage)?;
     let package = annotations
         .get(crate::model::Annotations::PACKAGE)
-        .filter(|package| !package.is_empty() && !package.contains(['/', '\\']) && !package.starts_with('.'))
-        .ok_or(ListingError::NoPackage)?;
+        .filter(|package| check_package_name(package).is_ok())
+        .ok_or(SubmissionError::NoPackage)?;
     let version = text(&csv, &["spec", "version"]);
     if semver::Version::parse(version).is_err() {
-        return Err(ListingError::Version(version.to_owned()));
+        return Err(SubmissionError::Version(version.to_owned()));
     }
-    let folder = format!("operators/{package}");
     let mut wanted = Map::new();
     wanted.insert("reviewers".to_owned(), json!(reviewers));
+    let mut explicit = json!({});
     let mut release = None;
     let mut template = None;
     match publishing {
-        Publishing::Bundles { by_version } => {
+        Publishing::Bundles { by_version, explicit: is_explicit } => {
             let mode = if *by_version { "semver-mode" } else { "replaces-mode" };
             wanted.insert("updateGraph".to_owned(), mode.into());
+            if *is_explicit {
+                explicit = json!({"updateGraph": mode});
+            }
         }
         Publishing::Catalogs { names, by_version } => {
             let (file, schema) = if *by_version {
@@ -97,6 +114,7 @@ pub fn listing(
                 ("basic.yaml", "olm.template.basic")
             };
             let mapping = json!([{"template_name": file, "catalog_names": names, "type": schema}]);
+            explicit = json!({"fbc": {"enabled": true, "catalog_mapping": mapping}});
             wanted.insert(
                 "fbc".to_owned(),
                 json!({"enabled": true, "version_promotion_strategy": "review-needed", "catalog_mapping": mapping}),
@@ -119,25 +137,29 @@ pub fn listing(
                 }
             }
             release = Some(json!({"catalog_templates": [entry]}));
-            template =
-                Some((format!("{folder}/catalog-templates/{file}"), first_template(package, schema, &csv)));
+            template = Some((format!("catalog-templates/{file}"), first_template(package, schema, &csv)));
         }
     }
     let wanted = Json::Object(wanted);
-    Ok(Listing {
-        version_folder: format!("{folder}/{version}"),
-        folder,
-        ci: match ci {
-            Some(ci) => with_reviewers(merge::update(ci, None, &wanted), reviewers),
-            None => wanted,
-        },
+    let ci = match ci {
+        Some(ci) => {
+            let mut ci = merge::update(ci, None, &wanted);
+            merge::overlay(&mut ci, &explicit);
+            with_reviewers(ci, reviewers)
+        }
+        None => wanted,
+    };
+    Ok(Submission {
+        directory: format!("operators/{package}"),
+        version: version.to_owned(),
+        ci,
         release,
         template,
     })
 }
 
-/// A semver template's channels are written with a capital.
-fn template_channel(channel: &str, by_version: bool) -> Result<String, ListingError> {
+/// Returns the name of a channel in a template: a semver template has them with a capital.
+fn template_channel(channel: &str, by_version: bool) -> Result<String, SubmissionError> {
     if !by_version {
         return Ok(channel.to_owned());
     }
@@ -145,11 +167,11 @@ fn template_channel(channel: &str, by_version: bool) -> Result<String, ListingEr
         "candidate" => Ok("Candidate".to_owned()),
         "fast" => Ok("Fast".to_owned()),
         "stable" => Ok("Stable".to_owned()),
-        _ => Err(ListingError::Channel(channel.to_owned())),
+        _ => Err(SubmissionError::Channel(channel.to_owned())),
     }
 }
 
-/// A template for a package that has none yet; the pipeline puts the bundle into it.
+/// Returns the template of a package that has none yet; the pipeline adds the bundle to it.
 fn first_template(package: &str, schema: &str, csv: &Json) -> Json {
     if schema == "olm.semver" {
         return json!({"schema": schema, "generateMajorChannels": true, "generateMinorChannels": false});
@@ -161,7 +183,7 @@ fn first_template(package: &str, schema: &str, csv: &Json) -> Json {
     json!({"schema": schema, "entries": [entry]})
 }
 
-/// People who were named before stay, new ones are added.
+/// Adds reviewers to those that there are.
 fn with_reviewers(mut ci: Json, reviewers: &[String]) -> Json {
     if let Some(list) = ci.get_mut("reviewers").and_then(Json::as_array_mut) {
         for reviewer in reviewers {
@@ -171,10 +193,4 @@ fn with_reviewers(mut ci: Json, reviewers: &[String]) -> Json {
         }
     }
     ci
-}
-
-/// A bundle's files below the folder of its version, without what only a build needs.
-#[must_use]
-pub fn files(listing: &Listing, bundle: &BTreeMap<String, Vec<u8>>) -> BTreeMap<String, Vec<u8>> {
-    bundle.iter().map(|(path, bytes)| (format!("{}/{path}", listing.version_folder), bytes.clone())).collect()
 }

@@ -1,0 +1,131 @@
+//! `bundle-tool generate submission`: a bundle into a clone of an `OperatorHub` repository.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use clap::{Args, ValueEnum};
+
+use super::files;
+use super::output::{self, Output};
+use crate::cli::Exit;
+use crate::generate::{self, Publishing};
+use crate::model::yaml;
+use crate::read;
+
+/// Prepare a bundle for submission to a catalog repository such as OperatorHub's
+///
+/// Writes the bundle to operators/PACKAGE/VERSION/ in DIR, and creates or updates ci.yaml beside it; with --catalogs also
+/// release-config.yaml and, if there is none, the template that the pipeline renders. What ci.yaml says already is kept,
+/// except for what --update-graph and --catalogs set.
+///
+/// Exit status: 0 if the submission was written, 1 if --check found a difference, 2 on an error.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  Prepare a pull request in a clone of community-operators:
+    bundle-tool generate submission ../community-operators --reviewers ada,bob
+
+  Publish through the catalogs of two OpenShift versions:
+    bundle-tool generate submission ../community-operators-prod --catalogs v4.19,v4.20")]
+pub(super) struct Submission {
+    /// Clone of community-operators, community-operators-prod or a similar repository
+    #[arg(value_name = "DIR")]
+    repository: PathBuf,
+    /// Directory of the bundle
+    #[arg(long, value_name = "DIR", default_value = "bundle")]
+    bundle: PathBuf,
+    /// GitHub users who may approve changes, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    reviewers: Vec<String>,
+    /// How a version follows another [default: what ci.yaml says, or replaces-mode]
+    #[arg(long, value_enum)]
+    update_graph: Option<Graph>,
+    /// File-based catalogs to publish to, separated by commas, such as v4.19,v4.20
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    catalogs: Vec<String>,
+    /// Change a version that exists already
+    #[arg(long)]
+    overwrite: bool,
+    /// Write nothing, print what would change, and exit with 1 if something would
+    #[arg(long)]
+    check: bool,
+    /// Print warnings and errors only
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Graph {
+    /// By spec.replaces
+    #[value(name = "replaces-mode", alias = "replaces")]
+    Replaces,
+    /// By version number
+    #[value(name = "semver-mode", alias = "semver")]
+    Semver,
+}
+
+impl Submission {
+    pub(super) fn run(self) -> Result<Exit> {
+        if !self.repository.is_dir() {
+            bail!("{} is not a directory; clone the repository first", self.repository.display());
+        }
+        let by_version = self.update_graph == Some(Graph::Semver);
+        let publishing = if self.catalogs.is_empty() {
+            Publishing::Bundles { by_version, explicit: self.update_graph.is_some() }
+        } else {
+            Publishing::Catalogs { names: self.catalogs.clone(), by_version }
+        };
+        let bundle = read::bundle::folder(&self.bundle)?;
+        let plan = |ci: Option<&serde_json::Value>| {
+            generate::submission(&bundle, &self.reviewers, &publishing, ci)
+                .with_context(|| format!("failed to prepare {} for submission", self.bundle.display()))
+        };
+        let directory = self.repository.join(&plan(None)?.directory);
+        let locked = if self.check { None } else { Some(output::lock(&directory)?) };
+        let existing = files::document(&directory.join("ci.yaml"))?;
+        let submission = plan(existing.as_ref().map(|(_, tree)| tree.root().to_json()).as_ref())?;
+
+        let mut output = Output { directory: directory.clone(), ..Output::default() };
+        output.files = submission.files(output::previous(&self.bundle)?);
+        let ci = match &existing {
+            Some((text, tree)) => generate::patch(text, tree.root(), &submission.ci),
+            None => yaml::emit(&submission.ci),
+        };
+        output.files.insert("ci.yaml".to_owned(), ci.into_bytes());
+        if let Some(release) = &submission.release {
+            let path = format!("{}/release-config.yaml", submission.version);
+            output.files.insert(path, yaml::emit(release).into_bytes());
+        }
+        if let Some((path, template)) = &submission.template
+            && !directory.join(path).exists()
+        {
+            output.files.insert(path.clone(), yaml::emit(template).into_bytes());
+        }
+        let Some(locked) = locked else {
+            let differs = output.check(&mut io::BufWriter::new(io::stdout().lock()))?;
+            return Ok(if differs { Exit::Findings } else { Exit::Success });
+        };
+        let version = directory.join(&submission.version);
+        if version.exists() && !self.overwrite && differs_within(&output, &submission.version)? {
+            bail!(
+                "{} exists already, and a published version must not change; raise the version, or set --overwrite",
+                version.display()
+            );
+        }
+        let name = Path::new(&submission.directory).join(&submission.version);
+        output.write(&name.display().to_string(), self.quiet, locked)?;
+        Ok(Exit::Success)
+    }
+}
+
+/// Returns whether the existing files of a version differ from those of the submission.
+fn differs_within(output: &Output, version: &str) -> Result<bool> {
+    let prefix = format!("{version}/");
+    for (path, bytes) in output.files.iter().filter(|(path, _)| path.starts_with(&prefix)) {
+        if files::bytes(&output.directory.join(path))?.as_ref() != Some(bytes) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
