@@ -16,7 +16,7 @@ const OBJECTS: usize = 30;
 fn manifests(tag: &str) -> String {
     let mut text = format!(
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: lake-operator, labels: {{tag: {tag}}}}}\n\
-         spec: {{selector: {{}}, template: {{spec: {{containers: [{{name: a, image: 'quay.io/a/b:{tag}'}}]}}}}}}\n"
+         spec: {{selector: {{matchLabels: {{a: b}}}}, template: {{metadata: {{labels: {{a: b}}}}, spec: {{containers: [{{name: a, image: 'quay.io/a/b:{tag}'}}]}}}}}}\n"
     );
     for index in 0..OBJECTS {
         text += &format!(
