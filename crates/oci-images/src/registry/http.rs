@@ -82,7 +82,7 @@ pub(super) enum Payload {
     Bytes(Bytes),
     /// A form with a secret in it, which must not follow a redirect.
     Secret(Bytes),
-    Upload(Upload),
+    Upload(Arc<Upload>),
 }
 
 impl Request {
@@ -442,22 +442,18 @@ fn message(body: &[u8]) -> String {
         #[serde(default)]
         message: String,
     }
-    match serde_json::from_slice::<Body>(body) {
-        Ok(Body { errors }) => {
-            let texts = errors.iter().take(MAX_ERRORS).map(|Item { code, message }| match message.as_str() {
-                "" => code.clone(),
-                message if code.is_empty() => message.to_owned(),
-                message => format!("{message} ({code})"),
-            });
-            texts.collect::<Vec<_>>().join("; ")
-        }
-        Err(_) => {
-            let text = String::from_utf8_lossy(body);
-            let text = text.trim_start();
-            // A page for browsers says nothing that its status does not.
-            if text.starts_with('<') { String::new() } else { text.to_owned() }
-        }
+    if let Ok(Body { errors }) = serde_json::from_slice(body) {
+        let texts = errors.iter().take(MAX_ERRORS).map(|Item { code, message }| match message.as_str() {
+            "" => code.clone(),
+            message if code.is_empty() => message.to_owned(),
+            message => format!("{message} ({code})"),
+        });
+        return texts.collect::<Vec<_>>().join("; ");
     }
+    let text = String::from_utf8_lossy(body);
+    let text = text.trim_start();
+    // A page for browsers says nothing that its status does not.
+    if text.starts_with('<') { String::new() } else { text.to_owned() }
 }
 
 /// Returns host and port of an address.
@@ -494,7 +490,7 @@ mod tests {
 
     #[test]
     fn retry_after_is_seconds_or_a_date() {
-        assert_eq!(retry_after("120"), Some(Duration::from_secs(120)));
+        assert_eq!(retry_after("120"), Some(Duration::from_mins(2)));
         let date = retry_after("Tue, 31 Dec 2999 23:59:59 GMT").unwrap();
         assert!(date > Duration::from_hours(24));
         for invalid in ["", "soon", "-5", "Fri, 31 Dec 1999 23:59:59 GMT"] {

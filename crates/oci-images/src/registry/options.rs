@@ -111,8 +111,7 @@ mod tests {
     fn invalid_certificate_files_are_named() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("ca.pem");
-        let mut options = Options::default();
-        options.ca_files = vec![path.clone()];
+        let mut options = Options { ca_files: vec![path.clone()], ..Options::default() };
         for text in [
             None,
             Some("no certificate"),

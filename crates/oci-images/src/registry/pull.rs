@@ -9,9 +9,11 @@ use crate::layout::{self, Blob, Contents, Image, Platform};
 
 /// How many blobs are transferred at once.
 pub(super) const PARALLEL: usize = 4;
-/// Maximum size of all layers of an image that is fetched, in bytes.
-const MAX_LAYERS_SIZE: u64 = 16 << 30;
-/// Maximum number of layers of an image that is fetched.
+/// Maximum size of a layer that is fetched to read its files, in bytes.
+const MAX_LAYER_SIZE: u64 = (2 << 30) - 1;
+/// Maximum size of all layers of an image whose files are read, in bytes.
+const MAX_LAYERS_SIZE: u64 = 4 << 30;
+/// Maximum number of layers of an image whose files are read.
 const MAX_LAYERS: u64 = 1000;
 
 /// Pulls the image `reference`: its labels, and the files that they refer to.
@@ -37,7 +39,8 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// As [`Repository::fetch`], and [`Error::Layout`] if there are more than 1000 layers, or more than 16 GiB.
+    /// As [`Repository::fetch`], and [`Error::Layout`] if there are more than 1000 layers, one exceeds 2 GiB,
+    /// or all of them exceed 4 GiB, as the manifest claims.
     pub async fn with_layers(&self, image: Image, progress: &Progress) -> Result<Image, Error> {
         let missing: BTreeMap<String, Blob> = image
             .layers()
@@ -58,17 +61,15 @@ impl Repository {
 /// Checks number and size of layers, as the manifest claims them.
 fn check_layers(layers: &BTreeMap<String, Blob>, name: &str) -> Result<(), layout::Error> {
     if layers.len() as u64 > MAX_LAYERS {
-        return Err(layout::Error::TooLarge {
-            what: format!("the list of layers of {name}"),
-            limit: MAX_LAYERS,
-        });
+        return Err(layout::Error::TooMany { what: format!("layers of {name}"), limit: MAX_LAYERS });
+    }
+    if let Some(layer) = layers.values().find(|layer| layer.size() > MAX_LAYER_SIZE) {
+        let what = format!("layer {} of {name}", layer.digest());
+        return Err(layout::Error::TooLarge { what, limit: MAX_LAYER_SIZE });
     }
     let size = layers.values().fold(0, |size: u64, layer| size.saturating_add(layer.size()));
     if size > MAX_LAYERS_SIZE {
-        return Err(layout::Error::TooLarge {
-            what: format!("the layers of {name}"),
-            limit: MAX_LAYERS_SIZE,
-        });
+        return Err(layout::Error::TooLarge { what: format!("layers of {name}"), limit: MAX_LAYERS_SIZE });
     }
     Ok(())
 }
@@ -87,8 +88,17 @@ mod tests {
             let blob = Blob::absent(Descriptor::new(MediaType::ImageLayerGzip, size, digest.clone()));
             (digest.to_string(), blob)
         };
-        assert!(check_layers(&[layer(1 << 30), layer(2 << 30)].into(), "a").is_ok());
-        assert!(check_layers(&[layer(1 << 30), layer(u64::MAX)].into(), "a").is_err());
-        assert!(check_layers(&(0..=MAX_LAYERS).map(layer).collect(), "a").is_err());
+        assert!(check_layers(&[layer(1 << 30), layer(2 << 29)].into(), "a").is_ok());
+        let too_large = [
+            vec![layer(MAX_LAYER_SIZE + 1)],
+            vec![layer(u64::MAX), layer(1)],
+            vec![layer(1 << 30), layer((1 << 30) + 1), layer((1 << 30) + 2), layer((1 << 30) + 3)],
+        ];
+        for layers in too_large {
+            let error = check_layers(&layers.into_iter().collect(), "a").unwrap_err();
+            assert!(matches!(error, layout::Error::TooLarge { .. }), "{error}");
+        }
+        let error = check_layers(&(0..=MAX_LAYERS).map(layer).collect(), "a").unwrap_err();
+        assert!(matches!(error, layout::Error::TooMany { .. }), "{error}");
     }
 }

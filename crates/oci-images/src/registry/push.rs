@@ -1,6 +1,7 @@
 //! Sending an image to a registry.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use axum::body::Bytes;
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -125,7 +126,7 @@ impl Repository {
         url.query_pairs_mut().append_pair("digest", blob.digest().as_ref());
         let put = Request::new(Method::PUT, url)
             .header(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"))
-            .payload(Payload::Upload(Upload::whole(blob.clone(), progress.clone())));
+            .payload(Payload::Upload(Arc::new(Upload::whole(blob.clone(), progress.clone()))));
         self.session.expect(&put, &[StatusCode::CREATED]).await?;
         Ok(())
     }

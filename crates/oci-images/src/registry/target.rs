@@ -170,9 +170,8 @@ mod tests {
     use super::*;
 
     fn policy(registry: &str, plain_http: bool, hosts: &[&str]) -> Result<Policy, Error> {
-        let mut options = Options::default();
-        options.plain_http = plain_http;
-        options.plain_http_hosts = hosts.iter().map(|&host| host.to_owned()).collect();
+        let plain_http_hosts = hosts.iter().map(|&host| host.to_owned()).collect();
+        let options = Options { plain_http, plain_http_hosts, ..Options::default() };
         Policy::new(registry, &options)
     }
 

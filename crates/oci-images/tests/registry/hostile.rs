@@ -271,6 +271,34 @@ async fn redirect_loops_and_endless_challenges_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn indexes_are_followed_to_a_limited_depth() {
+    // Each index lists the one that was served before it; `v1` is the last.
+    let mut indexes = vec![bundle().manifest().document().unwrap()];
+    for _ in 0..10 {
+        let inner = indexes.last().unwrap();
+        let (digest, size) = (sha256(inner), inner.len());
+        let descriptor = format!(
+            r#"{{"mediaType":"application/vnd.oci.image.index.v1+json","digest":"{digest}","size":{size}}}"#
+        );
+        indexes.push(format!(r#"{{"schemaVersion":2,"manifests":[{descriptor}]}}"#).into_bytes());
+    }
+    for (depth, succeeds) in [(0, true), (3, true), (4, false), (10, false)] {
+        let served = indexes[..=depth].to_vec();
+        let (address, log) = except("/manifests/", move |_, request| {
+            let asked = |index: &&Vec<u8>| request.path.ends_with(sha256(index).as_ref());
+            reply(200, &[], served.iter().find(asked).unwrap_or(&served[served.len() - 1]))
+        })
+        .await;
+        let result = try_pull(address, &options(), &anonymous()).await;
+        assert_eq!(result.is_ok(), succeeds, "{depth}: {result:?}");
+        assert!(log.count("/manifests/") <= 4, "{depth}");
+        if let Err(error) = result {
+            assert!(error.to_string().contains("nested deeper than 4 levels"), "{error}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn only_a_matching_200_counts_as_present() {
     let layer = bundle().layers()[0].clone();
     let (digest, size) = (layer.digest().to_string(), layer.size());
