@@ -234,6 +234,21 @@ mod uploads {
     }
 
     #[tokio::test(flavor = "multi_thread")]
+    async fn abandoned_uploads_with_bytes_give_way_to_new_ones() {
+        let registry = Running::start_with(|options| {
+            options.limits.uploads = 2;
+            options.limits.upload_idle_if_full = Duration::ZERO;
+        })
+        .await;
+        let address = registry.address;
+        for _ in 0..5 {
+            let upload = begin(address).await;
+            assert_eq!(send(address, "PATCH", &upload, &[], b"x").await.status, 202);
+        }
+        assert_eq!(count(&registry.directory.path().join("uploads")), 2);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
     async fn idle_and_old_uploads_expire() {
         for change in [
             (|options: &mut Options| options.limits.upload_idle = Duration::ZERO) as fn(&mut Options),

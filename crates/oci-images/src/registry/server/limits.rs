@@ -15,8 +15,11 @@ pub struct Limits {
     pub body_timeout: Duration,
     /// The maximum time for requests in progress to complete when the server stops.
     pub shutdown_timeout: Duration,
-    /// The maximum number of uploads in progress. Beyond it, those without bytes give way to new ones.
+    /// The maximum number of uploads in progress. Beyond it, the one that was not used for the longest time gives way to
+    /// a new one, if it has no bytes or was not used for `upload_idle_if_full`.
     pub uploads: usize,
+    /// The time without a request about an upload after which it may give way to a new one.
+    pub upload_idle_if_full: Duration,
     /// The maximum size of a blob in bytes.
     pub blob_bytes: u64,
     /// The maximum size of all uploads in progress in bytes.
@@ -40,6 +43,7 @@ impl Default for Limits {
             body_timeout: Duration::from_secs(30),
             shutdown_timeout: Duration::from_secs(10),
             uploads: 1000,
+            upload_idle_if_full: Duration::from_mins(1),
             blob_bytes: 16 << 30,
             upload_bytes: 32 << 30,
             upload_idle: Duration::from_mins(10),

@@ -89,11 +89,14 @@ impl Uploads {
         if sessions.len() < self.limits.uploads {
             return Ok(());
         }
-        let is_unused =
-            |session: &Session| session.upload.try_lock().is_ok_and(|upload| upload.hashing.size() == 0);
+        let may_go = |session: &Session| {
+            session.upload.try_lock().is_ok_and(|upload| {
+                upload.hashing.size() == 0 || session.idle() >= self.limits.upload_idle_if_full
+            })
+        };
         let oldest = sessions
             .iter()
-            .filter(|(_, session)| is_unused(session))
+            .filter(|(_, session)| may_go(session))
             .max_by_key(|(_, session)| session.idle())
             .map(|(id, _)| id.clone());
         match oldest {
