@@ -1,16 +1,16 @@
-//! The API server's audit log, where the environment has it: who asked what, and what became of it.
+//! The API server's audit log, if there is one: the requests and their status codes.
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// The log from a moment on.
+/// The log from a certain time on.
 pub struct Audit {
     path: PathBuf,
     from: usize,
 }
 
-/// One request, in the words of RBAC.
+/// One request, in the terms of RBAC.
 #[derive(Clone, Debug)]
 pub struct Call {
     /// As in `patch`.
@@ -19,11 +19,11 @@ pub struct Call {
     pub group: String,
     /// Plural, with `/subresource`.
     pub resource: String,
-    /// Empty for all namespaces and for what is in none.
+    /// Empty for all namespaces and for cluster-scoped resources.
     pub namespace: String,
-    /// Empty where a collection was asked for.
+    /// Empty for collections.
     pub name: String,
-    /// The answer's status.
+    /// The response's status code.
     pub code: u64,
 }
 

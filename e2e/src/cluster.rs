@@ -1,4 +1,4 @@
-//! The cluster that `KUBECONFIG` names: applying objects of any kind, reading and deleting them.
+//! The cluster of `KUBECONFIG`: applies, reads and deletes objects of any kind.
 
 use crate::{Programs, TIMEOUT, wait_for};
 use anyhow::{Context as _, Result};
@@ -22,17 +22,19 @@ impl Cluster {
     /// Connects to the cluster of the environment.
     ///
     /// # Errors
-    /// No cluster is named, or it does not answer.
+    /// No cluster is configured, or it does not respond.
     pub async fn from_env() -> Result<Self> {
-        let client = Client::try_default().await.context("KUBECONFIG names no cluster; see e2e/README.md")?;
-        client.apiserver_version().await.context("the cluster that KUBECONFIG names does not answer")?;
+        let client = Client::try_default()
+            .await
+            .context("KUBECONFIG does not configure a cluster; see e2e/README.md")?;
+        client.apiserver_version().await.context("the cluster of KUBECONFIG does not respond")?;
         Ok(Self { client })
     }
 
-    /// Applies an object, as `kubectl apply --server-side` does, and returns what the API server made of it.
+    /// Applies an object, as `kubectl apply --server-side` does, and returns it as stored.
     ///
     /// # Errors
-    /// Its kind is unknown, or the API server refuses it.
+    /// Its kind is unknown, or the API server rejects it.
     pub async fn apply(&self, object: &Value) -> Result<DynamicObject> {
         let dynamic: DynamicObject = serde_json::from_value(object.clone())?;
         let api = self.api_of(&dynamic).await?;
@@ -43,7 +45,7 @@ impl Cluster {
             .with_context(|| format!("failed to apply {name}"))
     }
 
-    /// Deletes an object, if it is there.
+    /// Deletes an object, if it exists.
     ///
     /// # Errors
     /// Its kind is unknown, or the API server refuses.
@@ -95,7 +97,7 @@ impl Cluster {
         self.api(&types.api_version, &types.kind, &namespace).await
     }
 
-    /// Makes a namespace with a fresh name that begins with `prefix`, in which pods must be restricted.
+    /// Creates a namespace with a new name that begins with `prefix`, at the Pod Security level `restricted`.
     ///
     /// # Errors
     /// The API server refuses.
@@ -103,7 +105,7 @@ impl Cluster {
         self.namespace_for(prefix, "restricted").await
     }
 
-    /// The same for a level of the Pod Security Standards: catalogue pods, as OLM makes them, are not restricted.
+    /// Creates a namespace at a Pod Security level: OLM's catalog pods do not comply with `restricted`.
     ///
     /// # Errors
     /// The API server refuses.
@@ -121,7 +123,7 @@ impl Cluster {
     }
 }
 
-/// A namespace of a test's own.
+/// The namespace of a test.
 pub struct Namespace {
     /// Its name.
     pub name: String,
@@ -129,7 +131,7 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// Deletes the namespace with all that is in it; what a failed test leaves stays, to be looked at.
+    /// Deletes the namespace with everything in it. A failed test leaves its namespace behind for inspection.
     ///
     /// # Errors
     /// The API server refuses.
@@ -139,7 +141,7 @@ impl Namespace {
     }
 }
 
-/// Objects that are created at the same time: about what a fast user's scripts do.
+/// Objects that are created at the same time.
 const CREATORS: usize = 32;
 
 /// Creates `number` objects, many at a time; returns how long that took.

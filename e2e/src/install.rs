@@ -1,4 +1,4 @@
-//! The operator installed through OLM from a catalogue's image, and taken away again.
+//! Installs the operator through OLM from a catalog image, and uninstalls it.
 
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ fn csv() -> String {
     format!("{PACKAGE}.v{VERSION}")
 }
 
-/// What a user applies: `targets` are the namespaces that the operator works in, none meaning all of the cluster's.
+/// Returns what a user applies; `targets` are the namespaces that the operator watches, none for all.
 fn objects(namespace: &str, targets: &[&str], catalog: &str) -> [Value; 3] {
     let scope = if targets.is_empty() { json!({}) } else { json!({ "targetNamespaces": targets }) };
     [
@@ -37,10 +37,10 @@ fn objects(namespace: &str, targets: &[&str], catalog: &str) -> [Value; 3] {
 }
 
 /// Subscribes to the operator in a namespace and waits until OLM has installed it; `targets` are the namespaces that it
-/// works in, none meaning all of the cluster's.
+/// watches, none for all.
 ///
 /// # Errors
-/// The cluster refuses, or the CSV is not Succeeded in time.
+/// The API server rejects an object, or the CSV is not Succeeded in time.
 pub async fn install(cluster: &Cluster, namespace: &str, targets: &[&str], catalog: &str) -> Result<()> {
     for object in objects(namespace, targets, catalog) {
         cluster.apply(&object).await?;
@@ -55,7 +55,7 @@ pub async fn install(cluster: &Cluster, namespace: &str, targets: &[&str], catal
     .await
 }
 
-/// Takes the operator away again, its CRD included, so that another test can install it.
+/// Uninstalls the operator and its CRD, so that another test can install it.
 ///
 /// # Errors
 /// The cluster refuses.

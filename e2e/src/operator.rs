@@ -1,4 +1,4 @@
-//! The operator deployed without OLM, with options of a test's own, and taken away again.
+//! Deploys the operator without OLM, with the options of a test, and removes it.
 
 use crate::{Cluster, Programs, Registry, TIMEOUT, wait_for};
 use anyhow::{Context as _, Result, ensure};
@@ -18,11 +18,11 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// Where it is deployed.
+    /// The namespace that it is deployed to.
     pub const NAMESPACE: &str = "memcached-operator-system";
 
-    /// Pushes the operator's image and deploys what `memcached-operator manifests` prints, with so many replicas of the
-    /// manager and further arguments for it; waits until all are available.
+    /// Pushes the operator's image and deploys what `memcached-operator manifests` prints, with a number of replicas and
+    /// additional arguments of the manager; waits until all are available.
     ///
     /// # Errors
     /// A program fails, the cluster refuses, or the manager does not become available.
@@ -69,7 +69,7 @@ impl Operator {
         Ok(operator)
     }
 
-    /// Waits until so many managers are available and one of them leads.
+    /// Waits until this many managers are available and one of them leads.
     ///
     /// # Errors
     /// They do not become so in time.
@@ -88,7 +88,7 @@ impl Operator {
         .map(drop)
     }
 
-    /// The name of the pod that leads.
+    /// Returns the name of the pod that leads.
     ///
     /// # Errors
     /// The Lease cannot be read.
@@ -99,7 +99,7 @@ impl Operator {
         Ok(holder.filter(|holder| !holder.is_empty()))
     }
 
-    /// What the manager's service account may do: `VERB GROUP/RESOURCE`, from every role that is bound to it.
+    /// Returns the permissions of the manager's service account as `VERB GROUP/RESOURCE`, from all roles bound to it.
     #[must_use]
     pub fn permissions(&self) -> BTreeSet<String> {
         let texts = |value: &Value| -> Vec<String> {
@@ -129,7 +129,7 @@ impl Operator {
         permissions
     }
 
-    /// Takes everything away and waits until the namespace is gone.
+    /// Deletes everything and waits until the namespace is gone.
     ///
     /// # Errors
     /// The cluster refuses.

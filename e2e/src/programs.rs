@@ -48,7 +48,7 @@ impl Registry {
 /// The static binaries of both crates.
 #[derive(Debug, Clone)]
 pub struct Programs {
-    folder: PathBuf,
+    directory: PathBuf,
 }
 
 impl Programs {
@@ -58,24 +58,24 @@ impl Programs {
     /// They are not there.
     pub fn from_env() -> Result<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let folder = std::env::var_os("PROGRAMS").map_or_else(
+        let directory = std::env::var_os("PROGRAMS").map_or_else(
             || root.join(format!("target/{}-unknown-linux-musl/dist", std::env::consts::ARCH)),
             PathBuf::from,
         );
         for name in ["bundle-tool", "memcached-operator"] {
             ensure!(
-                folder.join(name).is_file(),
+                directory.join(name).is_file(),
                 "{} is not built; run `make dist`",
-                folder.join(name).display()
+                directory.join(name).display()
             );
         }
-        Ok(Self { folder })
+        Ok(Self { directory })
     }
 
     /// The path of one of the programs.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
+        self.directory.join(name)
     }
 
     /// Runs `bundle-tool` and returns its standard output.

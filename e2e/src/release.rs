@@ -1,4 +1,4 @@
-//! Everything that a cluster needs to install the operator through OLM, built and pushed.
+//! Builds and pushes the images that are needed to install the operator through OLM.
 
 use crate::{Programs, Registry};
 use anyhow::Result;
@@ -6,13 +6,13 @@ use anyhow::Result;
 /// The operator's package.
 pub(crate) const PACKAGE: &str = "memcached-operator";
 
-/// The version that is released.
+/// The operator's version.
 pub(crate) const VERSION: &str = "0.0.1";
 
 /// The channel that the package is published in.
 pub(crate) const CHANNEL: &str = "stable";
 
-/// Pushes the operator's, the bundle's and the catalogue's image under a tag; returns the catalogue's.
+/// Pushes the images of the operator, the bundle and the catalog with a tag; returns the catalog's.
 ///
 /// # Errors
 /// A program fails.

@@ -1,4 +1,4 @@
-//! Killing a program of the control plane, where the environment has a command for it.
+//! Kills a program of the control plane, if there is a command for it.
 
 use anyhow::{Context as _, Result, ensure};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ impl Restarter {
         command.filter(|path| path.is_file()).map(|command| Self { command })
     }
 
-    /// Kills the API server; it is away for so long.
+    /// Kills the API server; it is started again after this time.
     ///
     /// # Errors
     /// The command cannot be started.
@@ -29,7 +29,7 @@ impl Restarter {
     }
 }
 
-/// A program that is away.
+/// A program that has been killed and is going to be started again.
 pub struct Away {
     child: Child,
 }

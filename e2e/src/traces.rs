@@ -1,4 +1,4 @@
-//! What a run leaves behind, to be compared with another run: the owned objects, and the log of the operator's writes.
+//! Compares what two runs leave behind: the owned objects, and the log of the operator's writes.
 
 use crate::{Audit, Cluster};
 use anyhow::{Result, ensure};
@@ -9,19 +9,19 @@ use kube::api::ListParams;
 use kube::{Api, ResourceExt as _};
 use std::collections::BTreeMap;
 
-/// What is there after a run, and how it came about.
+/// The result of a run.
 pub struct Traces {
-    /// Each owned object with what tells of a change that was lost or made twice: its generation counts them.
+    /// Each owned object with its generation, which shows changes that were lost or made twice.
     objects: BTreeMap<String, String>,
     /// How often each owned object was written with success; `None` without an audit log.
     writes: Option<BTreeMap<String, usize>>,
 }
 
 impl Traces {
-    /// What the operator left in a namespace.
+    /// Returns what the operator created in a namespace.
     ///
     /// # Errors
-    /// The cluster refuses, or the audit log cannot be read.
+    /// A request fails, or the audit log cannot be read.
     pub async fn of(cluster: &Cluster, namespace: &str, audit: Option<&Audit>) -> Result<Self> {
         let every = ListParams::default();
         let mut objects = BTreeMap::new();
@@ -50,8 +50,8 @@ impl Traces {
         Ok(Self { objects, writes })
     }
 
-    /// Prints both and holds them against each other: the same objects, as often changed; and no object written more
-    /// often, but for writes whose answer was lost, of which there are at most `lost`: those may be sent once more.
+    /// Prints and compares two results: the same objects, changed and written equally often, except for at most `lost`
+    /// writes whose responses may have been lost, which may be sent once more.
     ///
     /// # Errors
     /// They differ.
@@ -76,8 +76,8 @@ impl Traces {
             .collect();
         eprintln!("written more or less often, with both numbers: {unlike:?}");
         ensure!(unlike.len() <= lost, "more than {lost} writes differ in number");
-        let sound = unlike.values().all(|(before, after)| after.abs_diff(*before) <= 1);
-        ensure!(sound, "a write was repeated more than once");
+        let valid = unlike.values().all(|(before, after)| after.abs_diff(*before) <= 1);
+        ensure!(valid, "a write was repeated more than once");
         Ok(())
     }
 

@@ -1,19 +1,19 @@
-//! Waiting for a condition: asked again and again until it holds or its time is over.
+//! Waits for conditions, with a deadline.
 
 use std::future::Future;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
-/// How long a step of the cluster may take: images are pulled, pods started, leases lost.
+/// How long a step on the cluster may take: images are pulled, pods start, leases expire.
 pub const TIMEOUT: Duration = Duration::from_mins(3);
 
-/// How often a condition is asked.
+/// The time between two checks of a condition.
 const PERIOD: Duration = Duration::from_millis(250);
 
-/// Asks `condition` until it answers with `Ok(value)`; prints how long that took.
+/// Checks `condition` until it returns `Ok(value)`; prints how long that took.
 ///
-/// `condition` answers `Err(state)` while it does not hold yet, with what it saw instead.
+/// While the condition does not hold, it returns `Err(state)` with what it observed.
 ///
 /// # Errors
 /// The condition does not hold within `timeout`; the error has the last state.
@@ -30,7 +30,7 @@ where
                 return Ok(value);
             }
             Err(state) if start.elapsed() > timeout => {
-                bail!("gave up waiting for '{what}' after {} s: {state:#}", timeout.as_secs())
+                bail!("timed out after {} s waiting until {what}: {state:#}", timeout.as_secs())
             }
             Err(_) => tokio::time::sleep(PERIOD).await,
         }

@@ -1,6 +1,6 @@
 //! Tests of the operator on a real cluster.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
 use e2e::{
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 const VERSION: &str = "cache.example.com/v1";
 
-/// One deployed operator and a namespace to work in.
+/// A deployed operator and a namespace.
 struct Stage {
     cluster: Cluster,
     operator: Operator,
@@ -27,7 +27,7 @@ struct Stage {
 }
 
 impl Stage {
-    async fn set(name: &str, replicas: i32, arguments: &[&str]) -> Result<Self> {
+    async fn new(name: &str, replicas: i32, arguments: &[&str]) -> Result<Self> {
         let cluster = Cluster::from_env().await?;
         let operator = Operator::deploy(&cluster, replicas, arguments).await?;
         let namespace = cluster.namespace(name).await?;
@@ -47,20 +47,20 @@ impl Stage {
             "apiVersion": VERSION, "kind": "Memcached",
             "metadata": {"name": name, "namespace": self.namespace.name}, "spec": spec,
         });
-        // The webhook's Service may take a moment to reach a pod that has just become ready.
-        let deadline = Instant::now() + Duration::from_secs(20);
-        loop {
-            match self.cluster.apply(&object).await {
-                Ok(_) => return Ok(()),
-                Err(error)
-                    if Instant::now() > deadline
-                        || !format!("{error:#}").contains("failed calling webhook") =>
-                {
-                    return Err(error);
-                }
-                Err(_) => tokio::time::sleep(Duration::from_millis(250)).await,
-            }
-        }
+        self.cluster.apply(&object).await.map(drop)
+    }
+
+    /// Waits until the webhooks respond; until then the API server ignores them.
+    async fn webhooks(&self, name: &str) -> Result<()> {
+        let dry = PatchParams { dry_run: true, ..PatchParams::default() };
+        let invalid = Patch::Merge(json!({"spec": {"nodeSelector": {"a b": "c"}}}));
+        wait_for("the webhooks respond", TIMEOUT, async || {
+            let error = self.memcacheds.patch(name, &dry, &invalid).await.err();
+            let error = error.context("an invalid label key was accepted")?.to_string();
+            ensure!(error.contains("spec.nodeSelector: invalid label key"), "{error}");
+            Ok(())
+        })
+        .await
     }
 
     async fn change(&self, name: &str, spec: Value) -> Result<()> {
@@ -73,17 +73,17 @@ impl Stage {
         wait_for(&format!("{name} is Available with {size} nodes"), TIMEOUT, async || {
             let object = self.memcacheds.get(name).await?;
             let nodes = object.data["status"]["nodes"].as_array().map_or(0, Vec::len);
-            let told = condition(&object, "Available");
-            ensure!(told.0 == "True" && nodes == size, "{told:?}, {nodes} nodes");
+            let found = condition(&object, "Available");
+            ensure!(found.0 == "True" && nodes == size, "{found:?}, {nodes} nodes");
             Ok(())
         })
         .await
     }
 
     async fn degraded(&self, name: &str, reason: &str) -> Result<()> {
-        wait_for(&format!("{name} says {reason}"), TIMEOUT, async || {
-            let told = condition(&self.memcacheds.get(name).await?, "Degraded");
-            ensure!(told == ("True".to_owned(), reason.to_owned()), "{told:?}");
+        wait_for(&format!("{name} is Degraded with {reason}"), TIMEOUT, async || {
+            let found = condition(&self.memcacheds.get(name).await?, "Degraded");
+            ensure!(found == ("True".to_owned(), reason.to_owned()), "{found:?}");
             Ok(())
         })
         .await
@@ -117,8 +117,8 @@ impl Stage {
         .await
     }
 
-    /// The same operator with another namespace to work in.
-    async fn again(self, name: &str) -> Result<Self> {
+    /// Returns a stage with the same operator and a new namespace.
+    async fn in_new_namespace(self, name: &str) -> Result<Self> {
         self.clear().await?;
         self.namespace.delete().await?;
         let namespace = self.cluster.namespace(name).await?;
@@ -126,8 +126,8 @@ impl Stage {
         Ok(Self { cluster: self.cluster, operator: self.operator, namespace, memcacheds })
     }
 
-    /// Takes everything away, the operator too.
-    async fn strike(self) -> Result<()> {
+    /// Deletes everything, the operator included.
+    async fn tear_down(self) -> Result<()> {
         self.clear().await?;
         self.namespace.delete().await?;
         self.operator.undeploy().await
@@ -136,7 +136,7 @@ impl Stage {
 
 #[tokio::test]
 async fn scaled_by_kubectl_and_by_an_autoscaler() -> Result<()> {
-    let stage = Stage::set("scale", 1, &[]).await?;
+    let stage = Stage::new("scale", 1, &[]).await?;
     stage.create("sample", json!({"size": 1})).await?;
     stage.available("sample", 1).await?;
 
@@ -174,12 +174,12 @@ async fn scaled_by_kubectl_and_by_an_autoscaler() -> Result<()> {
         events.contains(&"Created".to_owned()) && events.contains(&"Scaled".to_owned()),
         "events: {events:?}"
     );
-    stage.strike().await
+    stage.tear_down().await
 }
 
 #[tokio::test]
 async fn drift_is_reverted_and_foreign_fields_are_kept() -> Result<()> {
-    let stage = Stage::set("drift", 1, &[]).await?;
+    let stage = Stage::new("drift", 1, &[]).await?;
     stage.create("sample", json!({"size": 2})).await?;
     stage.available("sample", 2).await?;
     let (deployments, services): (Api<Deployment>, Api<Service>) = (stage.api(), stage.api());
@@ -226,12 +226,12 @@ async fn drift_is_reverted_and_foreign_fields_are_kept() -> Result<()> {
     })
     .await?;
     stage.available("sample", 2).await?;
-    stage.strike().await
+    stage.tear_down().await
 }
 
 #[tokio::test]
 async fn problems_are_reported_and_block_no_other_memcached() -> Result<()> {
-    let stage = Stage::set("refused", 1, &[]).await?;
+    let stage = Stage::new("refused", 1, &[]).await?;
     stage.create("no-image", json!({"size": 1, "image": "nowhere.invalid/memcached:none"})).await?;
     stage.create("no-node", json!({"size": 1, "nodeSelector": {"disk": "of-gold"}})).await?;
     stage.create("fine", json!({"size": 1})).await?;
@@ -252,13 +252,14 @@ async fn problems_are_reported_and_block_no_other_memcached() -> Result<()> {
     ensure!(message.contains("exceeded quota"), "the API's own words: {message}");
     let events = stage.events("no-quota").await?;
     ensure!(events.contains(&"FailedCreate".to_owned()), "events: {events:?}");
-    stage.strike().await
+    stage.tear_down().await
 }
 
 #[tokio::test]
 async fn schema_and_webhook_reject_invalid_specs() -> Result<()> {
-    let stage = Stage::set("admission", 1, &[]).await?;
+    let stage = Stage::new("admission", 1, &[]).await?;
     stage.create("sample", json!({"size": 2})).await?;
+    stage.webhooks("sample").await?;
     for (spec, word) in [
         (json!({"containerPort": 80}), "spec.containerPort"),
         (json!({"image": "no image"}), "spec.image"),
@@ -270,13 +271,14 @@ async fn schema_and_webhook_reject_invalid_specs() -> Result<()> {
         ensure!(format!("{error:#}").contains(word), "{error:#}");
     }
     stage.change("sample", json!({"size": 1})).await?;
-    stage.strike().await
+    stage.tear_down().await
 }
 
 #[tokio::test]
 async fn the_webhook_certificate_is_rotated_under_load() -> Result<()> {
-    let stage = Stage::set("rotation", 2, &["--webhook-cert-lifetime=30"]).await?;
+    let stage = Stage::new("rotation", 2, &["--webhook-cert-lifetime=30"]).await?;
     stage.create("sample", json!({"size": 1})).await?;
+    stage.webhooks("sample").await?;
     let secrets: Api<Secret> = Api::namespaced(stage.cluster.client.clone(), Operator::NAMESPACE);
     let serial = async || -> Result<String> {
         let secret = secrets.get("memcached-operator-webhook-server-cert").await?;
@@ -300,7 +302,7 @@ async fn the_webhook_certificate_is_rotated_under_load() -> Result<()> {
         }
     }
     eprintln!("{requests} requests, {} rotations, every request was checked", seen.len() - 1);
-    stage.strike().await
+    stage.tear_down().await
 }
 
 /// Rolls ten Memcacheds out, scales all of them, with `disturb` in the middle; returns what is there afterwards.
@@ -343,9 +345,9 @@ const LOST: usize = 10;
 
 #[tokio::test]
 async fn the_leader_is_killed_during_a_rollout() -> Result<()> {
-    let (audit, stage) = (Audit::from_env(), Stage::set("leader", 2, &[]).await?);
+    let (audit, stage) = (Audit::from_env(), Stage::new("leader", 2, &[]).await?);
     let undisturbed = rolled_out(&stage, audit.as_ref(), async |_: &Stage| Ok(None)).await?;
-    let stage = stage.again("leader-killed").await?;
+    let stage = stage.in_new_namespace("leader-killed").await?;
     let found = rolled_out(&stage, audit.as_ref(), async |stage: &Stage| {
         let leader = stage.operator.leader().await?.context("nobody leads")?;
         let pods: Api<Pod> = Api::namespaced(stage.cluster.client.clone(), Operator::NAMESPACE);
@@ -360,7 +362,7 @@ async fn the_leader_is_killed_during_a_rollout() -> Result<()> {
     })
     .await?;
     found.compare(&undisturbed, LOST)?;
-    stage.strike().await
+    stage.tear_down().await
 }
 
 #[tokio::test]
@@ -369,14 +371,14 @@ async fn the_api_server_is_down_for_60_seconds() -> Result<()> {
         eprintln!("skipped: CLUSTER_RESTART is not set");
         return Ok(());
     };
-    let (audit, stage) = (Audit::from_env(), Stage::set("away", 2, &[]).await?);
+    let (audit, stage) = (Audit::from_env(), Stage::new("away", 2, &[]).await?);
     let undisturbed = rolled_out(&stage, audit.as_ref(), async |_: &Stage| Ok(None)).await?;
-    let stage = stage.again("away-killed").await?;
+    let stage = stage.in_new_namespace("away-killed").await?;
     let found =
         rolled_out(&stage, audit.as_ref(), async |_: &Stage| restarter.api_server(60).map(Some)).await?;
     found.compare(&undisturbed, LOST)?;
     stage.operator.available(2).await?;
-    stage.strike().await
+    stage.tear_down().await
 }
 
 /// Returns the requests of the manager's service account, except for discovery, which everybody is allowed.
@@ -388,7 +390,7 @@ fn asked(audit: &Audit) -> Result<Vec<Call>> {
 
 #[tokio::test]
 async fn metrics_are_served_only_to_clients_that_the_api_server_authorizes() -> Result<()> {
-    let stage = Stage::set("metrics", 1, &[]).await?;
+    let stage = Stage::new("metrics", 1, &[]).await?;
     stage.create("sample", json!({"size": 1})).await?;
     stage.available("sample", 1).await?;
     let (cluster, namespace) = (&stage.cluster, &stage.namespace.name);
@@ -425,7 +427,7 @@ async fn metrics_are_served_only_to_clients_that_the_api_server_authorizes() -> 
         ensure!(!page.contains("controller_runtime"), "rejected, but the page has metrics: {page}");
     }
     cluster.delete(&binding).await?;
-    stage.strike().await
+    stage.tear_down().await
 }
 
 #[tokio::test]
@@ -434,7 +436,7 @@ async fn every_request_is_allowed_by_a_rule_and_every_rule_is_used() -> Result<(
         eprintln!("skipped: AUDIT_LOG is not set");
         return Ok(());
     };
-    let stage = Stage::set("rules", 1, &["--webhook-cert-lifetime=30"]).await?;
+    let stage = Stage::new("rules", 1, &["--webhook-cert-lifetime=30"]).await?;
     // Objects of the same names that are somebody else's: the manager must look whose they are.
     let taken = json!({"name": "taken", "namespace": stage.namespace.name});
     let labels = json!({"matchLabels": {"app": "taken"}});
@@ -487,7 +489,7 @@ async fn every_request_is_allowed_by_a_rule_and_every_rule_is_used() -> Result<(
     ensure!(forbidden.is_empty(), "requests that no rule allows: {forbidden:?}");
     eprintln!("{} requests, {} permissions", asked.len(), allowed.len());
     stage.cluster.delete(&json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": taken})).await?;
-    stage.strike().await
+    stage.tear_down().await
 }
 
 /// The range of user IDs of OpenShift's namespaces in the emulation.
@@ -595,7 +597,7 @@ async fn it_runs_where_openshift_restricts_user_ids() -> Result<()> {
     let text = serde_json::to_string(&deployment.spec)?;
     ensure!(!text.contains("runAsUser"), "the Deployment sets a user ID: {text}");
     let cluster = stage.cluster.clone();
-    stage.strike().await?;
+    stage.tear_down().await?;
     for object in emulation.iter().rev() {
         cluster.delete(object).await?;
     }

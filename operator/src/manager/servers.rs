@@ -66,7 +66,7 @@ struct Reviews {
     limits: ReviewLimits,
     /// Results by token, with the time of the review.
     results: HashMap<String, (Instant, Access)>,
-    /// Reviews of tokens that are not known to be allowed: how many may begin now, as of when.
+    /// How many reviews of other tokens may begin, and as of when.
     budget: (f64, Instant),
 }
 

@@ -3,7 +3,7 @@
 use super::PREFIX;
 use serde_json::{Value, json};
 
-/// A kustomization that only lists resources.
+/// Returns a kustomization that only lists resources.
 pub(crate) fn resources(list: &[String]) -> Value {
     json!({
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
@@ -12,14 +12,14 @@ pub(crate) fn resources(list: &[String]) -> Value {
     })
 }
 
-/// `config/webhook`: kustomize does not know by itself that a webhook names a Service.
+/// Returns the kustomization of `config/webhook`: kustomize does not know by itself that webhooks refer to a Service.
 pub(crate) fn webhook(list: &[String]) -> Value {
     let mut kustomization = resources(list);
     kustomization["configurations"] = json!(["kustomizeconfig.yaml"]);
     kustomization
 }
 
-/// Where webhook configurations name the Service and its namespace.
+/// Returns the fields of webhook configurations that refer to the Service and its namespace.
 pub(crate) fn webhook_references() -> Value {
     let kinds = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
     let fields = |path: &str| {
@@ -39,7 +39,7 @@ pub(crate) fn webhook_references() -> Value {
     })
 }
 
-/// `config/default`: what `make deploy` applies, with prefix and namespace.
+/// Returns the kustomization of `config/default`, which `make deploy` applies, with prefix and namespace.
 pub(crate) fn default() -> Value {
     json!({
         "apiVersion": "kustomize.config.k8s.io/v1beta1",

@@ -9,7 +9,7 @@ use k8s_openapi::api::rbac::v1::{
 
 const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
-/// What the manager may do in the namespaces that it watches.
+/// Returns the manager's permissions in the namespaces that it watches.
 pub(crate) fn manager_role(naming: Naming) -> ClusterRole {
     ClusterRole {
         metadata: naming.cluster("manager-role"),
@@ -18,7 +18,7 @@ pub(crate) fn manager_role(naming: Naming) -> ClusterRole {
     }
 }
 
-/// Gives [`manager_role`] to the manager's service account.
+/// Binds [`manager_role`] to the manager's service account.
 pub(crate) fn manager_role_binding(naming: Naming) -> ClusterRoleBinding {
     ClusterRoleBinding {
         metadata: naming.cluster("manager-rolebinding"),
@@ -27,7 +27,7 @@ pub(crate) fn manager_role_binding(naming: Naming) -> ClusterRoleBinding {
     }
 }
 
-/// What the manager may do in the whole cluster, whatever it watches.
+/// Returns the manager's permissions in the whole cluster, whatever it watches.
 pub(crate) fn cluster_role(naming: Naming) -> ClusterRole {
     ClusterRole {
         metadata: naming.cluster("cluster-role"),
@@ -36,7 +36,7 @@ pub(crate) fn cluster_role(naming: Naming) -> ClusterRole {
     }
 }
 
-/// Gives [`cluster_role`] to the manager's service account.
+/// Binds [`cluster_role`] to the manager's service account.
 pub(crate) fn cluster_role_binding(naming: Naming) -> ClusterRoleBinding {
     ClusterRoleBinding {
         metadata: naming.cluster("cluster-rolebinding"),
@@ -45,12 +45,12 @@ pub(crate) fn cluster_role_binding(naming: Naming) -> ClusterRoleBinding {
     }
 }
 
-/// What the manager may do in its own namespace: its Lease and its certificate.
+/// Returns the manager's permissions in its own namespace: for its Lease and its certificate.
 pub(crate) fn leader_election_role(naming: Naming) -> Role {
     Role { metadata: naming.namespaced("leader-election-role"), rules: Some(policy_rules(rbac::OWN)) }
 }
 
-/// Gives [`leader_election_role`] to the manager's service account.
+/// Binds [`leader_election_role`] to the manager's service account.
 pub(crate) fn leader_election_role_binding(naming: Naming) -> RoleBinding {
     RoleBinding {
         metadata: naming.namespaced("leader-election-rolebinding"),
@@ -59,7 +59,7 @@ pub(crate) fn leader_election_role_binding(naming: Naming) -> RoleBinding {
     }
 }
 
-/// For cluster administrators to give to those who read the metrics.
+/// Returns the role for readers of the metrics; cluster administrators bind it.
 pub(crate) fn metrics_reader(naming: Naming) -> ClusterRole {
     ClusterRole {
         metadata: naming.cluster("metrics-reader"),
@@ -72,21 +72,21 @@ pub(crate) fn metrics_reader(naming: Naming) -> ClusterRole {
     }
 }
 
-/// For cluster administrators to give to people who run memcached clusters.
+/// Returns the role for users who manage Memcacheds; cluster administrators bind it.
 pub(crate) fn editor_role(naming: Naming) -> ClusterRole {
-    people_role(
+    user_role(
         naming,
         "memcached-editor-role",
         &["create", "delete", "get", "list", "patch", "update", "watch"],
     )
 }
 
-/// For cluster administrators to give to people who may look at memcached clusters.
+/// Returns the role for users who may read Memcacheds; cluster administrators bind it.
 pub(crate) fn viewer_role(naming: Naming) -> ClusterRole {
-    people_role(naming, "memcached-viewer-role", &["get", "list", "watch"])
+    user_role(naming, "memcached-viewer-role", &["get", "list", "watch"])
 }
 
-fn people_role(naming: Naming, name: &str, verbs: &[&str]) -> ClusterRole {
+fn user_role(naming: Naming, name: &str, verbs: &[&str]) -> ClusterRole {
     let rule = |resource: &str, verbs: &[&str]| PolicyRule {
         api_groups: Some(vec![GROUP.to_owned()]),
         resources: Some(vec![resource.to_owned()]),

@@ -1,9 +1,9 @@
-//! One sample of each served version; they become the CSV's `alm-examples` too.
+//! One sample of each served version; they are also the CSV's `alm-examples`.
 
 use crate::crd::{GROUP, OLD_VERSION, STORED_VERSION};
 use serde_json::{Value, json};
 
-/// The tutorial's sample in a served version.
+/// Returns the tutorial's sample in a served version.
 fn sample(version: &str, name: &str) -> Value {
     json!({
         "apiVersion": format!("{GROUP}/{version}"),
@@ -19,7 +19,7 @@ fn sample(version: &str, name: &str) -> Value {
     })
 }
 
-/// File names and objects, the stored version first.
+/// Returns file names and objects, the stored version first.
 pub(crate) fn all() -> [(String, Value); 2] {
     [
         (STORED_VERSION, "memcached-sample".to_owned()),

@@ -1,4 +1,4 @@
-//! Puts a generated tree on disk: each file whole or not at all, untouched where nothing changed.
+//! Writes a generated tree to disk: each file atomically, and only if it changed.
 
 use super::{Error, Tree};
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::Path;
 /// Writes every file of the tree below `directory`, and returns how many changed.
 ///
 /// # Errors
-/// When a directory cannot be made or a file cannot be written; that file is then as it was.
+/// When a directory cannot be created or a file cannot be written; that file is then unchanged.
 pub fn write(directory: &Path, tree: &Tree) -> Result<usize, Error> {
     let mut changed = 0;
     for (path, text) in tree {
@@ -32,7 +32,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
         file.sync_all()
     });
     written.and_then(|()| fs::rename(&beside, path)).inspect_err(|_| {
-        // The first error is the one to tell; a leftover beside the target does no harm.
+        // The first error is reported; a leftover file beside the target does no harm.
         let _ = fs::remove_file(&beside);
     })
 }

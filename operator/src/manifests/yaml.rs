@@ -1,4 +1,4 @@
-//! Kubernetes objects as YAML text: the same object gives the same bytes.
+//! Kubernetes objects as YAML: the same object gives the same bytes.
 
 use super::Error;
 use serde::Serialize;
@@ -6,14 +6,14 @@ use serde_json::Value;
 
 /// Writes one document, without a leading `---`.
 ///
-/// JSON schema numbers are floating point in the API types; whole ones are written as integers, as people write them.
+/// JSON schema numbers are floating point in the API types; integral ones are written as integers.
 ///
 /// # Errors
-/// When the object has no YAML form, which no Kubernetes object has.
+/// When the object cannot be converted to YAML, which does not happen to Kubernetes objects.
 pub(crate) fn document(object: &impl Serialize) -> Result<String, Error> {
     let mut value = serde_json::to_value(object)?;
     whole_numbers(&mut value);
-    // Long strings stay on one line: folded text is harder to diff and to search.
+    // Long strings stay on one line: folded ones are harder to compare and to search.
     let options = serde_saphyr::ser_options! { folded_wrap_chars: 1_000_000 };
     Ok(serde_saphyr::to_string_with_options(&value, options)?)
 }
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_floats_become_integers_and_text_that_looks_like_numbers_stays_text() {
+    fn integral_floats_become_integers_and_strings_that_look_like_numbers_stay_strings() {
         let text =
             document(&serde_json::json!({"max": 5.0, "half": 0.5, "version": "1.6", "on": "yes"})).unwrap();
         assert_eq!(text, "max: 5\nhalf: 0.5\nversion: \"1.6\"\n\"on\": \"yes\"\n");
