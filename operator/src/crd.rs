@@ -31,7 +31,7 @@ pub const MAX_PORT: i32 = 65535;
 /// The default port of memcached.
 pub const DEFAULT_PORT: i32 = 11211;
 
-/// MemcachedSpec defines the desired state of Memcached.
+/// Desired state of a Memcached.
 #[derive(CustomResource, Serialize, Deserialize, JsonSchema, Clone, Debug, Default, PartialEq, Eq)]
 #[kube(
     group = "cache.example.com",
@@ -143,7 +143,7 @@ const IMAGE_PATTERN: &str = concat!(
     "(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[a-f0-9]{64})?$"
 );
 
-/// MemcachedStatus defines the observed state of Memcached.
+/// Observed state of a Memcached.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct MemcachedStatus {

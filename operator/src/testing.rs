@@ -304,7 +304,7 @@ impl Store {
             (Some(_), false) => "MODIFIED",
             (None, false) => "ADDED",
         };
-        self.tell(resource, kind, &object, old.as_ref());
+        self.notify(resource, kind, &object, old.as_ref());
     }
 
     pub(crate) fn delete(&mut self, resource: &str, name: &str) {
@@ -316,7 +316,7 @@ impl Store {
         self.put(resource, object);
     }
 
-    fn tell(&mut self, resource: &str, kind: &str, object: &Value, old: Option<&Value>) {
+    fn notify(&mut self, resource: &str, kind: &str, object: &Value, old: Option<&Value>) {
         let event = |kind: &str| line(&json!({ "type": kind, "object": object }));
         // A watch with a label selector reports a label that is added or removed as an object that is.
         let seen = match (old.is_some_and(labelled), labelled(object) && kind != "DELETED") {
@@ -373,7 +373,7 @@ impl Store {
 
     fn respond(&mut self, verb: &str, path: &Path, query: &str, body: &[u8]) -> Response<AnswerBody> {
         if self.down {
-            return refusal(500, "InternalError", "the API server is away", None);
+            return failure(500, "InternalError", "the API server is away", None);
         }
         assert!(allowed(verb, &path.group, &path.resource), "no rule allows {verb} {}", path.resource);
         let fault = self.faults.iter().position(|fault| fault.hits(verb, path));
@@ -386,7 +386,7 @@ impl Store {
             if let Some(first) = fault.first {
                 first(self);
             }
-            return refusal(fault.code, fault.reason, fault.message, fault.retry_after);
+            return failure(fault.code, fault.reason, fault.message, fault.retry_after);
         }
         let named = name_selector(query);
         let (resource, subresource) = path.resource.split_once('/').unwrap_or((&path.resource, ""));
@@ -433,7 +433,7 @@ impl Store {
                 let object: Value = serde_json::from_slice(body).unwrap();
                 let name = object["metadata"]["name"].as_str().unwrap().to_owned();
                 if self.objects.contains_key(&key(resource, &name)) {
-                    return refusal(409, "AlreadyExists", "the object exists already", None);
+                    return failure(409, "AlreadyExists", "the object exists already", None);
                 }
                 self.put(resource, object);
                 ok(&self.objects[&key(resource, &name)])
@@ -442,7 +442,7 @@ impl Store {
                 let mut object: Value = serde_json::from_slice(body).unwrap();
                 let Some(old) = self.objects.get(&key(resource, &path.name)) else { return not_found() };
                 if object["metadata"]["resourceVersion"] != old["metadata"]["resourceVersion"] {
-                    return refusal(409, "Conflict", "the object has been modified", None);
+                    return failure(409, "Conflict", "the object has been modified", None);
                 }
                 object["metadata"]["uid"] = old["metadata"]["uid"].clone();
                 self.put(resource, object);
@@ -470,20 +470,19 @@ impl Store {
         let mut new = match (&old, applying) {
             (Some(old), _) => old.clone(),
             (None, true) if subresource.is_empty() => json!({}),
-            (None, true) => return not_found(),
-            (None, false) => return not_found(),
+            (None, _) => return not_found(),
         };
         if applying {
             let ours = |object: &Value| object["metadata"]["ownerReferences"][0]["uid"].clone();
             if !query.contains("force=true") && old.as_ref().is_some_and(|old| ours(old) != ours(&patch)) {
-                return refusal(409, "Conflict", "another manager holds these fields", None);
+                return failure(409, "Conflict", "another manager holds these fields", None);
             }
             let part = if subresource == "status" { json!({ "status": patch["status"] }) } else { patch };
             apply(&mut new, &part);
         } else {
             let version = &patch["metadata"]["resourceVersion"];
             if version.is_string() && *version != new["metadata"]["resourceVersion"] {
-                return refusal(409, "Conflict", "the object has been modified", None);
+                return failure(409, "Conflict", "the object has been modified", None);
             }
             let part = if subresource == "status" { json!({ "status": patch["status"] }) } else { patch };
             merge(&mut new, &part);
@@ -555,10 +554,10 @@ fn ok(value: &Value) -> Response<AnswerBody> {
 }
 
 fn not_found() -> Response<AnswerBody> {
-    refusal(404, "NotFound", "there is no such object", None)
+    failure(404, "NotFound", "there is no such object", None)
 }
 
-fn refusal(code: u16, reason: &str, message: &str, retry_after: Option<u32>) -> Response<AnswerBody> {
+fn failure(code: u16, reason: &str, message: &str, retry_after: Option<u32>) -> Response<AnswerBody> {
     let status = json!({
         "kind": "Status", "apiVersion": "v1", "status": "Failure",
         "code": code, "reason": reason, "message": message,
@@ -649,7 +648,7 @@ impl Store {
     pub(crate) fn drop_object(&mut self, resource: &str, name: &str) {
         if let Some(object) = self.objects.remove(&key(resource, name)) {
             self.version += 1;
-            self.tell(resource, "DELETED", &object, Some(&object));
+            self.notify(resource, "DELETED", &object, Some(&object));
         }
     }
 }

@@ -354,7 +354,7 @@ async fn delete(input: &Input, context: &Context) -> Result<Action, Error> {
             Ok(None) => return Ok(Action::await_change()),
             // The status is for people; the deletion does not depend on it.
             Err(error) => {
-                tracing::warn!(%error, "failed to report the deletion; removing the finalizer anyway")
+                tracing::warn!(%error, "failed to report the deletion; removing the finalizer anyway");
             }
         }
     }

@@ -91,7 +91,7 @@ fn scope(
 ) -> (impl Future<Output = ()> + use<>, Vec<oneshot::Receiver<()>>) {
     let (store, writer) = store();
     let observed = Observed::new(store.clone(), &shared.outlines);
-    let context = Arc::new(Context { observed, shared });
+    let context = Arc::new(Context { shared, observed });
     #[cfg(test)]
     let _ = context.shared.observed.set(Arc::clone(&context));
     let (sender, queued) = mpsc::unbounded_channel();

@@ -166,12 +166,14 @@ impl Stored {
     }
 }
 
-/// The objects that the certificate manager follows; `None` means not listed yet.
+/// The objects that the certificate manager follows.
 #[derive(Default)]
 struct Followed {
-    secret: Option<Option<Secret>>,
-    mutating: Option<Option<MutatingWebhookConfiguration>>,
-    validating: Option<Option<ValidatingWebhookConfiguration>>,
+    secret: Option<Secret>,
+    mutating: Option<MutatingWebhookConfiguration>,
+    validating: Option<ValidatingWebhookConfiguration>,
+    /// Whether the watch of each of them has reported yet.
+    listed: [bool; 3],
 }
 
 /// Issues, renews and distributes the manager's own certificate.
@@ -216,19 +218,19 @@ impl CertificateManager {
         let mut followed = Followed::default();
         let mut retry = false;
         loop {
-            let renewal = followed.secret.as_ref().and_then(Option::as_ref).and_then(Stored::parse);
+            let renewal = followed.secret.as_ref().and_then(Stored::parse);
             let wait = renewal.filter(|_| !retry).map_or(RETRY_PERIOD, |stored| {
                 Duration::try_from(stored.renew_after.duration_since(Timestamp::now())).unwrap_or_default()
             });
             tokio::select! {
-                Some(found) = secrets.next() => followed.secret = Some(found),
-                Some(found) = mutating.next() => followed.mutating = Some(found),
-                Some(found) = validating.next() => followed.validating = Some(found),
+                Some(found) = secrets.next() => (followed.secret, followed.listed[0]) = (found, true),
+                Some(found) = mutating.next() => (followed.mutating, followed.listed[1]) = (found, true),
+                Some(found) = validating.next() => (followed.validating, followed.listed[2]) = (found, true),
                 () = sleep(wait.min(MAX_CHECK_INTERVAL)) => {}
             }
-            let Followed { secret: Some(_), mutating: Some(_), validating: Some(_) } = &followed else {
+            if followed.listed != [true; 3] {
                 continue;
-            };
+            }
             match self.reconcile(&mut followed).await {
                 Ok(Outcome::Ready) => {
                     retry = false;
@@ -246,7 +248,7 @@ impl CertificateManager {
     /// Brings certificate, Secret and webhook configurations into agreement.
     async fn reconcile(&self, followed: &mut Followed) -> Result<Outcome, Error> {
         let now = Timestamp::now();
-        let secret = followed.secret.as_ref().and_then(Option::as_ref);
+        let secret = followed.secret.as_ref();
         let stored = secret.and_then(Stored::parse);
         if secret.is_some() && stored.is_none() {
             tracing::warn!(secret = SECRET, "the Secret does not contain a certificate; replacing it");
@@ -287,14 +289,14 @@ impl CertificateManager {
     /// Writes the Secret; returns an outcome if another replica was faster.
     async fn store(&self, followed: &mut Followed, current: &Stored) -> Result<Option<Outcome>, Error> {
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &self.namespace);
-        let former = followed.secret.as_ref().and_then(Option::as_ref);
+        let former = followed.secret.as_ref();
         let secret = current.secret(former);
         let written = match former {
             Some(_) => secrets.replace(SECRET, &PostParams::default(), &secret).await,
             None => secrets.create(&PostParams::default(), &secret).await,
         };
         match written {
-            Ok(written) => followed.secret = Some(Some(written)),
+            Ok(written) => followed.secret = Some(written),
             Err(kube::Error::Api(status)) if status.is_conflict() || status.is_already_exists() => {
                 return Ok(Some(Outcome::LostRace));
             }
@@ -305,7 +307,7 @@ impl CertificateManager {
     }
 
     async fn inject_mutating(&self, followed: &mut Followed, bundle: &ByteString) -> Result<(), Error> {
-        let Some(Some(found)) = &followed.mutating else { return Ok(()) };
+        let Some(found) = &followed.mutating else { return Ok(()) };
         let webhooks = found.webhooks.iter().flatten();
         let webhooks =
             webhooks.map(|webhook| (webhook.name.as_str(), webhook.client_config.ca_bundle.as_ref()));
@@ -314,13 +316,13 @@ impl CertificateManager {
         let injected =
             inject::<MutatingWebhookConfiguration>(&self.client, name, webhooks.collect(), bundle).await;
         if let Some(written) = injected.map_err(|source| Error::Write { what, source })? {
-            followed.mutating = Some(Some(written));
+            followed.mutating = Some(written);
         }
         Ok(())
     }
 
     async fn inject_validating(&self, followed: &mut Followed, bundle: &ByteString) -> Result<(), Error> {
-        let Some(Some(found)) = &followed.validating else { return Ok(()) };
+        let Some(found) = &followed.validating else { return Ok(()) };
         let webhooks = found.webhooks.iter().flatten();
         let webhooks =
             webhooks.map(|webhook| (webhook.name.as_str(), webhook.client_config.ca_bundle.as_ref()));
@@ -329,7 +331,7 @@ impl CertificateManager {
         let injected =
             inject::<ValidatingWebhookConfiguration>(&self.client, name, webhooks.collect(), bundle).await;
         if let Some(written) = injected.map_err(|source| Error::Write { what, source })? {
-            followed.validating = Some(Some(written));
+            followed.validating = Some(written);
         }
         Ok(())
     }
@@ -540,7 +542,7 @@ mod tests {
         let lost = Fault::new("create", "secrets", 409, "AlreadyExists");
         scenario.api.fault(Fault { message: "another replica was faster", ..lost });
         let manager = scenario.manager();
-        let mut followed = Followed { secret: Some(None), mutating: Some(None), validating: Some(None) };
+        let mut followed = Followed::default();
         assert_eq!(manager.reconcile(&mut followed).await.unwrap(), Outcome::LostRace);
         assert!(!scenario.certificate.is_set());
 

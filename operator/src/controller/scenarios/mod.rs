@@ -360,7 +360,7 @@ async fn an_expired_watch_410_restarts_and_misses_nothing() {
         });
     });
     scenario
-        .until("what nobody heard of is put right", |api| {
+        .until("unreported changes are reverted", |api| {
             api.get("deployments", "cache").is_some_and(|deployment| deployment["spec"]["replicas"] == 2)
         })
         .await;
@@ -676,7 +676,7 @@ async fn names_that_are_created_and_deleted_leave_nothing_in_memory() {
             // Most of them are invalid, which takes fewer requests.
             if index % 10 != 0 {
                 scenario.api.change("memcacheds", name, |memcached| {
-                    memcached["spec"]["image"] = json!("not an image")
+                    memcached["spec"]["image"] = json!("not an image");
                 });
             }
         }
