@@ -1,4 +1,4 @@
-//! The property `olm.csv.metadata`: what consoles show of a CSV, in a tenth of its size.
+//! The property `olm.csv.metadata`: the fields of a CSV that consoles show.
 //!
 //! Source: `alpha/property/property.go` (`CSVMetadata`) of operator-registry.
 
@@ -43,7 +43,7 @@ pub(super) struct CsvMetadata<'a> {
 }
 
 impl<'a> CsvMetadata<'a> {
-    /// What consoles show of `csv`.
+    /// Returns the fields of `csv` that consoles show.
     pub(super) fn new(csv: &'a ClusterServiceVersion) -> Self {
         let spec = &csv.spec;
         Self {

@@ -1,26 +1,26 @@
-//! Why a bundle cannot be put into a catalogue.
+//! Why a bundle cannot be rendered for a catalog.
 
 use crate::model::yaml::DecodeError;
 
-/// Why a bundle cannot be put into a catalogue.
+/// Why a bundle cannot be rendered for a catalog.
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
-    /// There is no `ClusterServiceVersion`.
-    #[error("no file in manifests/ holds a ClusterServiceVersion")]
+    /// The bundle has no `ClusterServiceVersion`.
+    #[error("manifests/ contains no ClusterServiceVersion")]
     NoCsv,
-    /// The CSV is no such thing to OLM.
+    /// The CSV cannot be decoded.
     #[error("{file}:{}:{}: {error}", error.position.line, error.position.column)]
     Csv {
         /// The CSV's file.
         file: String,
-        /// What does not fit.
+        /// What is wrong.
         error: DecodeError,
     },
-    /// There are no annotations.
-    #[error("metadata/annotations.yaml is missing or has no map `annotations`")]
+    /// The bundle has no annotations.
+    #[error("metadata/annotations.yaml does not exist, or has no map `annotations`")]
     NoAnnotations,
-    /// An owned API is not in the bundle.
-    #[error("the CSV owns {kind} {version} of '{name}', which no CRD in manifests/ serves")]
+    /// An owned CRD is not in the bundle.
+    #[error("the CSV owns {kind} {version} of `{name}`, but no CRD in manifests/ serves it")]
     OwnedMissing {
         /// The CRD's name as the CSV has it.
         name: String,
@@ -29,8 +29,8 @@ pub enum RenderError {
         /// The kind as the CSV has it.
         kind: String,
     },
-    /// A CRD's name has no group.
-    #[error("the CRD name '{0}' is not of the form plural.group")]
+    /// The name of a CRD has no group.
+    #[error("invalid CRD name `{0}`: expected `plural.group`")]
     CrdName(String),
     /// A value cannot be written as JSON.
     #[error("failed to write a property as JSON")]

@@ -1,4 +1,4 @@
-//! The properties of a bundle: what it provides and requires, from its objects, its CSV and `metadata/`.
+//! The properties of a bundle: what it provides and requires, according to its objects, its CSV and `metadata/`.
 //!
 //! Source: `pkg/registry/parse.go` and `registry_to_model.go` of operator-registry.
 
@@ -16,7 +16,7 @@ use crate::model::{Bundle, Object};
 /// Group, kind and version.
 type Gvk = (String, String, String);
 
-/// The properties of `bundle`, sorted by type and value.
+/// Returns the properties of `bundle`, sorted by type and value.
 pub(super) fn properties(
     bundle: &Bundle,
     csv: &ClusterServiceVersion,
@@ -85,14 +85,14 @@ fn gvk(value: &Json) -> Gvk {
     (text("group"), text("kind"), text("version"))
 }
 
-/// The properties in the CSV's annotation `olm.properties`; a text that is none is passed over, as opm does.
+/// Returns the properties in the CSV's annotation `olm.properties`. What does not parse is ignored, as in opm.
 fn annotated(csv: &ClusterServiceVersion) -> Vec<Property> {
     let annotations = csv.metadata.annotations.as_ref();
     let text = annotations.and_then(|annotations| annotations.get("olm.properties"));
     text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 
-/// The list at the root of the first file in `metadata/` that has one: `properties` or `dependencies`.
+/// Returns the list `properties` or `dependencies` of the first file in `metadata/` that has one.
 fn metadata_list(bundle: &Bundle, name: &str) -> Vec<Property> {
     let lists = bundle.files.iter().filter(|file| file.is_metadata()).filter_map(|file| {
         let root = file.documents().first()?.root();
@@ -105,7 +105,7 @@ fn metadata_list(bundle: &Bundle, name: &str) -> Vec<Property> {
     lists.into_iter().find(|list| !list.is_empty()).unwrap_or_default()
 }
 
-/// What a CRD in the bundle serves, with the plural name.
+/// Returns the versions that a CRD in the bundle serves, with the plural name.
 pub(super) fn crd_apis(crd: &Object<'_>) -> impl Iterator<Item = (Gvk, String)> {
     let root = crd.root;
     let text = move |keys: &[&str]| root.dig(keys).and_then(Value::as_str).unwrap_or_default().to_owned();

@@ -1,7 +1,7 @@
-//! A bundle into its `olm.bundle` blob.
+//! Renders a bundle as its `olm.bundle` blob.
 //!
-//! Source: `alpha/action/render.go` of operator-registry. With an image's name the objects are reduced to
-//! `olm.csv.metadata`; without one nobody could pull them, so that they are kept as `olm.bundle.object`.
+//! Source: `alpha/action/render.go` of operator-registry. With an image, the objects are reduced to
+//! `olm.csv.metadata`; without one they cannot be pulled, and are kept as `olm.bundle.object`.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +16,10 @@ use crate::model::csv::ClusterServiceVersion;
 use crate::model::json as go_json;
 use crate::model::{Annotations, Bundle};
 
-/// The `olm.bundle` blob of `bundle`; `image` is where the bundle's image is or will be.
+/// Returns the `olm.bundle` blob of `bundle`; `image` is the bundle's image, which need not exist yet.
 ///
 /// # Errors
-/// The bundle lacks what a catalogue needs to know; `validate` says more.
+/// The bundle lacks something that a catalog requires; `validate` reports more.
 pub fn render(bundle: &Bundle, image: Option<&str>) -> Result<catalog::Bundle, RenderError> {
     let object = bundle.csv().ok_or(RenderError::NoCsv)?;
     let csv = object
@@ -88,7 +88,7 @@ fn owned_are_there(bundle: &Bundle, csv: &ClusterServiceVersion) -> Result<(), R
     Ok(())
 }
 
-/// The CSV's related images, the bundle's own and those of its containers, each once, sorted by image.
+/// Returns the CSV's related images, the bundle's own and those of its containers, each once, sorted by image.
 fn related_images(csv: &ClusterServiceVersion, image: &str) -> Vec<RelatedImage> {
     let mut images: Vec<RelatedImage> = csv
         .spec

@@ -61,21 +61,20 @@ impl Render {
             };
             rendered.merge(read.with_context(|| format!("failed to render {reference}"))?);
         }
-        let text = match self.output {
-            Output::Json => rendered.to_json()?,
-            Output::Yaml => rendered.to_yaml()?,
-        };
-        let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes())?;
+        let mut out = io::BufWriter::with_capacity(64 << 10, io::stdout().lock());
+        match self.output {
+            Output::Json => rendered.write_json(&mut out)?,
+            Output::Yaml => rendered.write_yaml(&mut out)?,
+        }
         out.flush()?;
         Ok(Exit::Success)
     }
 
-    /// The blobs of a bundle's image, or of an index image. A bundle pulled from a registry is where it was pulled from.
+    /// Returns the blobs of a bundle's image, or of a catalog's. The image of a bundle in a registry is its own.
     fn read_image(&self, reference: &str, location: &Location) -> Result<Catalog> {
         let contents = runtime()?.block_on(location.contents(&self.registries))?;
         if contents.is_catalog() {
-            let scratch = tempfile::tempdir().context("failed to make a temporary folder")?;
+            let scratch = tempfile::tempdir().context("failed to create a temporary directory")?;
             atomic_files::tree(scratch.path(), contents.files)?;
             return Ok(read::catalog::read(scratch.path())?);
         }

@@ -2,6 +2,8 @@
 //!
 //! Source: `alpha/declcfg/declcfg.go` and `alpha/property/property.go` of operator-registry v1.73.
 
+use std::io;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -29,59 +31,73 @@ impl Catalog {
         self.others.extend(other.others);
     }
 
-    /// Returns all blobs as JSON values: packages with what belongs to them, sorted by package, then what belongs to none.
-    ///
-    /// # Errors
-    /// A blob cannot be written as JSON.
-    pub fn blobs(&self) -> serde_json::Result<Vec<Json>> {
-        fn of(blob: &Json, key: &str) -> String {
-            blob[key].as_str().unwrap_or_default().to_owned()
-        }
-        let mut blobs = Vec::new();
-        for (rank, list) in [
-            self.packages.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?,
-            self.channels.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?,
-            self.bundles.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?,
-            self.others.clone(),
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            blobs.extend(list.into_iter().map(|blob| {
-                let name = of(&blob, "name");
-                let package = if rank == 0 { name.clone() } else { of(&blob, "package") };
-                // Blobs that belong to no package come last.
-                ((package.is_empty(), package, rank, name), blob)
-            }));
-        }
-        blobs.sort_by(|(a, _), (b, _)| a.cmp(b));
-        Ok(blobs.into_iter().map(|(_, blob)| blob).collect())
+    /// Returns all blobs, sorted by package and schema. Those of no package come last.
+    fn sorted(&self) -> Vec<Blob<'_>> {
+        let packages = self.packages.iter().map(Blob::Package);
+        let channels = self.channels.iter().map(Blob::Channel);
+        let bundles = self.bundles.iter().map(Blob::Bundle);
+        let others = self.others.iter().map(Blob::Other);
+        let mut blobs: Vec<_> = packages.chain(channels).chain(bundles).chain(others).collect();
+        blobs.sort_by(|a, b| a.key().cmp(&b.key()));
+        blobs
     }
 
-    /// Returns the blobs as JSON documents, one after the other.
+    /// Writes the blobs as JSON documents, one after the other.
     ///
     /// # Errors
-    /// A blob cannot be written as JSON.
-    pub fn to_json(&self) -> serde_json::Result<String> {
-        let mut text = String::new();
-        for blob in self.blobs()? {
-            text += &serde_json::to_string_pretty(&blob)?;
-            text.push('\n');
+    /// A blob cannot be written as JSON, or `out` cannot be written to.
+    pub fn write_json(&self, mut out: impl io::Write) -> io::Result<()> {
+        for blob in self.sorted() {
+            match blob {
+                Blob::Package(blob) => serde_json::to_writer_pretty(&mut out, blob)?,
+                Blob::Channel(blob) => serde_json::to_writer_pretty(&mut out, blob)?,
+                Blob::Bundle(blob) => serde_json::to_writer_pretty(&mut out, blob)?,
+                Blob::Other(blob) => serde_json::to_writer_pretty(&mut out, blob)?,
+            }
+            out.write_all(b"\n")?;
         }
-        Ok(text)
+        Ok(())
     }
 
-    /// Returns the blobs as YAML documents.
+    /// Writes the blobs as YAML documents.
     ///
     /// # Errors
-    /// A blob cannot be written as JSON, YAML's subset.
-    pub fn to_yaml(&self) -> serde_json::Result<String> {
-        let mut text = String::new();
-        for blob in &self.blobs()? {
-            text.push_str("---\n");
-            text.push_str(&yaml::emit(blob));
+    /// A blob cannot be written as JSON, or `out` cannot be written to.
+    pub fn write_yaml(&self, mut out: impl io::Write) -> io::Result<()> {
+        for blob in self.sorted() {
+            let text = match blob {
+                Blob::Package(blob) => yaml::emit(&serde_json::to_value(blob)?),
+                Blob::Channel(blob) => yaml::emit(&serde_json::to_value(blob)?),
+                Blob::Bundle(blob) => yaml::emit(&serde_json::to_value(blob)?),
+                Blob::Other(blob) => yaml::emit(blob),
+            };
+            out.write_all(b"---\n")?;
+            out.write_all(text.as_bytes())?;
         }
-        Ok(text)
+        Ok(())
+    }
+}
+
+/// One blob of a catalog.
+#[derive(Clone, Copy)]
+enum Blob<'c> {
+    Package(&'c Package),
+    Channel(&'c Channel),
+    Bundle(&'c Bundle),
+    Other(&'c Json),
+}
+
+impl<'c> Blob<'c> {
+    /// Returns what blobs are sorted by: whether the package is missing, the package, the schema's rank, the name.
+    fn key(self) -> (bool, &'c str, u8, &'c str) {
+        let text = |blob: &'c Json, key: &str| blob[key].as_str().unwrap_or_default();
+        let (package, rank, name) = match self {
+            Self::Package(blob) => (blob.name.as_str(), 0, blob.name.as_str()),
+            Self::Channel(blob) => (blob.package.as_str(), 1, blob.name.as_str()),
+            Self::Bundle(blob) => (blob.package.as_str(), 2, blob.name.as_str()),
+            Self::Other(blob) => (text(blob, "package"), 3, text(blob, "name")),
+        };
+        (package.is_empty(), package, rank, name)
     }
 }
 

@@ -15,13 +15,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
+use serde_json::Value as Json;
 
 use self::ignore::Ignore;
 use self::split::{Chunk, SplitError, Splitter};
 use super::file::{self, Unreadable};
 use super::walk::{self, Kind, WalkError, walk};
 use super::yaml::{self, Aliased};
-use crate::model::catalog::Catalog;
+use crate::model::catalog::{Bundle, Catalog, Channel, Package};
 use crate::model::yaml::{Path as FieldPath, Position, SyntaxError, Tree, Value, decode};
 
 pub use self::ignore::MAX_PATTERNS;
@@ -29,7 +30,7 @@ pub use self::ignore::MAX_PATTERNS;
 /// The maximum size of an `.indexignore` file in bytes.
 const MAX_IGNORE_SIZE: u64 = 1 << 20;
 
-/// What a file of an SQLite index begins with.
+/// The first bytes of an `SQLite` index.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
 /// How much of a catalog is read.
@@ -247,23 +248,32 @@ pub fn read(root: &Path) -> Result<Catalog, CatalogError> {
 pub fn blobs(sources: Vec<Source>, limits: Limits) -> Result<Catalog, CatalogError> {
     let mut catalog = Catalog::default();
     for blob in documents(sources, limits, |document| blob(&document))? {
-        catalog.merge(blob?);
+        match blob? {
+            Blob::Package(blob) => catalog.packages.push(*blob),
+            Blob::Channel(blob) => catalog.channels.push(*blob),
+            Blob::Bundle(blob) => catalog.bundles.push(*blob),
+            Blob::Other(blob) => catalog.others.push(blob),
+        }
     }
     Ok(catalog)
 }
 
-/// Reads one document as a catalog with one blob.
-///
-/// # Errors
-/// The document does not parse or is not a blob.
-pub fn blob(document: &Document) -> Result<Catalog, CatalogError> {
+/// One blob of a catalog.
+enum Blob {
+    Package(Box<Package>),
+    Channel(Box<Channel>),
+    Bundle(Box<Bundle>),
+    Other(Json),
+}
+
+/// Reads one document as a blob.
+fn blob(document: &Document) -> Result<Blob, CatalogError> {
     let parsed = match &document.content {
         Ok(parsed) => parsed,
         Err(error) => {
             return Err(CatalogError::Syntax { file: document.file.to_string(), error: error.clone() });
         }
     };
-    let mut catalog = Catalog::default();
     let root = parsed.tree.root();
     let wrong = |position: Position, reason: String| CatalogError::Blob {
         file: document.file.to_string(),
@@ -273,16 +283,12 @@ pub fn blob(document: &Document) -> Result<Catalog, CatalogError> {
     let schema = root.get("schema").and_then(Value::as_str).unwrap_or_default();
     let decoded = match schema {
         "" => return Err(wrong(root.position(), "missing required field `schema`".to_owned())),
-        "olm.package" => decode(root, &FieldPath::ROOT).map(|blob| catalog.packages.push(blob.object)),
-        "olm.channel" => decode(root, &FieldPath::ROOT).map(|blob| catalog.channels.push(blob.object)),
-        "olm.bundle" => decode(root, &FieldPath::ROOT).map(|blob| catalog.bundles.push(blob.object)),
-        _ => {
-            catalog.others.push(root.to_json());
-            Ok(())
-        }
+        "olm.package" => decode(root, &FieldPath::ROOT).map(|blob| Blob::Package(Box::new(blob.object))),
+        "olm.channel" => decode(root, &FieldPath::ROOT).map(|blob| Blob::Channel(Box::new(blob.object))),
+        "olm.bundle" => decode(root, &FieldPath::ROOT).map(|blob| Blob::Bundle(Box::new(blob.object))),
+        _ => Ok(Blob::Other(root.to_json())),
     };
-    decoded.map_err(|error| wrong(error.position, format!("{}: {}", error.path, error.message)))?;
-    Ok(catalog)
+    decoded.map_err(|error| wrong(error.position, format!("{}: {}", error.path, error.message)))
 }
 
 /// A document that is not yet parsed.

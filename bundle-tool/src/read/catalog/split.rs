@@ -146,7 +146,11 @@ impl<'r> Splitter<'r> {
             }
         };
         let found = &text[blank..];
-        let syntax = if complete { syntax_error(found) } else { Some(Syntax::unfinished(found)) };
+        let syntax = match complete {
+            true => syntax_error(found),
+            false if value.is_other() => Some(Syntax::not_an_object()),
+            false => syntax_error(found).or_else(|| Some(Syntax::not_an_object())),
+        };
         let Some(syntax) = syntax else {
             self.line += lines(&text);
             self.offset += text.len() as u64;
@@ -210,11 +214,8 @@ struct Syntax {
 }
 
 impl Syntax {
-    fn unfinished(text: &[u8]) -> Self {
-        match syntax_error(text) {
-            Some(error) => error,
-            None => Self { reason: "expected an object".to_owned(), line: 1, column: 1 },
-        }
+    fn not_an_object() -> Self {
+        Self { reason: "expected an object".to_owned(), line: 1, column: 1 }
     }
 
     fn place(&self, before: u32) -> (u32, u32) {
@@ -231,7 +232,7 @@ fn syntax_error(text: &[u8]) -> Option<Syntax> {
 }
 
 fn lines(text: &[u8]) -> u32 {
-    u32::try_from(text.iter().filter(|&&byte| byte == b'\n').count()).unwrap_or(u32::MAX)
+    u32::try_from(text.split(|&byte| byte == b'\n').skip(1).count()).unwrap_or(u32::MAX)
 }
 
 /// Finds the end of an object by its braces, brackets and strings; what is between them is checked afterwards.
@@ -241,7 +242,6 @@ struct Value {
     in_string: bool,
     is_escaped: bool,
     begun: bool,
-    is_other: bool,
 }
 
 impl Value {
@@ -249,7 +249,6 @@ impl Value {
     fn scan(&mut self, bytes: &[u8]) -> (usize, bool) {
         for (index, &byte) in bytes.iter().enumerate() {
             if !self.begun && byte != b'{' {
-                self.is_other = true;
                 return (0, false);
             }
             self.begun = true;
@@ -277,9 +276,9 @@ impl Value {
         (bytes.len(), false)
     }
 
-    /// Whether the value does not begin with a brace.
+    /// Whether the value does not begin with a brace, once its first byte was scanned.
     fn is_other(&self) -> bool {
-        self.is_other
+        !self.begun
     }
 }
 
@@ -345,7 +344,7 @@ mod tests {
         let (found, error) = split("{}\n{}\n{\"a\": x}\n");
         assert_eq!((found.len(), error.unwrap().as_str()), (2, "invalid JSON: expected value"));
         let (found, error) = split("{}{}\n---\n{}");
-        assert_eq!((found.len(), error.unwrap().as_str()), (2, "invalid JSON: invalid number"));
+        assert_eq!((found.len(), error.unwrap().as_str()), (2, "invalid JSON: expected an object"));
     }
 
     #[test]
