@@ -1,7 +1,7 @@
 //! The rules: one file each, with its id, documentation and check in one [`Rule`], in one directory for each subject,
 //! whose `mod.rs` lists its rules. Rules do no I/O: they read the model.
 //!
-//! [`validate`] runs them on a bundle.
+//! [`validate`] is the one place that walks a bundle and calls them.
 
 mod capabilities;
 mod categories;
@@ -41,7 +41,7 @@ use crate::model::Bundle;
 use crate::report::{BundleReport, Finding, Severity, Suite};
 
 /// All rules by directory, sorted by id within a directory.
-pub static DIRECTORIES: &[(&str, &[&Rule])] = &[
+pub static FOLDERS: &[(&str, &[&Rule])] = &[
     ("capabilities", capabilities::RULES),
     ("categories", categories::RULES),
     ("crd", crd::RULES),
@@ -61,7 +61,7 @@ pub static DIRECTORIES: &[(&str, &[&Rule])] = &[
 
 /// Returns all rules.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    DIRECTORIES.iter().flat_map(|(_, rules)| rules.iter().copied())
+    FOLDERS.iter().flat_map(|(_, rules)| rules.iter().copied())
 }
 
 /// Returns the rule with this id.
@@ -139,7 +139,7 @@ fn package(bundle: &Bundle) -> Option<String> {
     annotations.get(crate::model::Annotations::PACKAGE).map(str::to_owned)
 }
 
-/// The sort key of findings: file, position, severity, rule, field, message.
+/// What findings are sorted by: file, place, severity, rule, field, message.
 type Order<'f> = (Option<&'f str>, Option<(u32, u32)>, Severity, &'f str, Option<&'f str>, &'f str);
 
 fn order(finding: &Finding) -> Order<'_> {
@@ -161,9 +161,9 @@ mod tests {
     #[test]
     fn rules_are_sorted_documented_and_named_once() {
         let mut seen = std::collections::BTreeSet::new();
-        for (directory, rules) in DIRECTORIES {
+        for (folder, rules) in FOLDERS {
             let ids: Vec<_> = rules.iter().map(|rule| rule.id).collect();
-            assert!(ids.is_sorted(), "the rules of {directory} are not sorted: {ids:?}");
+            assert!(ids.is_sorted(), "the rules of {folder} are not sorted: {ids:?}");
             for rule in *rules {
                 let id = rule.id;
                 assert!(seen.insert(id), "duplicate rule {id}");
@@ -186,9 +186,9 @@ mod tests {
     #[test]
     fn every_rule_has_a_file_of_its_own_and_every_file_is_a_rule() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules");
-        for (directory, rules) in DIRECTORIES {
+        for (folder, rules) in FOLDERS {
             for rule in *rules {
-                let file = root.join(directory).join(format!("{}.rs", rule.id.replace('-', "_")));
+                let file = root.join(folder).join(format!("{}.rs", rule.id.replace('-', "_")));
                 assert!(file.is_file(), "{} is not in {}", rule.id, file.display());
             }
         }

@@ -197,7 +197,7 @@ fn every_rule_has_a_case_and_finds_it() {
         let severity = RULES.iter().find(|known| known.id == *rule).unwrap().severity;
         let is_error = severity.to_string() == "error";
         assert_eq!(output.status.code(), Some(i32::from(is_error)), "{rule}: {found}");
-        text += &format!("# {rule}: {from:?} → {to:?}\n{found}\n");
+        text.extend([format!("# {rule}: {from:?} → {to:?}\n"), found, "\n".to_owned()]);
     }
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../snapshots");

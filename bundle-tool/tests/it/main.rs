@@ -5,6 +5,7 @@
 mod bad_input;
 mod catalog;
 mod catalog_add;
+mod catalog_graph;
 mod directions;
 mod generate;
 mod generate_manifests;

@@ -1,6 +1,10 @@
 //! `bundle-tool catalog`: file-based catalogs in directories.
 
 mod add;
+mod diff;
+mod explain_upgrade;
+mod graph;
+mod load;
 mod validate;
 
 use anyhow::Result;
@@ -20,6 +24,9 @@ pub(super) struct Catalog {
 #[derive(Debug, Subcommand)]
 enum Command {
     Add(add::Add),
+    Diff(diff::Diff),
+    ExplainUpgrade(explain_upgrade::ExplainUpgrade),
+    Graph(graph::Graph),
     Validate(validate::Validate),
 }
 
@@ -27,6 +34,9 @@ impl Catalog {
     pub(super) fn run(self) -> Result<Exit> {
         match self.command {
             Command::Add(command) => command.run(),
+            Command::Diff(command) => command.run(),
+            Command::ExplainUpgrade(command) => command.run(),
+            Command::Graph(command) => command.run(),
             Command::Validate(command) => command.run(),
         }
     }

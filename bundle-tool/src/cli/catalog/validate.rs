@@ -1,22 +1,18 @@
 //! `bundle-tool catalog validate`.
 
-use std::io::{self, Read as _, Write};
-use std::path::Path;
+use std::io::{self, Write};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::super::images::{Location, Registries};
-use super::super::{Exit, print_error, runtime};
-use crate::catalog::validate::{self, Decoded, Input, Problem, Report};
+use super::super::images::Registries;
+use super::super::{Exit, print_error};
+use super::load;
+use crate::catalog::validate::{self, Problem, Report};
 use crate::model::text::printable;
-use crate::read::catalog::{self as reader, CatalogError, Content, Document, Limits, Source};
-use crate::read::yaml;
+use crate::read::catalog::{CatalogError, Source};
 use crate::report::{Severity, UnreadBundle};
-
-/// The maximum size of a catalog on standard input, in bytes.
-const MAX_STDIN: u64 = 512 << 20;
 
 /// Validate file-based catalogs
 ///
@@ -55,7 +51,7 @@ enum Output {
 
 /// Validates the catalog that the files are.
 pub(in crate::cli) fn validate(sources: Vec<Source>) -> Result<Report, CatalogError> {
-    Ok(validate::report(reader::documents(sources, Limits::default(), decoded)?))
+    Ok(validate::report(load::decoded(sources)?))
 }
 
 /// Checks a catalog before it is written or pushed, and prints its errors. Returns whether there are none.
@@ -75,28 +71,15 @@ pub(in crate::cli) fn check(name: &str, sources: Vec<Source>) -> Result<bool> {
     Ok(false)
 }
 
-fn decoded(document: Document) -> Decoded {
-    let (root, line, is_rest_ignored) = match &document.content {
-        Ok(parsed) => (Ok(parsed.tree.root()), parsed.line, parsed.is_rest_ignored),
-        Err(error) => (Err(error.clone()), 0, false),
-    };
-    let check_yaml = |text: &[u8]| {
-        let parsed = yaml::parse(text);
-        match parsed.error {
-            Some(error) if parsed.documents.is_empty() => Err(error),
-            _ => Ok(()),
-        }
-    };
-    validate::decode(&Input { file: document.file, line, root, is_rest_ignored, check_yaml })
-}
-
 impl Validate {
     pub(super) fn run(self) -> Result<Exit> {
         let mut exit = Exit::Success;
         let mut catalogs = Vec::new();
         let mut unreadable = Vec::new();
         for reference in &self.catalogs {
-            match self.report(reference).with_context(|| format!("failed to read {reference}")) {
+            let report =
+                load::sources(reference, &self.registries).and_then(|sources| Ok(validate(sources)?));
+            match report.with_context(|| format!("failed to read {reference}")) {
                 Ok(report) => {
                     if !report.passed() && exit == Exit::Success {
                         exit = Exit::Findings;
@@ -122,29 +105,6 @@ impl Validate {
         }
         out.flush()?;
         Ok(exit)
-    }
-
-    fn report(&self, reference: &str) -> Result<Report> {
-        if reference == "-" {
-            let mut bytes = Vec::new();
-            io::stdin().lock().take(MAX_STDIN + 1).read_to_end(&mut bytes)?;
-            if bytes.len() as u64 > MAX_STDIN {
-                bail!("standard input exceeds the limit of {MAX_STDIN} bytes");
-            }
-            return Ok(validate(vec![Source { name: "-".into(), content: Content::Bytes(bytes) }])?);
-        }
-        let Some(location) = Location::of_image(reference)? else {
-            return Ok(validate(reader::sources(Path::new(reference))?)?);
-        };
-        let contents = runtime()?.block_on(location.contents(&self.registries))?;
-        if !contents.is_catalog() {
-            bail!("the image is not a catalog: it lacks the label that names the catalog's directory");
-        }
-        let sources = contents
-            .files
-            .into_iter()
-            .map(|(name, bytes)| Source { name: name.into(), content: Content::Bytes(bytes) });
-        Ok(validate(sources.collect())?)
     }
 }
 

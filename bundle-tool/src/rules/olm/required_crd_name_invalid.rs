@@ -9,7 +9,8 @@ pub(super) static RULE: Rule = Rule {
     what: "The CSV requires a custom resource whose name is not `<plural>.<group>`.",
     impacts: &[
         Impact::OpmRejects,
-        Impact::Specific("OLM cannot derive the group from the name, and the CSV does not progress."),
+        Impact::CsvPending,
+        Impact::Specific("OLM cannot derive the group from the name."),
     ],
     help: "set name to the full name of the CRD",
     sources: &[

@@ -97,16 +97,16 @@ static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| {
     }
 });
 
-/// Parses an IP address as older versions of Go do: numbers may have leading zeros.
+/// Four numbers up to 255, leading zeros allowed, as Go read them once.
 fn address(text: &str) -> Option<IpAddr> {
     if text.find('.') < text.find(':') && text.contains('.') || !text.contains(':') {
         let parts: Vec<_> = text.split('.').collect();
         let numbers: Option<Vec<u8>> = parts
             .iter()
             .map(|part| {
-                let valid = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+                let sound = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
                 let digits = part.trim_start_matches('0');
-                if valid { if digits.is_empty() { Some(0) } else { digits.parse().ok() } } else { None }
+                if sound { if digits.is_empty() { Some(0) } else { digits.parse().ok() } } else { None }
             })
             .collect();
         return <[u8; 4]>::try_from(numbers?).ok().map(IpAddr::from);
@@ -122,11 +122,11 @@ fn address(text: &str) -> Option<IpAddr> {
 fn cidr(text: &str) -> bool {
     let Some((ip, mask)) = text.split_once('/') else { return false };
     let Some(ip) = address(ip) else { return false };
-    let maximum = if ip.is_ipv4() { 32 } else { 128 };
+    let most = if ip.is_ipv4() { 32 } else { 128 };
     !mask.is_empty()
         && mask.len() < 8
         && mask.bytes().all(|byte| byte.is_ascii_digit())
-        && mask.parse::<u32>().is_ok_and(|mask| mask <= maximum)
+        && mask.parse::<u32>().is_ok_and(|mask| mask <= most)
 }
 
 fn mac(text: &str) -> bool {
@@ -145,7 +145,7 @@ fn mac(text: &str) -> bool {
 }
 
 fn uuid(text: &str, version: Option<char>, variant: bool) -> bool {
-    // A dash is optional at each of four positions.
+    // A dash may stand, or not, at each of four places.
     let mut digits = String::with_capacity(32);
     let mut rest = text;
     for (index, width) in [8, 4, 4, 4, 12].into_iter().enumerate() {
@@ -232,7 +232,7 @@ fn duration(text: &str) -> bool {
         &["d", "day"],
         &["w", "wk", "week"],
     ];
-    // Go's durations, which also allow another micro sign.
+    // Go's own durations, which may be written with another micro sign.
     if matches!(text, "0" | "+0" | "-0") || text.contains('μ') && PATTERNS.go_duration.is_match(text) {
         return true;
     }

@@ -1,5 +1,5 @@
-//! Regular expressions as Go parses them (RE2 syntax), to validate the patterns of schemas without Go: what Go's
-//! `regexp.Compile` rejects is rejected, and what it accepts can be matched, by translating it to Rust's dialect.
+//! Regular expressions as Go reads them (RE2's syntax), for judging the patterns of schemas without Go: what Go's
+//! `regexp.Compile` refuses is refused, and what it accepts can be matched, by translating it into Rust's dialect.
 //!
 //! Source: `regexp/syntax/parse.go` of Go 1.26, with the flags of `regexp.Compile` (`syntax.Perl`).
 
@@ -12,44 +12,46 @@ use std::sync::OnceLock;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-/// The reason why Go rejects an expression.
+/// Why Go refuses an expression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegexError {
-    /// `*` or another repetition with nothing before it.
-    #[error("missing argument to repetition `{0}`")]
+    /// `*` and the like with nothing to repeat before them.
+    #[error("nothing to repeat before `{0}`")]
     NothingToRepeat(String),
     /// `a**`: repetitions cannot be stacked.
-    #[error("invalid nested repetition `{0}`")]
+    #[error("`{0}` repeats a repetition")]
     RepeatedRepeat(String),
     /// `a{5,2}`, or more than 1000 repetitions, also where they are nested.
-    #[error("invalid repeat count `{0}`: must be at most 1000, and the maximum not less than the minimum")]
+    #[error("`{0}` repeats more than 1000 times, or less often at most than at least")]
     RepeatCount(String),
     /// A group that is not closed.
-    #[error("missing closing `)`")]
+    #[error("a `)` is missing")]
     MissingParenthesis,
     /// A `)` without its group.
-    #[error("unexpected `)`")]
+    #[error("there is a `)` without `(`")]
     UnexpectedParenthesis,
     /// A character class that is not closed.
-    #[error("missing closing `]` after `{0}`")]
+    #[error("a `]` is missing after `{0}`")]
     MissingBracket(String),
     /// `[z-a]`, an unknown class name.
-    #[error("invalid character class range `{0}`")]
+    #[error("`{0}` is no range or class of characters")]
     CharacterRange(String),
-    /// `\` followed by something without a meaning, including backreferences.
-    #[error("invalid escape sequence `{0}`: RE2 supports no backreferences")]
+    /// `\` and something that has no meaning after it, back references among it.
+    #[error(
+        "`{0}` has no meaning (Go knows no back references, and takes only few letters after a backslash)"
+    )]
     Escape(String),
-    /// The expression ends within an escape sequence.
-    #[error("trailing `\\`")]
+    /// The expression ends in the middle of an escape.
+    #[error("there is a `\\` at the end")]
     TrailingBackslash,
-    /// `(?<…`: the name is invalid.
-    #[error("invalid group name `{0}`")]
+    /// `(?<…`: the name is no name.
+    #[error("`{0}` is no name for a group")]
     GroupName(String),
-    /// `(?=`, `(?!` and other unsupported groups.
-    #[error("unsupported group `{0}`: RE2 supports no lookaround")]
+    /// `(?=`, `(?!` and the like.
+    #[error("`{0}` is not supported (Go knows no look-around)")]
     Group(String),
-    /// More than Go compiles.
-    #[error("expression is too large or nested too deeply")]
+    /// More than Go is willing to compile.
+    #[error("it is too large or nested too deeply")]
     TooLarge,
 }
 
@@ -61,10 +63,10 @@ pub struct GoRegex {
 }
 
 impl GoRegex {
-    /// Parses an expression.
+    /// Reads an expression.
     ///
     /// # Errors
-    /// The reason why Go rejects it.
+    /// Why Go refuses it.
     pub fn parse(pattern: &str) -> Result<Self, RegexError> {
         parse::parse(pattern).map(|translated| Self { translated, compiled: OnceLock::new() })
     }

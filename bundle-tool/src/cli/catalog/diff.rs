@@ -1,0 +1,117 @@
+//! `bundle-tool catalog diff`.
+
+use std::io::{self, Write};
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+
+use super::super::Exit;
+use super::super::images::Registries;
+use super::load;
+use crate::catalog::diff::{Difference, Kind, diff};
+use crate::catalog::validate::link;
+use crate::model::text::printable;
+
+/// Compare two catalogs
+///
+/// Shows the packages, channels, bundles, upgrade edges and deprecations that are added, removed or changed, and the bundles
+/// that no longer reach the head of their channel.
+///
+/// Exit status: 0 if no bundle loses its upgrade path and no package or channel is removed, 1 otherwise, 2 if a catalog cannot
+/// be read.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Compare the published catalog with the next one
+  bundle-tool catalog diff quay.io/example/catalog:latest catalog")]
+pub(super) struct Diff {
+    /// Catalog before the change: a directory, a file, `oci:DIR`, `oci-archive:FILE` or an image name
+    #[arg(value_name = "OLD")]
+    old: String,
+    /// Catalog after the change
+    #[arg(value_name = "NEW")]
+    new: String,
+    /// Package to compare [default: all]
+    #[arg(long, value_name = "NAME")]
+    package: Option<String>,
+    /// Output format
+    #[arg(long, short, value_enum, default_value_t = Output::Text)]
+    output: Output,
+    #[command(flatten)]
+    registries: Registries,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Output {
+    /// One line for each difference
+    Text,
+    /// One JSON document
+    Json,
+}
+
+impl Diff {
+    pub(super) fn run(self) -> Result<Exit> {
+        let old = load::blobs(&self.old, &self.registries)?;
+        let new = load::blobs(&self.new, &self.registries)?;
+        let ((old, _), (new, _)) = (link(&old), link(&new));
+        let mut differences = diff(&old, &new)?;
+        if let Some(package) = &self.package {
+            differences.retain(|difference| difference.package == *package);
+        }
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        match self.output {
+            Output::Text => text(&differences, &mut out)?,
+            Output::Json => {
+                let json = serde_json::json!({ "version": 1, "differences": differences });
+                serde_json::to_writer_pretty(&mut out, &json)?;
+                writeln!(out)?;
+            }
+        }
+        out.flush()?;
+        let is_broken = differences.iter().any(|difference| match difference.kind {
+            Kind::Stranded => true,
+            Kind::Removed => difference.subject.is_empty() || difference.subject.starts_with("channel "),
+            Kind::Added | Kind::Changed => false,
+        });
+        Ok(if is_broken { Exit::Findings } else { Exit::Success })
+    }
+}
+
+fn text(differences: &[Difference], out: &mut impl Write) -> io::Result<()> {
+    let mut package = None;
+    for difference in differences {
+        let is_package = difference.subject.is_empty();
+        let mark = match difference.kind {
+            Kind::Added => "+",
+            Kind::Removed => "-",
+            Kind::Changed => "~",
+            Kind::Stranded => "!",
+        };
+        if is_package {
+            writeln!(out, "{mark} package {}", printable(&difference.package))?;
+            continue;
+        }
+        if package != Some(&difference.package) {
+            package = Some(&difference.package);
+            writeln!(out, "  package {}", printable(&difference.package))?;
+        }
+        write!(out, "{mark}   {}", printable(&difference.subject))?;
+        let (old, new) = (printable(&difference.old), printable(&difference.new));
+        match difference.kind {
+            Kind::Stranded if new.is_empty() => {
+                writeln!(out, ": was upgraded to {old}, is not upgraded any more")?;
+            }
+            Kind::Stranded => writeln!(out, ": was upgraded to {old}, is only upgraded to {new}")?,
+            Kind::Changed => writeln!(out, ": {} → {}", or_none(&old), or_none(&new))?,
+            Kind::Added | Kind::Removed if new.is_empty() => writeln!(out)?,
+            Kind::Added | Kind::Removed => writeln!(out, ": {new}")?,
+        }
+    }
+    if differences.is_empty() {
+        writeln!(out, "no differences")?;
+    }
+    Ok(())
+}
+
+fn or_none(text: &str) -> &str {
+    if text.is_empty() { "(none)" } else { text }
+}

@@ -1,0 +1,101 @@
+//! `bundle-tool catalog explain-upgrade`.
+
+use std::io::{self, Write as _};
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+
+use super::super::Exit;
+use super::super::images::Registries;
+use super::load;
+use crate::catalog::upgrade::{Olm, Upgrades};
+use crate::catalog::validate::{heads, link};
+use crate::model::text::printable;
+use crate::model::version;
+
+/// Show how OLM upgrades an installed bundle
+///
+/// Shows each upgrade of OLM v0 (subscriptions) and OLM v1 (cluster extensions) within a channel, and the edge that permits it.
+///
+/// Exit status: 0 if both reach the head of the channel, 1 if one does not, 2 if the catalog cannot be read.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Show the upgrades from version 1.0.0 in the default channel
+  bundle-tool catalog explain-upgrade catalog --package my-operator --from 1.0.0
+
+  # Show the upgrades of a bundle that is not in the catalog any more
+  bundle-tool catalog explain-upgrade catalog --package my-operator --channel stable --from my-operator.v0.9.0")]
+pub(super) struct ExplainUpgrade {
+    /// Catalog: a directory, a file, `oci:DIR`, `oci-archive:FILE`, an image name, or `-` for standard input
+    #[arg(value_name = "REF")]
+    catalog: String,
+    /// Package of the bundle
+    #[arg(long, value_name = "NAME")]
+    package: String,
+    /// Channel that is followed [default: the default channel of the package]
+    #[arg(long, value_name = "NAME")]
+    channel: Option<String>,
+    /// Installed bundle: its name or version
+    #[arg(long, value_name = "BUNDLE|VERSION")]
+    from: String,
+    #[command(flatten)]
+    registries: Registries,
+}
+
+impl ExplainUpgrade {
+    pub(super) fn run(self) -> Result<Exit> {
+        let blobs = load::blobs(&self.catalog, &self.registries)?;
+        let (mut packages, _) = link(&blobs);
+        load::select(&mut packages, Some(&self.package))?;
+        let linked = packages.get(self.package.as_str()).context("the package is not in the catalog")?;
+        let name = self.channel.as_deref().unwrap_or(&linked.package.default_channel);
+        let Some(channel) = linked.channels.get(name) else {
+            let known: Vec<&str> = linked.channels.keys().copied().collect();
+            bail!(
+                "channel `{name}` is not in package `{}`: its channels are {}",
+                self.package,
+                known.join(", ")
+            );
+        };
+        // A name, or the version of a bundle.
+        let by_version = linked
+            .bundles
+            .values()
+            .find(|bundle| bundle.version_and_release().as_deref() == Some(self.from.as_str()));
+        let (from, installed) = match (linked.bundles.get(self.from.as_str()), by_version) {
+            (Some(bundle), _) | (None, Some(bundle)) => (bundle.name.as_str(), bundle.version.clone()),
+            // A bundle that the catalog does not have may be replaced or skipped nevertheless.
+            (None, None) => {
+                let version = self.from.split_once(".v").map_or(self.from.as_str(), |(_, version)| version);
+                (self.from.as_str(), version::strict(version).ok())
+            }
+        };
+        let mut out = io::stdout().lock();
+        let mut exit = Exit::Success;
+        let head_names: Vec<&str> = heads(channel).iter().map(|head| head.name.as_str()).collect();
+        for (label, olm) in [("OLM v0", Olm::V0), ("OLM v1", Olm::V1)] {
+            let steps = Upgrades::new(linked, channel, olm)?.path(linked, from, installed.as_ref());
+            write!(out, "{label}: {}", printable(from))?;
+            for step in &steps {
+                write!(out, " → {} ({})", printable(&step.to), printable(&step.by.to_string()))?;
+            }
+            let last = steps.last().map_or(from, |step| step.to.as_str());
+            if head_names.contains(&last) {
+                writeln!(
+                    out,
+                    ": {}",
+                    if steps.is_empty() {
+                        "is the head of the channel"
+                    } else {
+                        "reaches the head of the channel"
+                    }
+                )?;
+            } else {
+                exit = Exit::Findings;
+                writeln!(out, ": no entry of channel {} replaces or skips it", printable(name))?;
+            }
+        }
+        out.flush()?;
+        Ok(exit)
+    }
+}
