@@ -1,7 +1,7 @@
 //! Parses text into [`Tree`]s, with libyaml's parser and go-yaml v2's reading of scalars, tags, aliases and merges.
 //!
 //! Kubernetes and OLM read YAML through go-yaml v2, a port of libyaml. What that port rejects is rejected here for the
-//! same reason. Nothing else is, except what exceeds a limit: [`MAX_DEPTH`], [`MAX_VALUES`], [`MAX_DOCUMENTS`],
+//! same reason. Nothing else is, except what exceeds a limit: [`MAX_DEPTH`], [`MAX_DEPTH_SUM`], [`MAX_VALUES`], [`MAX_DOCUMENTS`],
 //! [`MAX_ALIASED_VALUES`], [`MAX_ALIASED_BYTES`], [`MAX_TAG_DIRECTIVES`], [`MAX_TAG_DIRECTIVE_BYTES`]. How many bytes are
 //! read is limited by whoever reads them ([`super::file`]).
 
@@ -29,6 +29,10 @@ pub const MAX_DEPTH: usize = 1000;
 
 /// The maximum number of values in a text. So many are more than the 3 MiB of JSON that the API server reads.
 pub const MAX_VALUES: u64 = 2_000_000;
+
+/// The maximum sum of the depths of all values of a text: libyaml-safer's scanner looks at every open collection for each
+/// token. Two million values at the depth of usual manifests add up to a tenth of this.
+pub const MAX_DEPTH_SUM: u64 = 500_000_000;
 
 /// The maximum number of documents in a text that are not empty.
 pub const MAX_DOCUMENTS: usize = 100_000;
@@ -135,7 +139,22 @@ struct Documents {
 #[derive(Default)]
 struct Counts {
     values: u64,
+    depths: u64,
     aliased: Aliased,
+}
+
+impl Counts {
+    fn add_value(&mut self, depth: u64) -> Result<(), String> {
+        self.values += 1;
+        self.depths += depth;
+        if self.values > MAX_VALUES {
+            return Err(format!("more than {MAX_VALUES} values"));
+        }
+        if self.depths > MAX_DEPTH_SUM {
+            return Err(format!("the depths of all values add up to more than {MAX_DEPTH_SUM}"));
+        }
+        Ok(())
+    }
 }
 
 fn documents(text: &[u8]) -> Documents {
@@ -470,11 +489,8 @@ impl Document<'_> {
 
     /// Counts one more value that takes memory.
     fn count_value(&mut self, position: Position) -> Result<(), SyntaxError> {
-        self.counts.values += 1;
-        if self.counts.values > MAX_VALUES {
-            return Err(SyntaxError { message: format!("more than {MAX_VALUES} values"), position });
-        }
-        Ok(())
+        let depth = self.open.len() as u64;
+        self.counts.add_value(depth).map_err(|message| SyntaxError { message, position })
     }
 
     /// Returns the mapping's entries with those of its merge keys in their place; later ones count, as in go-yaml v2.
@@ -919,6 +935,15 @@ mod tests {
         let mut sum = Aliased::default();
         assert!((0..4).all(|_| sum.add(parsed.aliased).is_ok()));
         assert!(sum.add(parsed.aliased).is_err());
+    }
+
+    #[test]
+    fn values_at_a_great_depth_have_a_limit() {
+        let mut counts = Counts::default();
+        let most = MAX_DEPTH_SUM / 1000;
+        assert!((0..most).all(|_| counts.add_value(1000).is_ok()));
+        let message = counts.add_value(1000).unwrap_err();
+        assert!(message.starts_with("the depths of all values add up to more than"), "{message}");
     }
 
     #[test]
