@@ -52,7 +52,7 @@ impl AuthFile {
             {
                 return Ok(None);
             }
-            Err(source) => return Err(Error::Read { path: path.to_owned(), source }),
+            Err(reason) => return Err(Error::Read { path: path.to_owned(), reason }),
         };
         serde_json::from_slice(&text).map(Some).map_err(|error| Error::Malformed {
             path: path.to_owned(),

@@ -23,13 +23,12 @@ use file::AuthFile;
 #[non_exhaustive]
 pub enum Error {
     /// A file with credentials cannot be read.
-    #[error("failed to read credentials from {}: {source}", .path.display())]
+    #[error("failed to read credentials from {}: {reason}", .path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// Why not.
-        #[source]
-        source: io::Error,
+        /// The system's reason.
+        reason: io::Error,
     },
     /// A file with credentials is invalid.
     #[error("invalid credentials in {}: {reason}", .path.display())]
