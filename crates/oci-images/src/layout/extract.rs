@@ -701,7 +701,8 @@ mod tests {
         let right = blob(&[file("manifests/a", "1")]);
         let mut bytes = Vec::new();
         right.open().unwrap().read_to_end(&mut bytes).unwrap();
-        bytes.extend([0; 4096]);
+        // More than any buffer between the archive and the file.
+        bytes.resize(1 << 20, 0);
         let promised = Blob::from_bytes(MediaType::ImageLayer, bytes.clone()).descriptor().clone();
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("layer");
