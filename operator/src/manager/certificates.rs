@@ -496,7 +496,7 @@ mod tests {
             ("a key that is not PEM", |secret| secret["data"]["tls.key"] = json!(GARBAGE)),
             ("an authority that is not PEM", |secret| secret["data"]["ca.crt"] = json!(GARBAGE)),
             ("the key of the authority", |secret| {
-                secret["data"]["tls.key"] = secret["data"]["ca.key"].clone()
+                secret["data"]["tls.key"] = secret["data"]["ca.key"].clone();
             }),
             ("a renewal after the expiry", |secret| {
                 secret["metadata"]["annotations"][RENEW_AFTER] = json!("2200-01-01T00:00:00Z");
