@@ -70,10 +70,9 @@ impl Annotations {
             Some(default) if !channels.split(',').any(|channel| channel.trim() == default) => {
                 return Err(Error::DefaultChannel { default: default.clone(), channels });
             }
-            None if channels.contains(',') => ledger.warn_at(
-                None,
-                "the bundle is in several channels and none is the default: choose one with --default-channel",
-            ),
+            None if channels.contains(',') => {
+                ledger.warn_at(None, "the bundle has several channels and no default; set --default-channel")
+            }
             _ => {}
         }
         let mut bundle = vec![

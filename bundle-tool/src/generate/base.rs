@@ -82,11 +82,11 @@ pub(super) fn choose(
     let mut chosen: Option<&Item> = None;
     for csv in collected.csvs.iter().chain(&outside) {
         if !csv.name().starts_with(&prefix) {
-            ledger.fate(csv.source, Fate::LeftOut(format!("it is no CSV of the package {package}")));
+            ledger.fate(csv.source, Fate::Omitted(format!("it is not a CSV of package {package}")));
             ledger.warn(
                 csv.source,
                 format!(
-                    "the ClusterServiceVersion {:?} was not used: its name must begin with {prefix:?}",
+                    "ClusterServiceVersion {:?} was omitted: its name must begin with {prefix:?}",
                     csv.name()
                 ),
             );
@@ -105,7 +105,7 @@ pub(super) fn choose(
     if let Some(csv) = chosen {
         return Ok(csv.clone());
     }
-    ledger.inform(None, "there is no base ClusterServiceVersion: description, icon and links are made up");
+    ledger.inform(None, "no base ClusterServiceVersion found: description, icon and links are placeholders");
     Ok(Item { source: usize::MAX, json: bare(package) })
 }
 

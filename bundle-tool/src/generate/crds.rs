@@ -62,7 +62,10 @@ pub(super) fn owned(collected: &Collected, base: &Json, ledger: &mut Ledger) -> 
         let versions = versions(definition);
         if versions.is_empty() {
             let title = ledger.title(definition.source);
-            ledger.warn(definition.source, format!("{title} serves no version, so the CSV does not own it"));
+            ledger.warn(
+                definition.source,
+                format!("{title} has no served version, so the CSV does not own it"),
+            );
         } else {
             ledger.fate(definition.source, Fate::Csv("customresourcedefinitions.owned".to_owned()));
         }
@@ -78,8 +81,7 @@ pub(super) fn owned(collected: &Collected, base: &Json, ledger: &mut Ledger) -> 
         ledger.warn_at(
             None,
             format!(
-                "the base CSV describes {kind} {version} of {name:?} as owned, but no CustomResourceDefinition of the \
-                 input serves it: the description was left out"
+                "the base CSV owns {kind} {version} of CRD {name:?}, but no CRD in the input serves it: the entry was omitted"
             ),
         );
     }

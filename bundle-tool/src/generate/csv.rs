@@ -122,7 +122,7 @@ fn install(spec: &mut Map<String, Json>, collected: &Collected, rbac: &Rbac<'_>,
     if !matches!(strategy, "" | "deployment") {
         ledger.warn_at(
             None,
-            format!("the base CSV's install strategy is {strategy:?}: nothing was put into it"),
+            format!("unsupported install strategy {strategy:?} in the base CSV: Deployments and permissions were not added"),
         );
         return;
     }

@@ -1,14 +1,15 @@
-//! Why no bundle can be made from an input.
+//! Why a bundle cannot be generated.
 
 use super::ledger::Place;
 
-/// Why no bundle can be made from an input.
+/// Why a bundle cannot be generated.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
-    /// A field holds what its type does not take.
+    /// A field has a value of the wrong type.
     #[error("{place}: {title}: {path}: {message}")]
     Field {
-        /// Where the value stands.
+        /// Where the value is.
         place: Place,
         /// Kind and name of the object.
         title: String,
@@ -17,41 +18,41 @@ pub enum Error {
         /// What is wrong.
         message: String,
     },
-    /// The API version of an object is none that is known.
-    #[error("{place}: {title}: the API version {api_version:?} is not one of {known}")]
+    /// The API version of an object is not supported.
+    #[error("{place}: {title}: unsupported apiVersion {api_version:?}: expected one of {known}")]
     ApiVersion {
-        /// Where the object stands.
+        /// Where the object is.
         place: Place,
         /// Kind and name of the object.
         title: String,
-        /// What it says.
+        /// The value.
         api_version: String,
-        /// What it could say.
+        /// The supported values.
         known: &'static str,
     },
     /// Nothing would be installed.
     #[error(
-        "the input holds no Deployment, and without one OLM has nothing to install; \
-         give all of the operator's manifests, for instance `kustomize build config/manifests`"
+        "no Deployment found in the input; add all of the operator's manifests, such as from \
+         `kubectl kustomize config/manifests`"
     )]
     NoDeployment,
-    /// Two objects of a kind that must be told apart by name have the same.
-    #[error("{second}: a second {kind} named {name:?}; the first is at {first}")]
+    /// Two objects that need different names have the same.
+    #[error("{second}: duplicate {kind} {name:?}: the first is at {first}")]
     Duplicate {
         /// `Deployment`
         kind: &'static str,
         /// The name.
         name: String,
-        /// Where the first one stands.
+        /// Where the first one is.
         first: Place,
-        /// Where the second one stands.
+        /// Where the second one is.
         second: Place,
     },
-    /// The input holds CSVs of several packages, and none was asked for.
-    #[error("the input holds ClusterServiceVersions of several packages ({}); choose one with --package", .0.join(", "))]
+    /// The input contains CSVs of several packages, and no package is chosen.
+    #[error("the input contains ClusterServiceVersions of several packages ({}); choose one with --package", .0.join(", "))]
     Packages(Vec<String>),
-    /// Nobody said what the package is called.
-    #[error("the package has no name: give --package NAME, or a base ClusterServiceVersion")]
+    /// There is no package name.
+    #[error("no package name found; set --package, or add a base ClusterServiceVersion")]
     NoPackage,
     /// The package's name is not a DNS-1123 label.
     #[error(
@@ -62,7 +63,7 @@ pub enum Error {
     /// The file of an object would have too long a name.
     #[error("{place}: {title}: its file name would exceed the limit of {limit} bytes; shorten metadata.name")]
     FileName {
-        /// Where the object stands.
+        /// Where the object is.
         place: Place,
         /// Kind and name of the object.
         title: String,
@@ -82,22 +83,18 @@ pub enum Error {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The base CSV's version is no semantic version.
-    #[error(
-        "{place}: spec.version: {version:?} is no semantic version ({reason}); write it as 1.2.3, or give --version"
-    )]
+    /// The base CSV's version is not a semantic version.
+    #[error("{place}: invalid spec.version {version:?}: {reason}; write it as 1.2.3, or set --version")]
     Version {
-        /// Where it stands.
+        /// Where it is.
         place: Place,
-        /// What it says.
+        /// The value.
         version: String,
         /// What is wrong.
         reason: String,
     },
-    /// A range of versions is none.
-    #[error(
-        "the skip range {range:?} is no range of versions: {part:?} is not understood; write it as '>=1.0.0 <1.2.0'"
-    )]
+    /// A range of versions is not valid.
+    #[error("invalid skip range {range:?}: unexpected {part:?}; write it as '>=1.0.0 <1.2.0'")]
     SkipRange {
         /// The range.
         range: String,
@@ -106,7 +103,7 @@ pub enum Error {
     },
     /// A dependency or a property is not typed.
     #[error(
-        "{key}: {entry} has no type or no value; write it as {{ type = \"olm.package\", value = {{ … }} }}"
+        "{key}: {entry} lacks a type or a value; write it as {{ type = \"olm.package\", value = {{ … }} }}"
     )]
     Typed {
         /// `dependencies` or `properties`
@@ -114,16 +111,16 @@ pub enum Error {
         /// The entry.
         entry: String,
     },
-    /// A CSV cannot be upgraded from itself.
-    #[error("spec.{field} of {name} names {name} itself; name an older version")]
+    /// A CSV replaces or skips itself.
+    #[error("spec.{field} of {name} contains {name} itself; use an older version")]
     OwnPredecessor {
         /// The CSV's name.
         name: String,
         /// `replaces` or `skips`
         field: &'static str,
     },
-    /// The default channel is none of the channels.
-    #[error("the default channel {default:?} is none of the channels ({channels})")]
+    /// The default channel is not one of the channels.
+    #[error("the default channel {default:?} is not one of the channels: {channels}")]
     DefaultChannel {
         /// The default channel.
         default: String,

@@ -29,8 +29,8 @@ pub(super) fn annotation(collected: &Collected, base: &str, ledger: &mut Ledger)
     {
         ledger.warn_at(
             None,
-            "the base CSV has alm-examples, but they are made from the samples among the input, and there are none: \
-             put each example into a file of its own",
+            "alm-examples of the base CSV were omitted: they are generated from custom resources in the input, and there are \
+             none; add each example to the input as a manifest",
         );
     }
     pretty(&Json::Array(examples))

@@ -1,4 +1,4 @@
-//! The images that the manifests name: which they are, and other names for them.
+//! The images that the manifests reference, and replacements for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,12 +10,12 @@ use super::json::{items, text};
 use super::ledger::Ledger;
 use super::related_images::is_image;
 
-/// What an image is called, and what it shall be called.
+/// A replacement of an image reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rewrite {
-    /// An image, or the name of one without tag and digest: then whatever its tag is.
+    /// An image reference, or one without tag and digest, which matches every tag.
     pub from: String,
-    /// Its new name; without tag and digest the old ones stay.
+    /// The new reference. Without tag and digest, the old ones are kept.
     pub to: String,
 }
 
@@ -27,7 +27,7 @@ impl std::str::FromStr for Rewrite {
             Some((from, to)) if !from.is_empty() && !to.is_empty() => {
                 Ok(Self { from: from.to_owned(), to: to.to_owned() })
             }
-            _ => Err("write OLD=NEW, such as controller=quay.io/me/operator:v1".to_owned()),
+            _ => Err("expected OLD=NEW, such as controller=quay.io/me/operator:v1".to_owned()),
         }
     }
 }
@@ -48,7 +48,7 @@ impl Rewrite {
     }
 }
 
-/// An image's name, and its tag or digest with what separates it.
+/// Returns an image's name, and its tag or digest with the separator.
 fn split(image: &str) -> (&str, &str) {
     let name = image.rfind('/').map_or(0, |slash| slash + 1);
     match image[name..].find([':', '@']) {
@@ -57,12 +57,12 @@ fn split(image: &str) -> (&str, &str) {
     }
 }
 
-/// An image with the digest that it has: `name@sha256:…`.
+/// Returns an image reference with a digest: `name@sha256:…`.
 fn pinned(image: &str, digest: &str) -> String {
     format!("{}@{digest}", split(image).0)
 }
 
-/// Gives images their new names: first those that a person asked for, then those with digests.
+/// Replaces image references: first by the user's replacements, then by digests.
 pub(super) fn rewrite(
     collected: &mut Collected,
     base: &mut Item,
@@ -89,13 +89,13 @@ pub(super) fn rewrite(
         if !used.contains(&index) {
             ledger.warn_at(
                 None,
-                format!("--image {}={}: no manifest names that image", rewrite.from, rewrite.to),
+                format!("--image {}={}: no manifest uses that image", rewrite.from, rewrite.to),
             );
         }
     }
 }
 
-/// All images that are named by a tag.
+/// Returns all images that are referenced by tag.
 pub(super) fn unpinned(collected: &mut Collected, base: &mut Item) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     each(collected, base, &mut |image| {
@@ -106,7 +106,7 @@ pub(super) fn unpinned(collected: &mut Collected, base: &mut Item) -> BTreeSet<S
     found
 }
 
-/// Looks at every image of the Deployments and of the base.
+/// Calls `look` for every image of the Deployments and of the base.
 fn each(collected: &mut Collected, base: &mut Item, look: &mut impl FnMut(&mut String)) {
     let mut at = |json: Option<&mut Json>| {
         if let Some(Json::String(image)) = json
@@ -142,7 +142,7 @@ fn each(collected: &mut Collected, base: &mut Item, look: &mut impl FnMut(&mut S
     }
 }
 
-/// The platforms that every image of the Deployments' containers runs on, where that is known of all of them.
+/// Returns the platforms that all images of the Deployments' containers support, if they are known of all of them.
 pub(super) fn platforms(collected: &Collected, known: &BTreeMap<String, Vec<String>>) -> BTreeSet<String> {
     let mut common: Option<BTreeSet<String>> = None;
     for deployment in &collected.deployments {
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_takes_the_place_of_the_tag() {
+    fn a_digest_replaces_the_tag() {
         assert_eq!(pinned("localhost:5000/a:v1", "sha256:0"), "localhost:5000/a@sha256:0");
     }
 }

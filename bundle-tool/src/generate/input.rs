@@ -116,15 +116,18 @@ fn typed(
                 let at = Some(place(remark.position));
                 let path = remark.path;
                 match remark.change {
-                    Change::Dropped => ledger.warn_at(
-                        at,
-                        format!("{title}: {path}: Kubernetes knows no such field, it was left out"),
-                    ),
-                    Change::Renamed(name) => {
-                        ledger.warn_at(at, format!("{title}: {path}: taken as {name}, write it so"));
+                    Change::Dropped => {
+                        ledger.warn_at(at, format!("{title}: unknown field `{path}` was omitted"))
                     }
-                    Change::Quoted(text) => ledger
-                        .inform(at, format!("{title}: {path}: the value is no string, written as {text:?}")),
+                    Change::Renamed(name) => {
+                        ledger.warn_at(
+                            at,
+                            format!("{title}: field `{path}` was read as `{name}`; correct its case"),
+                        );
+                    }
+                    Change::Quoted(text) => {
+                        ledger.inform(at, format!("{title}: {path}: expected a string; written as {text:?}"))
+                    }
                 }
             }
             Ok(Item { source, json })
@@ -144,7 +147,7 @@ impl Collected {
         let (api_version, kind) = (string("apiVersion"), string("kind"));
         if root.kind() != Kind::Object || kind.is_empty() {
             let source = register(file, root, ledger);
-            ledger.fate(source, Fate::LeftOut("it has no kind, so it is no Kubernetes object".to_owned()));
+            ledger.fate(source, Fate::Omitted("it has no kind, so it is not a Kubernetes object".to_owned()));
             return Ok(());
         }
         if api_version == "v1" && kind == "List" {
@@ -237,7 +240,7 @@ impl Seen {
         let same = positions.iter().filter_map(|&at| list.get(at)).find(|other| other.json == item.json);
         if let Some(same) = same {
             let first = ledger.place(same.source);
-            ledger.fate(item.source, Fate::LeftOut(format!("identical to the object at {first}")));
+            ledger.fate(item.source, Fate::Omitted(format!("identical to the object at {first}")));
         } else {
             positions.push(list.len());
             list.push(item);

@@ -1,4 +1,4 @@
-//! The account of every input object: where it stands, where it went, and what is to be said about it.
+//! The objects of the input: where each is, where it went, and notes about it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,10 +17,10 @@ pub(super) fn clip(text: &str) -> Cow<'_, str> {
     shortened(text, MAX_QUOTE)
 }
 
-/// A place in a file of the input.
+/// A position in a file of the input.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// The file, as the user would name it.
+    /// The file's path as shown to the user.
     pub file: String,
     /// The line and column.
     pub position: Position,
@@ -32,26 +32,26 @@ impl fmt::Display for Place {
     }
 }
 
-/// Something that a person should know about the input.
+/// A message about the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// How bad it is: a warning where the bundle lacks something that the input has, or will not work as intended.
+    /// The severity: a warning if the bundle lacks something that the input has, or does not work as intended.
     pub severity: Severity,
-    /// What it is, and what to do.
+    /// The message, with what to do.
     pub message: String,
     /// Where it is.
     pub place: Option<Place>,
 }
 
-/// What became of an object.
+/// Where an object went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
-    /// It is part of the CSV, at this field.
+    /// Into this field of the CSV.
     Csv(String),
-    /// It is a file of the bundle.
+    /// Into this file of the bundle.
     File(String),
-    /// It is nowhere, for this reason.
-    LeftOut(String),
+    /// Nowhere, for this reason.
+    Omitted(String),
 }
 
 impl fmt::Display for Fate {
@@ -59,7 +59,7 @@ impl fmt::Display for Fate {
         match self {
             Self::Csv(field) => write!(f, "CSV {field}"),
             Self::File(path) => f.write_str(path),
-            Self::LeftOut(reason) => write!(f, "left out: {reason}"),
+            Self::Omitted(reason) => write!(f, "omitted: {reason}"),
         }
     }
 }
@@ -67,7 +67,7 @@ impl fmt::Display for Fate {
 /// An object of the input.
 #[derive(Debug, Clone)]
 pub struct Source {
-    /// Where it stands.
+    /// Where it is.
     pub place: Place,
     /// `apiVersion`
     pub api_version: String,
@@ -75,12 +75,12 @@ pub struct Source {
     pub kind: String,
     /// `metadata.name`
     pub name: String,
-    /// What became of it.
+    /// Where it went.
     pub fates: Vec<Fate>,
 }
 
 impl Source {
-    /// The kind and the name, for messages.
+    /// Returns the kind and the name, for messages.
     #[must_use]
     pub fn title(&self) -> String {
         match (clip(&self.kind).as_ref(), clip(&self.name).as_ref()) {
@@ -96,14 +96,14 @@ impl Source {
 pub struct Ledger {
     /// The objects in the order in which they were read.
     pub sources: Vec<Source>,
-    /// The notes in the order in which they came up, the first 1,000 of them.
+    /// The first 1,000 notes, in order.
     pub notes: Vec<Note>,
-    /// How many warnings are not among the notes.
+    /// The number of further warnings.
     pub more_warnings: usize,
 }
 
 impl Ledger {
-    /// Whether a note says more than what is good to know.
+    /// Returns whether there is a warning.
     #[must_use]
     pub fn has_warnings(&self) -> bool {
         self.more_warnings > 0 || self.notes.iter().any(|note| note.severity == Severity::Warning)
@@ -128,7 +128,7 @@ impl Ledger {
         }
     }
 
-    /// Counts warnings whose messages were not even made.
+    /// Counts further warnings without their messages.
     pub(super) fn omit_warnings(&mut self, count: usize) {
         self.more_warnings += count;
     }
@@ -153,11 +153,11 @@ impl Ledger {
         self.sources.get(source).map(Source::title).unwrap_or_default()
     }
 
-    /// Names what was forgotten: an object that went nowhere is left out, whatever the reason.
+    /// Marks objects that went nowhere as omitted.
     pub(super) fn close(&mut self) {
         for source in &mut self.sources {
             if source.fates.is_empty() {
-                source.fates.push(Fate::LeftOut("no part of a bundle is made from it".to_owned()));
+                source.fates.push(Fate::Omitted("nothing in a bundle is generated from it".to_owned()));
             }
         }
     }

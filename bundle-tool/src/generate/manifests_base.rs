@@ -1,5 +1,5 @@
-//! The base CSV of a project: what `Cargo.toml` and the schemas say, a person's overrides over it, put into the base
-//! that is there without losing a word of it.
+//! The base CSV of a project: generated from `Cargo.toml` and the CRDs' schemas, with the user's overrides, and merged into
+//! the existing base without losing manual changes.
 
 use serde_json::{Value as Json, json};
 
@@ -8,31 +8,31 @@ use super::ledger::{Fate, Ledger};
 use super::project::{Icon, Project};
 use super::{Document, Error, base as bases, descriptors, input, merge};
 
-/// What a base is made from.
+/// What a base is generated from.
 #[derive(Debug, Default)]
 pub struct Base<'i> {
-    /// Who the operator is; a bare base is made where nothing is known.
+    /// The project. Without one, the base contains placeholders.
     pub project: Option<&'i Project>,
     /// The package's name.
     pub package: &'i str,
-    /// The text of the file that the project takes its description from.
+    /// The contents of the project's description file.
     pub description: Option<&'i str>,
-    /// The picture.
+    /// The icon.
     pub icon: Option<&'i Icon>,
-    /// The manifests; only definitions of custom resources count.
+    /// The manifests. All but CRDs are ignored.
     pub documents: &'i [Document],
-    /// A piece of a CSV that is put over what was generated; null removes.
+    /// Part of a CSV that is merged over what is generated. Null removes a field.
     pub overrides: Option<&'i Json>,
-    /// The base that is there.
+    /// The existing base.
     pub there: Option<&'i Json>,
-    /// What was generated when it was written last.
+    /// What was generated when the existing base was written.
     pub last: Option<&'i Json>,
 }
 
-/// The base, and what was generated for it, to be given as [`Base::last`] the next time.
+/// Returns the base, and what was generated for it: [`Base::last`] of the next time.
 ///
 /// # Errors
-/// A definition that does not fit its type.
+/// A CRD has a field of the wrong type.
 pub fn base(what: &Base<'_>, ledger: &mut Ledger) -> Result<(Json, Json), Error> {
     let mut now = match what.project {
         Some(project) => project.csv(what.description, what.icon),

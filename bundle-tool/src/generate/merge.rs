@@ -1,5 +1,4 @@
-//! Two ways to put one CSV over another: an override's words over what was generated, and what is generated now over
-//! a base in which a person may have written.
+//! Two ways to merge CSVs: overrides over what was generated, and what is generated now into a base with manual changes.
 
 use std::collections::HashMap;
 
@@ -7,10 +6,10 @@ use serde_json::{Map, Value as Json};
 
 use super::json::text;
 
-/// The fields by which items of a list are told apart; lists of other items are one value.
+/// The fields that identify the items of a list. Lists of other items are one value.
 const IDENTITIES: [&[&str]; 4] = [&["path"], &["name", "version", "kind"], &["type"], &["name"]];
 
-/// Puts `patch` over `json`: maps are merged, lists whose items have a name or a path too, null removes.
+/// Merges `patch` over `json`: maps, and lists whose items have a name or a path, are merged; null removes.
 pub fn overlay(json: &mut Json, patch: &Json) {
     match (json, patch) {
         (Json::Object(map), Json::Object(patch)) => {
@@ -43,10 +42,10 @@ pub fn overlay(json: &mut Json, patch: &Json) {
     }
 }
 
-/// What an item may be known by.
+/// The fields that may identify an item.
 const NAMES: [&str; 5] = ["path", "name", "kind", "version", "type"];
 
-/// Whether an item is the one that a patch speaks of: all identifying fields that the patch has are the same.
+/// Returns whether a patch applies to an item: all identifying fields of the patch are equal.
 fn fits(item: &Json, patch: &Json) -> bool {
     NAMES.iter().all(|key| patch.get(key).is_none_or(|value| item.get(key) == Some(value)))
 }
@@ -55,8 +54,8 @@ fn is_named(item: &Json) -> bool {
     NAMES.iter().any(|key| item.get(key).is_some())
 }
 
-/// What a base becomes: a person's words stay, what was generated `last` time and not touched since becomes what is
-/// generated `now`.
+/// Updates a base: manual changes are kept; what was generated `last` time and not changed since becomes what is generated
+/// `now`.
 pub(super) fn update(base: &Json, last: Option<&Json>, now: &Json) -> Json {
     if Some(base) == last {
         return now.clone();
@@ -71,7 +70,7 @@ pub(super) fn update(base: &Json, last: Option<&Json>, now: &Json) -> Json {
                     Some(now) => {
                         merged.insert(key.clone(), update(value, old, now));
                     }
-                    // It is no longer generated: it goes, unless a person wrote it.
+                    // No longer generated: removed, unless it was changed manually.
                     None if old == Some(value) => {}
                     None => {
                         merged.insert(key.clone(), value.clone());
@@ -79,7 +78,7 @@ pub(super) fn update(base: &Json, last: Option<&Json>, now: &Json) -> Json {
                 }
             }
             for (key, value) in now {
-                // What a person took away stays away.
+                // What was removed manually is not added again.
                 if !base.contains_key(key) && last.is_none_or(|last| !last.contains_key(key)) {
                     merged.insert(key.clone(), value.clone());
                 }
@@ -141,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_persons_words_stay_and_generated_ones_follow() {
+    fn manual_changes_are_kept_and_the_rest_is_updated() {
         let last = json!({"title": "Lake", "text": "old", "gone": 1, "list": [{"path": "a", "displayName": "A"}, {"path": "c"}]});
         let base = json!({
             "title": "My lake", "text": "old", "gone": 1, "mine": true,
@@ -158,18 +157,18 @@ mod tests {
     }
 
     #[test]
-    fn without_a_memory_everything_in_the_base_is_a_persons() {
+    fn without_a_record_everything_in_the_base_is_manual() {
         assert_eq!(update(&json!({"a": 1}), None, &json!({"a": 2, "b": 3})), json!({"a": 1, "b": 3}));
     }
 
     #[test]
-    fn what_a_person_took_away_stays_away() {
+    fn what_was_removed_manually_is_not_added_again() {
         let last = json!({"a": 1, "list": [{"path": "x"}]});
         assert_eq!(update(&json!({"list": []}), Some(&last), &last), json!({"list": []}));
     }
 
     #[test]
-    fn overrides_find_their_items() {
+    fn overrides_apply_to_their_items() {
         let mut csv = json!({"owned": [
             {"kind": "Lake", "name": "lakes.x", "version": "v1", "specDescriptors": [{"path": "depth"}]},
             {"kind": "Lake", "name": "lakes.x", "version": "v2"},

@@ -1,8 +1,46 @@
-//! Plain manifests into a bundle: the `ClusterServiceVersion`, the other objects, annotations and Dockerfile.
+//! Generates a bundle from plain manifests: the `ClusterServiceVersion`, the other objects, annotations and Dockerfile.
 //!
-//! What each input object becomes is what operator-sdk makes of it (`internal/generate` of operator-framework/
-//! operator-sdk), so that nobody's bundle changes by changing tools; what that one drops without a word is named here.
-//! Nothing in this module does I/O: documents come in, files and notes go out.
+//! From the same manifests, operator-sdk (`internal/generate` of operator-framework/operator-sdk) generates the same bundle;
+//! what it drops silently is reported here. Nothing in this module does I/O: documents come in, files and notes go out.
+//! Time and memory grow in proportion to the input.
+//!
+//! ```
+//! use bundle_tool::generate::{Document, Input, Options, bundle};
+//!
+//! let manifests = "
+//! apiVersion: apps/v1
+//! kind: Deployment
+//! metadata: {name: lake-operator}
+//! spec:
+//!   selector: {matchLabels: {app: lake}}
+//!   template:
+//!     metadata: {labels: {app: lake}}
+//!     spec: {containers: [{name: manager, image: 'quay.io/example/lake:v1'}]}
+//! ---
+//! apiVersion: v1
+//! kind: Pod
+//! metadata: {name: debug}
+//! ";
+//! let parsed = bundle_tool::read::yaml::parse(manifests.as_bytes());
+//! let documents = parsed.documents.into_iter();
+//! let input = Input {
+//!     documents: documents.map(|tree| Document { file: "all.yaml".to_owned(), tree }).collect(),
+//!     ..Input::default()
+//! };
+//! let options = Options {
+//!     package: Some("lake-operator".to_owned()),
+//!     version: Some(semver::Version::new(0, 1, 0)),
+//!     now: "2026-01-01T00:00:00Z".to_owned(),
+//!     ..Options::default()
+//! };
+//! let generated = bundle(&input, &options)?;
+//! assert_eq!(generated.name, "lake-operator.v0.1.0");
+//! let files: Vec<&String> = generated.files.keys().collect();
+//! assert_eq!(files, ["manifests/lake-operator.clusterserviceversion.yaml", "metadata/annotations.yaml"]);
+//! // A bundle cannot contain a Pod.
+//! assert_eq!(generated.ledger.notes[1].message, "Pod debug was omitted: OLM does not support Pod in a bundle");
+//! # Ok::<(), bundle_tool::generate::Error>(())
+//! ```
 
 mod annotations;
 mod base;
@@ -46,57 +84,57 @@ pub use upgrade::{Upgrade, predecessor};
 use crate::model::yaml::Tree;
 pub use crate::model::{Document, Severity};
 
-/// What a bundle is made from.
+/// What a bundle is generated from.
 #[derive(Debug, Default)]
 pub struct Input {
     /// All manifests, in the order in which they were read.
     pub documents: Vec<Document>,
-    /// The base CSV of the kustomize folder; counts only where no manifest is a CSV.
+    /// The base CSV of the kustomize directory. Used if no manifest is a CSV.
     pub base: Option<Document>,
-    /// The files of the bundle that lies in the output folder now: path below it to bytes.
+    /// The files of the existing bundle in the output directory: path below it to bytes.
     pub previous: BTreeMap<String, Vec<u8>>,
     /// `metadata/annotations.yaml` of that bundle.
     pub previous_annotations: Option<Tree>,
-    /// The `bundle.Dockerfile` that is there now.
+    /// The existing `bundle.Dockerfile`.
     pub previous_dockerfile: Option<String>,
 }
 
-/// What the person asked for.
+/// How a bundle is generated.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The package's name; the base CSV's where nothing is given.
+    /// The package's name. Defaults to the base CSV's.
     pub package: Option<String>,
-    /// The version of the operator; the base CSV's where nothing is given.
+    /// The version of the operator. Defaults to the base CSV's.
     pub version: Option<semver::Version>,
     /// The package's name if neither [`Options::package`] nor a CSV says it.
     pub fallback_package: Option<String>,
     /// The version if neither [`Options::version`] nor a CSV says it, or the CSV says the placeholder 0.0.0.
     pub fallback_version: Option<semver::Version>,
-    /// Channels, separated by commas; those of the previous bundle, or `alpha`, where nothing is given.
+    /// Channels, separated by commas. Default to those of the existing bundle, or `alpha`.
     pub channels: Option<String>,
-    /// The default channel; that of the previous bundle where nothing is given.
+    /// The default channel. Defaults to that of the existing bundle.
     pub default_channel: Option<String>,
-    /// Service accounts beside the Deployments' own whose roles belong into the CSV.
+    /// Service accounts, besides those of the Deployments, whose roles become permissions of the CSV.
     pub extra_service_accounts: Vec<String>,
-    /// Images that are called otherwise in the bundle.
+    /// Image references to replace.
     pub images: Vec<Rewrite>,
-    /// The digests of images, by what they are called after that.
+    /// The digests of images, by their references after [`Options::images`].
     pub digests: BTreeMap<String, String>,
-    /// The platforms of images, by what they are called after that: `linux/amd64`.
+    /// The platforms of images, such as `linux/amd64`, by their references after [`Options::images`].
     pub platforms: BTreeMap<String, Vec<String>>,
-    /// Entries of `metadata/dependencies.yaml`; the file that is there stays where there are none.
+    /// Entries of `metadata/dependencies.yaml`. Without any, an existing file is kept.
     pub dependencies: Vec<serde_json::Value>,
-    /// Entries of `metadata/properties.yaml`; the file that is there stays where there are none.
+    /// Entries of `metadata/properties.yaml`. Without any, an existing file is kept.
     pub properties: Vec<serde_json::Value>,
-    /// Whether the bundle gets a configuration for the scorecard where the input holds none.
+    /// Whether the bundle gets a default scorecard configuration if the input contains none.
     pub scorecard: bool,
     /// How an upgrade leads to this version.
     pub upgrade: Upgrade,
     /// The layout of the project, as its PROJECT file names it.
     pub layout: Option<String>,
-    /// How the Dockerfile, from its own folder, names the bundle's folder.
+    /// The bundle's directory, relative to that of the Dockerfile.
     pub folder: String,
-    /// The time that was set by `SOURCE_DATE_EPOCH`, in RFC 3339.
+    /// The time set by `SOURCE_DATE_EPOCH`, in RFC 3339.
     pub epoch: Option<String>,
     /// The time now, in RFC 3339.
     pub now: String,
@@ -112,11 +150,11 @@ pub enum Origin {
     Csv,
     /// [`Options::fallback_package`] or [`Options::fallback_version`].
     Fallback,
-    /// Nothing says it: version 0.0.0.
+    /// None of these: version 0.0.0.
     Default,
 }
 
-/// A bundle, and what became of each object of the input.
+/// A bundle, and where each object of the input went.
 #[derive(Debug)]
 pub struct Generated {
     /// The package's name.
@@ -131,17 +169,17 @@ pub struct Generated {
     pub version_origin: Origin,
     /// The bundle's channels.
     pub channels: Vec<String>,
-    /// The bundle's files: path below its folder to bytes. The first of `manifests/` in reading order is the CSV.
+    /// The bundle's files: path below its directory to bytes.
     pub files: BTreeMap<String, Vec<u8>>,
     /// The path of the CSV among the files.
     pub csv: String,
     /// `bundle.Dockerfile`.
     pub dockerfile: String,
-    /// Where each object went, and what is to be said about it.
+    /// Where each object went, with notes.
     pub ledger: Ledger,
 }
 
-/// The images that a bundle would name by a tag, after those were renamed that shall be.
+/// Returns the images that a bundle would reference by tag, after [`Options::images`].
 ///
 /// # Errors
 /// As [`bundle`].
@@ -163,7 +201,7 @@ fn collect(
     Ok((collected, package, origin, base))
 }
 
-/// Says in the CSV's labels on which platforms the operator runs, as far as the base does not.
+/// Adds the platforms that the operator supports to the CSV's labels, unless the base has such labels.
 fn label(base: &mut input::Item, platforms: &BTreeSet<String>) {
     let Some(labels) = base.json.get_mut("metadata").and_then(|metadata| json::map_mut(metadata, "labels"))
     else {
@@ -187,10 +225,11 @@ fn label(base: &mut input::Item, platforms: &BTreeSet<String>) {
     }
 }
 
-/// Makes a bundle.
+/// Generates a bundle.
 ///
 /// # Errors
-/// The input has no Deployment, two of one name, several packages, or an object that does not fit its type.
+/// The input has no Deployment, two of the same name, several packages, or an object with a field of the wrong type; or a
+/// limit is exceeded (the size of all permissions, the length of a file name).
 pub fn bundle(input: &Input, options: &Options) -> Result<Generated, Error> {
     let mut ledger = Ledger::default();
     let (mut collected, package, package_origin, mut base) = collect(input, options, &mut ledger)?;

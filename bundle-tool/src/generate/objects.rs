@@ -45,15 +45,15 @@ pub(super) fn files(
                 ledger.warn(
                     other.source,
                     format!(
-                        "a ClusterServiceVersion is of operators.coreos.com/v1alpha1, not {:?}: it was not taken as the \
-                         base, and a bundle with two is refused",
+                        "expected apiVersion operators.coreos.com/v1alpha1 of a ClusterServiceVersion, found {:?}: it is not \
+                         the base, and a bundle with two is rejected",
                         other.api_version()
                     ),
                 );
             }
             files.add(&file_name(other), other, ledger)?;
         } else if ledger.sources[other.source].fates.is_empty() {
-            leave_out(other, ledger);
+            omit(other, ledger);
         }
     }
     for item in &rbac.rest {
@@ -62,24 +62,24 @@ pub(super) fn files(
     Ok(files.list)
 }
 
-fn leave_out(item: &Item, ledger: &mut Ledger) {
-    // What kustomize, Helm and kubectl read themselves is no part of what they print.
+fn omit(item: &Item, ledger: &mut Ledger) {
+    // Inputs of kustomize and Helm are not manifests.
     let is_tooling = matches!(item.kind(), "Kustomization" | "Component" | "Chart");
     let title = ledger.title(item.source);
     if is_tooling {
-        ledger.fate(item.source, Fate::LeftOut("it is read by a tool, not by a cluster".to_owned()));
+        ledger.fate(item.source, Fate::Omitted("it configures a tool, not a cluster".to_owned()));
     } else if item.api_version().starts_with("cert-manager.io/") {
-        ledger.fate(item.source, Fate::LeftOut("OLM makes certificates for webhooks itself".to_owned()));
+        ledger.fate(item.source, Fate::Omitted("OLM creates the certificates of webhooks".to_owned()));
     } else if item.kind() == "Namespace" {
         ledger.fate(
             item.source,
-            Fate::LeftOut("whoever installs the operator chooses the namespace".to_owned()),
+            Fate::Omitted("the namespace is chosen when the operator is installed".to_owned()),
         );
     } else {
-        ledger.fate(item.source, Fate::LeftOut(format!("OLM installs no {} from a bundle", item.kind())));
+        ledger.fate(item.source, Fate::Omitted(format!("OLM does not support {} in a bundle", item.kind())));
         ledger.warn(
             item.source,
-            format!("{title} was left out: OLM installs no {} from a bundle", item.kind()),
+            format!("{title} was omitted: OLM does not support {} in a bundle", item.kind()),
         );
     }
 }
@@ -101,9 +101,7 @@ impl Files {
             let title = ledger.title(item.source);
             ledger.warn(
                 item.source,
-                format!(
-                    "a second {title}: a bundle has one namespace, so one of the two will not be installed"
-                ),
+                format!("duplicate {title}: a bundle has one namespace, so only one of them is installed"),
             );
         }
         if name.len() > MAX_FILE_NAME {

@@ -1,7 +1,7 @@
-//! Changes to a YAML file in place: lines that say what they shall say are not touched, and comments stay.
+//! Changes a YAML file in place: lines that need no change, and comments, are preserved.
 //!
-//! Works on block style, a key a line, as people and tools write manifests. What cannot be changed so is written anew
-//! as a whole entry; whoever calls reads the result back and compares.
+//! Supports block style with one key on each line. Other entries are rewritten as a whole; the caller parses the result and
+//! compares it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::model::yaml::{Kind, Value, compare_keys, emit};
 
-/// The `text`, whose only document is `root`, changed so that it says `wanted`.
+/// Returns `text`, whose only document is `root`, changed to contain `wanted`.
 #[must_use]
 pub fn patch(text: &str, root: Value<'_>, wanted: &Json) -> String {
     let mut patch = Patch { lines: text.lines().collect(), edits: BTreeMap::new() };
@@ -23,12 +23,12 @@ pub fn patch(text: &str, root: Value<'_>, wanted: &Json) -> String {
 
 struct Patch<'t> {
     lines: Vec<&'t str>,
-    /// First line to the line behind the last and what stands there instead.
+    /// The first line and the line after the last, to the lines that replace them.
     edits: BTreeMap<(usize, usize), Vec<String>>,
 }
 
 impl Patch<'_> {
-    /// Changes the entries of a map; says whether it could. `in_item` where the first key stands behind a dash.
+    /// Changes the entries of a map. Returns whether that was possible. `in_item` if the first key follows a dash.
     fn mapping(&mut self, old: Value<'_>, wanted: &Map<String, Json>, in_item: bool) -> bool {
         let entries: Vec<(Value<'_>, Value<'_>)> = old.entries().collect();
         let Some((first, _)) = entries.first() else { return false };
@@ -89,7 +89,7 @@ impl Patch<'_> {
         true
     }
 
-    /// Changes the items of a list; says whether it could.
+    /// Changes the items of a list. Returns whether that was possible.
     fn sequence(&mut self, old: Value<'_>, wanted: &[Json]) -> bool {
         let (_, dash) = place(old);
         let items: Vec<Value<'_>> = old.items().collect();
@@ -129,7 +129,7 @@ impl Patch<'_> {
         for new in &wanted[next..] {
             self.edits.entry((end, end)).or_default().extend(indented(&Json::Array(vec![new.clone()]), dash));
         }
-        // A list without items is written otherwise.
+        // An empty list is written in flow style.
         !wanted.is_empty()
     }
 
@@ -141,7 +141,7 @@ impl Patch<'_> {
         }
     }
 
-    /// Whether a value is a map or a list in block style with something in it.
+    /// Returns whether a value is a non-empty map or list in block style.
     fn is_block(&self, value: Value<'_>) -> bool {
         let (line, column) = place(value);
         let first = self.lines.get(line).and_then(|line| line.chars().nth(column));
@@ -152,23 +152,23 @@ impl Patch<'_> {
         }
     }
 
-    /// Whether nothing but spaces stands before a column.
+    /// Returns whether only spaces precede a column.
     fn begins(&self, line: usize, column: usize) -> bool {
         self.lines[line].chars().take(column).all(|c| c == ' ')
     }
 
-    /// The line behind the entry whose key stands at `column`.
+    /// Returns the line after the entry whose key is at `column`.
     fn entry_end(&self, start: usize, column: usize, list: bool) -> usize {
         self.end(start, |indent, rest| indent > column || (list && indent == column && is_dash(rest)), column)
     }
 
-    /// The line behind the item whose dash stands at `dash`.
+    /// Returns the line after the item whose dash is at `dash`.
     fn item_end(&self, start: usize, dash: usize) -> usize {
         self.end(start, |indent, _| indent > dash, dash)
     }
 
-    /// The line behind what begins at `start` and goes on as long as lines belong to it; comments and empty lines at
-    /// the end belong to what comes after.
+    /// Returns the line after what begins at `start` and continues while lines belong to it. Comments and empty lines at the
+    /// end belong to what follows.
     fn end(&self, start: usize, belongs: impl Fn(usize, &str) -> bool, column: usize) -> usize {
         let mut end = start + 1;
         for (number, line) in self.lines.iter().enumerate().skip(start + 1) {

@@ -1,12 +1,11 @@
-//! What a Rust project says about its operator: `Cargo.toml`, with what only OLM asks for in
-//! `[package.metadata.olm]`.
+//! What a Rust project says about its operator: `Cargo.toml`, with OLM's own metadata in `[package.metadata.olm]`.
 
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 
 use super::base::display_name;
 
-/// Why a manifest cannot be read.
+/// Why a `Cargo.toml` cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectError {
     /// It is not valid TOML, or a field does not exist or has the wrong type.
@@ -22,7 +21,7 @@ pub enum ProjectError {
         message: String,
     },
     /// It has no package.
-    #[error("{0} has no [package]; give the operator's own Cargo.toml with --manifest-path")]
+    #[error("{0} has no [package]; set --manifest-path to the operator's Cargo.toml")]
     NoPackage(String),
 }
 
@@ -30,43 +29,43 @@ pub enum ProjectError {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Olm {
-    /// The package's name in catalogues; the crate's where nothing is said.
+    /// The package's name in catalogs. Defaults to the crate's.
     pub package: Option<String>,
-    /// The name that people see.
+    /// The display name.
     pub display_name: Option<String>,
-    /// What people read, in Markdown.
+    /// The description, in Markdown.
     pub description: Option<String>,
     /// A file with the description.
     pub description_file: Option<String>,
-    /// A file with the picture: SVG, PNG, JPEG or GIF.
+    /// A file with the icon: SVG, PNG, JPEG or GIF.
     pub icon: Option<String>,
-    /// Words to find it by; the crate's where nothing is said.
+    /// Keywords. Default to the crate's.
     pub keywords: Vec<String>,
     /// `OperatorHub`'s categories.
     pub categories: Vec<String>,
-    /// How much the operator does: `Basic Install`, `Seamless Upgrades`…
+    /// The capability level: `Basic Install`, `Seamless Upgrades`…
     pub capabilities: Option<String>,
     /// `alpha`, `beta`, `stable`…
     pub maturity: Option<String>,
-    /// Who publishes it.
+    /// The provider.
     pub provider: Option<Link>,
-    /// Whom to write to; the crate's authors where nothing is said.
+    /// The maintainers. Default to the crate's authors.
     pub maintainers: Vec<Maintainer>,
-    /// Where to read more, beside the crate's homepage, repository and documentation.
+    /// Links, in addition to the crate's homepage, repository and documentation.
     pub links: Vec<Link>,
-    /// The least Kubernetes version.
+    /// The minimum Kubernetes version.
     pub min_kube_version: Option<String>,
     /// The sets of namespaces that the operator can watch.
     pub install_modes: Vec<InstallMode>,
-    /// Who helps.
+    /// The organization that provides support.
     pub support: Option<String>,
     /// Further annotations of the CSV.
     pub annotations: std::collections::BTreeMap<String, String>,
-    /// Whether the bundle has a configuration for the scorecard.
+    /// Whether the bundle has a scorecard configuration.
     pub scorecard: bool,
-    /// What must be installed too: entries of `metadata/dependencies.yaml`.
+    /// Dependencies: entries of `metadata/dependencies.yaml`.
     pub dependencies: Vec<Json>,
-    /// Further facts: entries of `metadata/properties.yaml`.
+    /// Properties: entries of `metadata/properties.yaml`.
     pub properties: Vec<Json>,
 }
 
@@ -126,59 +125,59 @@ fn suggestion(message: &str) -> String {
     }
 }
 
-/// A name and an address.
+/// A link.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// What people see.
+    /// Its text.
     pub name: String,
-    /// Where it leads.
+    /// Its URL.
     #[serde(default)]
     pub url: String,
 }
 
-/// A person or a group.
+/// A maintainer, a person or a group.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Maintainer {
-    /// Who.
+    /// The name.
     pub name: String,
-    /// How to reach them.
+    /// The email address.
     pub email: String,
 }
 
-/// A project: the crate's own words and OLM's.
+/// A project: the crate's metadata and OLM's.
 #[derive(Debug, Clone, Default)]
 pub struct Project {
     /// The crate's name.
     pub name: String,
-    /// The crate's version, where it is a plain one.
+    /// The crate's version.
     pub version: Option<String>,
-    /// One line about it.
+    /// The crate's description.
     pub summary: Option<String>,
     /// `Name <address>`
     pub authors: Vec<String>,
-    /// Its pages: homepage, repository, documentation.
+    /// Links to homepage, repository and documentation.
     pub pages: Vec<Link>,
-    /// Where its code is.
+    /// The repository's URL.
     pub repository: Option<String>,
-    /// Words to find it by.
+    /// The crate's keywords.
     pub keywords: Vec<String>,
-    /// What only OLM asks for; nothing where the crate has no `[package.metadata.olm]`.
+    /// `[package.metadata.olm]`, if the crate has it.
     pub olm: Option<Olm>,
 }
 
-/// A picture's bytes in base64 and its media type.
+/// An icon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Icon {
-    /// In base64.
+    /// Its bytes in base64.
     pub data: String,
-    /// `image/svg+xml`
+    /// Its media type, such as `image/svg+xml`.
     pub media_type: &'static str,
 }
 
 impl Icon {
-    /// The media type that a file's name stands for; nothing where consoles cannot show it.
+    /// Returns the media type for a file name, if consoles support it.
     #[must_use]
     pub fn media_type(file: &str) -> Option<&'static str> {
         match file.rsplit_once('.')?.1.to_ascii_lowercase().as_str() {
@@ -192,10 +191,10 @@ impl Icon {
 }
 
 impl Project {
-    /// Reads a `Cargo.toml`; what it takes from its workspace is looked up in `workspace`, that one's `Cargo.toml`.
+    /// Parses a `Cargo.toml`. Inherited fields are read from `workspace`, the workspace's `Cargo.toml`.
     ///
     /// # Errors
-    /// It is no TOML, has no package, or a field holds what it should not.
+    /// It is not valid TOML, has no package, or has an unknown or mistyped field in `[package.metadata.olm]`.
     pub fn parse(file: &str, text: &str, workspace: Option<&str>) -> Result<Self, ProjectError> {
         let failed = |error| ProjectError::toml(file, text, &error);
         let root: Json = toml::from_str(text).map_err(failed)?;
@@ -244,13 +243,13 @@ impl Project {
         })
     }
 
-    /// The package's name in catalogues.
+    /// Returns the package's name in catalogs.
     #[must_use]
     pub fn package(&self) -> &str {
         self.olm.as_ref().and_then(|olm| olm.package.as_deref()).unwrap_or(&self.name)
     }
 
-    /// What the project says of its CSV; `description` and `icon` are the contents of the files that it names.
+    /// Returns the base CSV that the project describes. `description` and `icon` are the contents of the files that it names.
     #[must_use]
     pub fn csv(&self, description: Option<&str>, icon: Option<&Icon>) -> Json {
         let olm = self.olm.clone().unwrap_or_default();

@@ -66,7 +66,7 @@ pub(super) fn split<'c>(
             };
             ledger.fate(binding.source, Fate::Csv("install.spec.permissions".to_owned()));
         }
-        bound.judge(binding, &mut rest_of_bindings, ledger);
+        bound.place(binding, &mut rest_of_bindings, ledger);
     }
     for binding in &collected.cluster_role_bindings {
         let (kind, name) = role_of(binding);
@@ -76,7 +76,7 @@ pub(super) fn split<'c>(
             everywhere.insert(name);
             ledger.fate(binding.source, Fate::Csv("install.spec.clusterPermissions".to_owned()));
         }
-        bound.judge(binding, &mut rest_of_bindings, ledger);
+        bound.place(binding, &mut rest_of_bindings, ledger);
     }
 
     let used = |kind: &str, name: &str| {
@@ -95,7 +95,7 @@ pub(super) fn split<'c>(
     for role in &collected.roles {
         let name = role.name();
         if roles.get(name).is_some_and(|last| last.source != role.source) {
-            overridden(role, ledger);
+            omit_overridden(role, ledger);
         } else if in_namespace.contains(name) {
             taken(role, "install.spec.permissions", ledger);
         } else {
@@ -106,7 +106,7 @@ pub(super) fn split<'c>(
         let name = role.name();
         let (here, there) = (in_namespace_cluster.contains(name), everywhere.contains(name));
         if cluster_roles.get(name).is_some_and(|last| last.source != role.source) {
-            overridden(role, ledger);
+            omit_overridden(role, ledger);
         } else if here || there {
             if here {
                 taken(role, "install.spec.permissions", ledger);
@@ -122,14 +122,14 @@ pub(super) fn split<'c>(
         rest_of_bindings.iter().map(|binding| ((binding.kind(), binding.name()), binding.source)).collect();
     for &binding in &rest_of_bindings {
         if last.get(&(binding.kind(), binding.name())) != Some(&binding.source) {
-            overridden(binding, ledger);
+            omit_overridden(binding, ledger);
         } else {
             rbac.rest.push(binding);
         }
     }
     for item in &collected.service_accounts {
         if accounts.contains(item.name()) {
-            ledger.fate(item.source, Fate::Csv("install.spec (OLM makes the service account)".to_owned()));
+            ledger.fate(item.source, Fate::Csv("install.spec (OLM creates the service account)".to_owned()));
         } else {
             rbac.rest.push(item);
         }
@@ -156,7 +156,7 @@ struct Bound<'c> {
     /// Whether somebody else gets it too.
     others: bool,
     /// Service accounts that no Deployment runs as.
-    strangers: Vec<&'c str>,
+    unused_accounts: Vec<&'c str>,
     /// Whether the role is one of the input.
     known: bool,
 }
@@ -170,7 +170,7 @@ impl<'c> Bound<'c> {
         Self {
             ours: known && subjects.iter().any(|subject| ours(&subject)),
             others: subjects.iter().any(|subject| !ours(&subject)),
-            strangers: subjects
+            unused_accounts: subjects
                 .iter()
                 .filter(|subject| is_account(subject) && !ours(subject))
                 .map(|subject| text(subject, &["name"]))
@@ -180,22 +180,22 @@ impl<'c> Bound<'c> {
     }
 
     /// Decides whether the binding itself goes into the bundle.
-    fn judge(&self, binding: &'c Item, rest: &mut Vec<&'c Item>, ledger: &mut Ledger) {
+    fn place(&self, binding: &'c Item, rest: &mut Vec<&'c Item>, ledger: &mut Ledger) {
         if self.known && !self.others {
             if !self.ours {
-                ledger.fate(binding.source, Fate::LeftOut("it binds nobody".to_owned()));
+                ledger.fate(binding.source, Fate::Omitted("it has no subjects".to_owned()));
                 let title = ledger.title(binding.source);
-                ledger.warn(binding.source, format!("{title} has no subjects and was left out"));
+                ledger.warn(binding.source, format!("{title} was omitted because it has no subjects"));
             }
             return;
         }
-        if let [stranger, ..] = self.strangers[..] {
+        if let [unused, ..] = self.unused_accounts[..] {
             let title = ledger.title(binding.source);
             ledger.warn(
                 binding.source,
                 format!(
-                    "{title} binds the service account {stranger:?}, which no Deployment runs as: its role is not in \
-                     the CSV; where the operator uses the account, give --extra-service-accounts {stranger}"
+                    "{title} binds service account `{unused}`, which no Deployment uses, so its role is not in \
+                     the CSV; if the operator uses it, set --extra-service-accounts={unused}"
                 ),
             );
         }
@@ -242,10 +242,10 @@ fn permissions<'c>(
 fn taken(role: &Item, field: &str, ledger: &mut Ledger) {
     let title = ledger.title(role.source);
     if items(&role.json, &["rules"]).is_empty() {
-        ledger.fate(role.source, Fate::LeftOut("it has no rules".to_owned()));
+        ledger.fate(role.source, Fate::Omitted("it has no rules".to_owned()));
         let aggregated = dig(&role.json, &["aggregationRule"]).is_object();
         let message = if aggregated {
-            format!("{title} gets its rules by aggregation, which a CSV cannot express: write them out")
+            format!("{title} aggregates its rules, which a CSV does not support; list the rules in it")
         } else {
             format!("{title} is bound to the operator but has no rules")
         };
@@ -255,13 +255,13 @@ fn taken(role: &Item, field: &str, ledger: &mut Ledger) {
     }
 }
 
-fn overridden(role: &Item, ledger: &mut Ledger) {
+fn omit_overridden(role: &Item, ledger: &mut Ledger) {
     let title = ledger.title(role.source);
-    ledger.fate(role.source, Fate::LeftOut("a later one has the same name".to_owned()));
+    ledger.fate(role.source, Fate::Omitted("a later object has the same name".to_owned()));
     ledger.warn(
         role.source,
         format!(
-            "{title} (namespace {:?}) was left out: a bundle has one namespace, and a later one has the same name",
+            "{title} (namespace {:?}) was omitted: a bundle has one namespace, and a later object has the same name",
             role.namespace()
         ),
     );

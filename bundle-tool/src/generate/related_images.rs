@@ -67,9 +67,7 @@ impl Images {
                 if dig(variable, &["valueFrom"]).is_object() {
                     ledger.warn(
                         deployment.source,
-                        format!(
-                            "{name} takes its value from elsewhere, so the image is not among relatedImages"
-                        ),
+                        format!("{name} has no literal value, so its image is not in relatedImages"),
                     );
                 }
                 short

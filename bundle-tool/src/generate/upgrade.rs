@@ -1,4 +1,4 @@
-//! How an upgrade leads to a version: `replaces`, `skips` and the annotation `olm.skipRange`.
+//! From which versions an operator is upgraded: `replaces`, `skips` and the annotation `olm.skipRange`.
 
 use serde_json::{Value as Json, json};
 
@@ -6,22 +6,22 @@ use super::error::Error;
 use super::json::{map_mut, set, text};
 use super::{base, ledger::Ledger};
 
-/// What a person, or a catalogue, says about the way to this version; the base's words stay where nothing is said.
+/// The versions that upgrade to this one. What is not set is kept as the base has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Upgrade {
-    /// The CSV that this one takes the place of, or its version.
+    /// The CSV that this one replaces, or its version.
     pub replaces: Option<String>,
-    /// CSVs, or versions, that an upgrade leaves out.
+    /// CSVs, or versions, that an upgrade skips.
     pub skips: Vec<String>,
-    /// The versions from which an upgrade leads straight here.
+    /// The range of versions that upgrade directly to this one.
     pub skip_range: Option<String>,
 }
 
 impl Upgrade {
-    /// Writes it into the CSV.
+    /// Adds it to the CSV.
     ///
     /// # Errors
-    /// A CSV takes its own place or skips itself, or the range is none.
+    /// A CSV replaces or skips itself, or the range is not valid.
     pub(super) fn apply(&self, package: &str, csv: &mut Json, ledger: &mut Ledger) -> Result<(), Error> {
         let name = base::name(csv).to_owned();
         let full = |text: &str| match semver::Version::parse(text) {
@@ -54,14 +54,14 @@ impl Upgrade {
         if !replaces.is_empty() && !replaces.starts_with(&format!("{package}.")) {
             ledger.warn_at(
                 None,
-                format!("spec.replaces is {replaces:?}, which is no CSV of the package {package}: no upgrade leads from it"),
+                format!("spec.replaces {replaces:?} is not a CSV of package {package}, so there is no upgrade from it"),
             );
         }
         Ok(())
     }
 }
 
-/// The highest version below `version`: what an upgrade in that channel comes from.
+/// Returns the name of the highest version below `version`, from which the channel upgrades.
 ///
 /// `entries` are the CSVs of a channel with their versions.
 #[must_use]
@@ -76,7 +76,7 @@ pub fn predecessor<'e>(
         .map(|(name, _)| name.as_str())
 }
 
-/// Checks a range of versions such as `>=1.0.0 <1.2.0 || 2.0.0`; gives the part that is none.
+/// Checks a range of versions such as `>=1.0.0 <1.2.0 || 2.0.0`. Returns the part that is not valid.
 ///
 /// Source: `range.go` of blang/semver v4.
 fn check_range(range: &str) -> Result<(), String> {

@@ -141,24 +141,19 @@ fn admission(
     if dig(webhook, &["namespaceSelector"]).as_object().is_some_and(|selector| !selector.is_empty()) {
         ledger.warn(
             item.source,
-            format!(
-                "webhook {name}: namespaceSelector was left out: OLM sets its own from the OperatorGroup"
-            ),
+            format!("webhook {name}: namespaceSelector was omitted: OLM sets it from the OperatorGroup"),
         );
     }
     if !items(webhook, &["matchConditions"]).is_empty() {
         ledger.warn(
             item.source,
-            format!("webhook {name}: matchConditions were left out: a CSV has no place for them"),
+            format!("webhook {name}: matchConditions were omitted: a CSV does not support them"),
         );
     }
 
     let reference = dig(webhook, &["clientConfig", "service"]);
     if !reference.is_object() {
-        ledger.warn(
-            item.source,
-            format!("webhook {name} calls an address outside the cluster, which a CSV cannot express"),
-        );
+        ledger.warn(item.source, format!("webhook {name} calls a URL, which a CSV does not support"));
         return Json::Object(description);
     }
     let service_name = text(reference, &["name"]);
@@ -168,12 +163,12 @@ fn admission(
     match (service, deployment) {
         (None, _) => ledger.warn(
             item.source,
-            format!("webhook {name} calls the Service {service_name:?}, which the input does not hold"),
+            format!("webhook {name} calls Service {service_name:?}, which is not in the input"),
         ),
         (Some(_), None) => ledger.warn(
             item.source,
             format!(
-                "webhook {name}: the Service {service_name:?} selects the pods of no Deployment of the input"
+                "webhook {name}: Service {service_name:?} selects the pods of no Deployment in the input"
             ),
         ),
         (Some(service), Some(_)) => {
@@ -263,8 +258,7 @@ fn conversions(collected: &Collected, endpoints: &Endpoints<'_>, found: &mut Vec
             None => ledger.warn(
                 conversion.source,
                 format!(
-                    "the conversion of {} is answered by the Service {:?}, which the input does not hold: \
-                     the CSV has no webhook for it",
+                    "the conversion of {} calls Service {:?}, which is not in the input, so the CSV has no webhook for it",
                     conversion.definition, conversion.service
                 ),
             ),
@@ -287,7 +281,7 @@ fn conversions(collected: &Collected, endpoints: &Endpoints<'_>, found: &mut Vec
             ledger.warn(
                 first.source,
                 format!(
-                    "the conversion of {}: the Service {:?} selects the pods of no Deployment of the input",
+                    "the conversion of {}: Service {:?} selects the pods of no Deployment in the input",
                     first.definition,
                     service.name()
                 ),

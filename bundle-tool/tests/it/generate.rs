@@ -1,4 +1,4 @@
-//! `bundle-tool generate bundle` as a person runs it.
+//! `bundle-tool generate bundle` as a user runs it.
 use std::fs;
 
 use crate::project::{Project, stderr, stdout};
@@ -65,7 +65,7 @@ fn lake() -> Project {
 }
 
 #[test]
-fn every_object_is_put_where_it_belongs() {
+fn every_object_goes_where_it_belongs() {
     let project = lake();
     project.run(&["--channels", "stable,beta", "--default-channel", "stable"]).success();
     let csv = project.read(CSV);
@@ -177,7 +177,7 @@ fn digests_come_from_the_lock_file() {
 }
 
 #[test]
-fn nothing_is_left_out_without_a_word() {
+fn omitted_objects_are_reported() {
     let project = lake();
     project.write("in/job.yaml", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\n");
     project.write("in/values.yaml", "depth: 3\n");
@@ -185,12 +185,12 @@ fn nothing_is_left_out_without_a_word() {
     let run = project.run(&["--explain"]).success();
     let (table, notes) = (stdout(&run), stderr(&run));
     assert!(
-        table.contains("Job once") && table.contains("left out: OLM installs no Job from a bundle"),
+        table.contains("Job once") && table.contains("omitted: OLM does not support Job in a bundle"),
         "{table}"
     );
     assert!(table.contains("it has no kind"), "{table}");
-    assert!(notes.contains("warning: in/job.yaml:1:1: Job once was left out"), "{notes}");
-    assert!(notes.contains("give --extra-service-accounts stranger"), "{notes}");
+    assert!(notes.contains("warning: in/job.yaml:1:1: Job once was omitted"), "{notes}");
+    assert!(notes.contains("set --extra-service-accounts=stranger"), "{notes}");
     assert_eq!(table.lines().count(), 11, "{table}");
 
     fs::remove_dir_all(project.path("bundle")).unwrap();
@@ -200,7 +200,7 @@ fn nothing_is_left_out_without_a_word() {
 }
 
 #[test]
-fn bad_input_is_named_and_nothing_is_written() {
+fn bad_input_is_reported_and_nothing_is_written() {
     let long =
         DEPLOYMENT.replace("lake-operator, namespace", "lake-operator, annotations: {a: b}, namespace");
     let csv = |name: &str| {
@@ -215,11 +215,11 @@ fn bad_input_is_named_and_nothing_is_written() {
             "in/z.yaml",
             &long,
             &[],
-            "in/z.yaml:1:1: a second Deployment named \"lake-operator\"; the first is at in/manager",
+            "in/z.yaml:1:1: duplicate Deployment \"lake-operator\": the first is at in/manager",
         ),
-        ("in/manager/deployment.yaml", "# none\n", &[], "holds no Deployment"),
+        ("in/manager/deployment.yaml", "# none\n", &[], "no Deployment found in the input"),
         ("in/x.yaml", "", &["--version=1.0"], "invalid --version \"1.0\": expected a semantic version"),
-        ("in/x.yaml", &two, &[], "a second ClusterServiceVersion of the package"),
+        ("in/x.yaml", &two, &[], "duplicate ClusterServiceVersion of the package"),
         (
             "in/d.yaml",
             "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: 3}\n",
@@ -231,9 +231,9 @@ fn bad_input_is_named_and_nothing_is_written() {
             "in/x.yaml",
             "",
             &["--default-channel", "none"],
-            "the default channel \"none\" is none of the channels",
+            "the default channel \"none\" is not one of the channels",
         ),
-        ("in/x.yaml", "", &["--replaces", "0.1.0"], "names lake-operator.v0.1.0 itself"),
+        ("in/x.yaml", "", &["--replaces", "0.1.0"], "contains lake-operator.v0.1.0 itself"),
     ];
     for (file, text, arguments, message) in cases {
         let project = lake();
