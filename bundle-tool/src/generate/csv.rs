@@ -8,6 +8,7 @@ use super::error::Error;
 use super::input::{Collected, Item};
 use super::json::{dig, items, map_mut, set, text};
 use super::ledger::{Fate, Ledger};
+use super::objects::MAX_FILE_SIZE;
 use super::rbac::Rbac;
 use super::{Options, Origin, base, crds, examples, related_images, webhooks};
 use crate::model::yaml;
@@ -180,27 +181,30 @@ impl Csv {
         files: &mut BTreeMap<String, Vec<u8>>,
         previous: &BTreeMap<String, Vec<u8>>,
         options: &Options,
-    ) {
+    ) -> Result<(), Error> {
         let fixed = if options.epoch.is_none() { self.created.clone() } else { None };
         let kept = previous.get(path).and_then(|old| created_at(old)).filter(|_| fixed.is_none());
         if let Some(time) = kept {
-            let bytes = self.dated(&time);
+            let bytes = self.dated(&time)?;
             let rest_is_same = files.iter().all(|(path, bytes)| previous.get(path) == Some(bytes));
             if rest_is_same && previous.get(path).is_some_and(|old| *old == bytes) {
                 files.insert(path.to_owned(), bytes);
-                return;
+                return Ok(());
             }
         }
         let time = fixed.or_else(|| options.epoch.clone()).unwrap_or_else(|| options.now.clone());
-        let bytes = self.dated(&time);
+        let bytes = self.dated(&time)?;
         files.insert(path.to_owned(), bytes);
+        Ok(())
     }
 
-    fn dated(&mut self, time: &str) -> Vec<u8> {
+    fn dated(&mut self, time: &str) -> Result<Vec<u8>, Error> {
         if let Some(annotations) = base::annotations(&mut self.json) {
             annotations.insert("createdAt".to_owned(), time.into());
         }
-        yaml::emit(&self.json).into_bytes()
+        let text = yaml::emit_within(&self.json, MAX_FILE_SIZE);
+        let title = || format!("ClusterServiceVersion {}", self.name());
+        text.map(String::into_bytes).ok_or_else(|| Error::FileSize { title: title(), limit: MAX_FILE_SIZE })
     }
 }
 

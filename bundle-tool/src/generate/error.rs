@@ -70,6 +70,14 @@ pub enum Error {
         /// The limit in bytes.
         limit: usize,
     },
+    /// The manifest of an object would be too large: nested values grow by their indentation.
+    #[error("{title}: its manifest would exceed the limit of {limit} bytes")]
+    FileSize {
+        /// Kind and name of the object.
+        title: String,
+        /// The limit in bytes.
+        limit: usize,
+    },
     /// The rules of roles, repeated for each subject, are too large for a CSV.
     #[error(
         "the permissions of service account `{account}` exceed the limit of {limit} bytes: role `{role}` is bound to it too often; \

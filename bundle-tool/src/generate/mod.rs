@@ -272,7 +272,7 @@ pub fn bundle(input: &Input, options: &Options) -> Result<Generated, Error> {
     let csv_path = format!("manifests/{}.clusterserviceversion.yaml", package.to_lowercase());
     let (name, version, version_origin) = (csv.name(), csv.version.clone(), csv.origin);
     let channels = annotations.channels();
-    csv.date(&csv_path, &mut files, &input.previous, options);
+    csv.date(&csv_path, &mut files, &input.previous, options)?;
     let dockerfile = dockerfile::text(&annotations, &options.folder, input.previous_dockerfile.as_deref());
     ledger.close();
     Ok(Generated {

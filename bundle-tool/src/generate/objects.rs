@@ -10,7 +10,11 @@ use super::json::text;
 use super::ledger::{Fate, Ledger};
 use super::rbac::Rbac;
 use crate::model::bundle::is_installable;
+use crate::model::yaml::emit_within;
 
+/// The maximum size of a manifest, in bytes: that of the files that this tool reads. The API server reads objects of at
+/// most 3 MiB.
+pub(super) const MAX_FILE_SIZE: usize = 32 << 20;
 /// The maximum length of a file name, in bytes, on the common file systems.
 const MAX_FILE_NAME: usize = 255;
 
@@ -113,7 +117,9 @@ impl Files {
         }
         ledger.fate(item.source, Fate::File(format!("manifests/{name}")));
         self.names.insert(name.clone());
-        self.list.push((name, crate::model::yaml::emit(&placeless(&item.json)).into_bytes()));
+        let text = emit_within(&placeless(&item.json), MAX_FILE_SIZE)
+            .ok_or_else(|| Error::FileSize { title: ledger.title(item.source), limit: MAX_FILE_SIZE })?;
+        self.list.push((name, text.into_bytes()));
         Ok(())
     }
 }

@@ -114,6 +114,21 @@ fn rules_repeated_for_many_subjects_have_a_limit() {
 }
 
 #[test]
+fn indentation_of_nested_values_has_a_limit() {
+    let mut value = json!({"a": vec![0; 20_000]});
+    for _ in 0..900 {
+        value = json!({"a": value});
+    }
+    let config =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "deep"}, "data": value});
+    let objects = [deployment("lake-operator", &json!({})), config];
+    let input = Input { documents: documents(objects), ..Input::default() };
+    let options = Options { package: Some("lake-operator".to_owned()), ..Options::default() };
+    let error = generate::bundle(&input, &options).unwrap_err().to_string();
+    assert_eq!(error, "ConfigMap deep: its manifest would exceed the limit of 33554432 bytes");
+}
+
+#[test]
 fn many_crds_with_conversions_and_a_base_that_describes_others() {
     let conversion = |index| {
         json!({"strategy": "Webhook", "webhook": {

@@ -17,7 +17,13 @@ const SIMPLE_KEY: usize = 128;
 /// Writes `value` as one YAML document with a line break at the end, the keys of every map sorted.
 #[must_use]
 pub fn emit(value: &Json) -> String {
-    let mut emitter = Emitter { out: String::new(), column: 0, whitespace: true, indention: true };
+    emit_within(value, usize::MAX).unwrap_or_default()
+}
+
+/// As [`emit`]. Returns nothing if the text exceeds `limit` bytes: nested values grow by their indentation.
+#[must_use]
+pub fn emit_within(value: &Json, limit: usize) -> Option<String> {
+    let mut emitter = Emitter { out: String::new(), limit, column: 0, whitespace: true, indention: true };
     match value {
         Json::Object(map) if !map.is_empty() => emitter.mapping(map, 0),
         Json::Array(items) if !items.is_empty() => emitter.sequence(items, 0),
@@ -26,7 +32,7 @@ pub fn emit(value: &Json) -> String {
     if emitter.column > 0 {
         emitter.line_break();
     }
-    emitter.out
+    (emitter.out.len() <= limit).then_some(emitter.out)
 }
 
 /// Compares two keys as go-yaml sorts them: letters after everything else, runs of digits by their number.
@@ -129,6 +135,8 @@ struct Analysis {
 
 struct Emitter {
     out: String,
+    /// The size in bytes beyond which nothing more is written.
+    limit: usize,
     /// In characters.
     column: usize,
     /// Whether the last thing written was a space or a line's indentation.
@@ -142,6 +150,9 @@ impl Emitter {
         let mut entries: Vec<(&String, &Json)> = map.iter().collect();
         entries.sort_by(|a, b| compare_keys(a.0, b.0));
         for (key, value) in entries {
+            if self.out.len() > self.limit {
+                return;
+            }
             self.indent(indent);
             let simple = key.len() <= SIMPLE_KEY && !key.contains(is_break);
             if simple {
@@ -166,6 +177,9 @@ impl Emitter {
 
     fn sequence(&mut self, items: &[Json], indent: usize) {
         for item in items {
+            if self.out.len() > self.limit {
+                return;
+            }
             self.indent(indent);
             self.indicator("-", true, true);
             match item {

@@ -12,7 +12,7 @@ mod tree;
 mod within;
 
 pub use decode::{DecodeError, Decoded, Unknown, decode};
-pub use emit::{compare_keys, emit, is_plain_string};
+pub use emit::{compare_keys, emit, emit_within, is_plain_string};
 pub use path::{Path, Step};
 pub use scalar::{Scalar, is_refused, json_only, resolve, single_text};
 pub use tree::{Builder, Kind, NodeId, Position, SyntaxError, Tree, Value};
