@@ -62,7 +62,7 @@ impl Registries {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Location {
     /// `oci:DIR` or `oci:DIR:NAME`
-    Folder(PathBuf, Option<String>),
+    Directory(PathBuf, Option<String>),
     /// `oci-archive:FILE` or `oci-archive:FILE:NAME`
     Archive(PathBuf, Option<String>),
     /// An image in a registry
@@ -74,7 +74,7 @@ impl Location {
     pub(super) fn parse(text: &str) -> Result<Self> {
         if let Some(rest) = text.strip_prefix("oci:") {
             let (path, name) = path_and_name(rest);
-            return Ok(Self::Folder(path, name));
+            return Ok(Self::Directory(path, name));
         }
         if let Some(rest) = text.strip_prefix("oci-archive:") {
             let (path, name) = path_and_name(rest);
@@ -104,7 +104,7 @@ impl Location {
         registries: &Registries,
     ) -> Result<(Image, Option<Repository>)> {
         match self {
-            Self::Folder(path, name) => {
+            Self::Directory(path, name) => {
                 Ok((layout::open_directory(path)?.image(name.as_deref(), platform)?, None))
             }
             Self::Archive(path, name) => {
@@ -140,7 +140,7 @@ fn path_and_name(text: &str) -> (PathBuf, Option<String>) {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Target {
     /// `oci:DIR`
-    Folder(PathBuf),
+    Directory(PathBuf),
     /// `oci-archive:FILE`
     Archive(PathBuf),
 }
@@ -150,7 +150,7 @@ impl std::str::FromStr for Target {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.split_once(':') {
-            Some(("oci", path)) if !path.is_empty() => Ok(Self::Folder(path.into())),
+            Some(("oci", path)) if !path.is_empty() => Ok(Self::Directory(path.into())),
             Some(("oci-archive", path)) if !path.is_empty() => Ok(Self::Archive(path.into())),
             _ => Err("expected oci:DIR or oci-archive:FILE".into()),
         }
@@ -190,11 +190,11 @@ mod tests {
         let path = dir.path().display().to_string();
         assert_eq!(
             Location::parse(&format!("oci:{path}")).unwrap(),
-            Location::Folder(path.clone().into(), None)
+            Location::Directory(path.clone().into(), None)
         );
         assert_eq!(
             Location::parse(&format!("oci:{path}:example.com/a:v1")).unwrap(),
-            Location::Folder(path.into(), Some("example.com/a:v1".into()))
+            Location::Directory(path.into(), Some("example.com/a:v1".into()))
         );
         assert_eq!(
             Location::parse("oci-archive:a.tar:v1").unwrap(),
@@ -217,7 +217,7 @@ mod tests {
         ] {
             assert_eq!(Location::of_image(text).unwrap().is_some(), is_image, "{text}");
         }
-        assert_eq!("oci:x".parse(), Ok(Target::Folder("x".into())));
+        assert_eq!("oci:x".parse(), Ok(Target::Directory("x".into())));
         assert!("docker://x".parse::<Target>().is_err() && "oci:".parse::<Target>().is_err());
     }
 }

@@ -9,20 +9,20 @@ use std::process::{Child, Command, Output, Stdio};
 
 const BUNDLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/bundle");
 
-/// The tool, without anything of the environment that it listens to.
-fn tool(folder: &Path) -> Command {
+/// The tool, without the environment variables that it reads.
+fn tool(directory: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bundle-tool"));
     for name in
         ["SOURCE_DATE_EPOCH", "REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "DOCKER_CONFIG"]
     {
         command.env_remove(name);
     }
-    command.env("HOME", folder).current_dir(folder);
+    command.env("HOME", directory).current_dir(directory);
     command
 }
 
-fn run(folder: &Path, arguments: &[&str]) -> Output {
-    tool(folder).args(arguments).output().unwrap()
+fn run(directory: &Path, arguments: &[&str]) -> Output {
+    tool(directory).args(arguments).output().unwrap()
 }
 
 fn stdout(output: &Output) -> String {
@@ -32,11 +32,11 @@ fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// The one error of a run that did not do its work.
+/// The error of a run that exits with status 2.
 fn failure(output: &Output) -> String {
     let error = String::from_utf8(output.stderr.clone()).unwrap();
     assert_eq!(output.status.code(), Some(2), "{error}");
-    assert!(output.stdout.is_empty(), "something was printed all the same");
+    assert!(output.stdout.is_empty(), "a failed run printed something");
     error
 }
 
@@ -47,8 +47,8 @@ struct Registry {
 }
 
 impl Registry {
-    fn start(folder: &Path) -> Self {
-        let mut child = tool(folder)
+    fn start(directory: &Path) -> Self {
+        let mut child = tool(directory)
             .args(["registry", "serve", "--address", "127.0.0.1:0", "--dir", "registry"])
             .stdout(Stdio::piped())
             .spawn()
@@ -58,7 +58,7 @@ impl Registry {
         Self { child, address: address.trim_end().to_owned() }
     }
 
-    /// Asks it to stop, and waits until it did.
+    /// Asks it to stop and waits for it.
     fn stop(mut self) -> Option<i32> {
         let killed = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
         assert!(killed.success());
@@ -73,15 +73,15 @@ impl Drop for Registry {
     }
 }
 
-/// Every file below a folder.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+/// Every file below a directory.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
     let paths = entries.map(|entry| entry.unwrap().path());
     paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
 #[test]
-fn a_bundle_goes_to_a_registry_and_back() {
+fn a_bundle_is_pushed_and_rendered() {
     let dir = tempfile::tempdir().unwrap();
     let registry = Registry::start(dir.path());
     let name = format!("{}/gizmo-bundle:v1", registry.address);
@@ -107,11 +107,11 @@ fn layouts_and_archives_hold_the_same_image() {
     assert_eq!(to("oci-archive:bundle.tar"), digest);
     assert!(digest.starts_with("registry.example.com/gizmo-bundle@sha256:"), "{digest}");
     let render = |reference: &str| stdout(&run(dir.path(), &["render", reference, "--image", "x/y:z"]));
-    let folder = render(BUNDLE);
+    let directory = render(BUNDLE);
     for reference in
         ["oci:layout", "oci:layout:v1", "oci-archive:bundle.tar", &format!("oci-archive:bundle.tar:{name}")]
     {
-        assert_eq!(render(reference), folder, "{reference}");
+        assert_eq!(render(reference), directory, "{reference}");
     }
     let error = failure(&run(dir.path(), &["render", "oci:layout:v2"]));
     assert!(error.contains("layout") && error.contains(name), "{error}");
@@ -146,7 +146,7 @@ fn the_same_input_gives_the_same_image_everywhere() {
     let copy = dir.path().join("elsewhere/copy");
     fs::create_dir_all(copy.join("manifests")).unwrap();
     fs::create_dir_all(copy.join("metadata")).unwrap();
-    // Written anew, in another order, with other times and modes.
+    // Written again, in another order, with other times and modes.
     let mut originals = files(Path::new(BUNDLE));
     originals.sort();
     originals.reverse();
@@ -183,7 +183,7 @@ fn the_same_input_gives_the_same_image_everywhere() {
 }
 
 #[test]
-fn an_image_is_made_of_files() {
+fn an_image_is_built_from_files() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("data")).unwrap();
     fs::write(dir.path().join("data/a.txt"), "text").unwrap();
@@ -264,7 +264,7 @@ fn an_invalid_catalog_or_bundle_is_pushed_only_without_validation() {
 }
 
 #[test]
-fn an_index_image_says_where_its_catalogue_is() {
+fn an_index_image_has_a_label_for_its_catalog() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("catalog/gizmo")).unwrap();
     fs::write(dir.path().join("catalog/gizmo/catalog.json"), CATALOG).unwrap();
@@ -295,7 +295,7 @@ fn an_index_image_says_where_its_catalogue_is() {
 }
 
 #[test]
-fn what_cannot_be_pushed_is_said_and_nothing_is_written() {
+fn errors_are_reported_and_nothing_is_written() {
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| dir.path().join(name);
     fs::create_dir_all(path("broken/manifests")).unwrap();
@@ -307,7 +307,7 @@ fn what_cannot_be_pushed_is_said_and_nothing_is_written() {
     fs::write(path("bad-auth.json"), "{").unwrap();
     let to = ["--to", "oci:out"];
     let cases: [(&[&str], &[&str]); 14] = [
-        (&["push", "bundle", "no-such-folder", "x/a:v1", to[0], to[1]], &["no-such-folder"]),
+        (&["push", "bundle", "no-such-directory", "x/a:v1", to[0], to[1]], &["no-such-directory"]),
         (&["push", "bundle", "empty", "x/a:v1", to[0], to[1]], &["empty", "annotations.yaml"]),
         (&["push", "bundle", "broken", "x/a:v1", to[0], to[1]], &["manifests/a.yaml:"]),
         (&["push", "bundle", BUNDLE, "x/A:v1", to[0], to[1]], &["x/A:v1"]),

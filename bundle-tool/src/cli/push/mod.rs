@@ -77,7 +77,7 @@ impl Destination {
                 };
                 let whole = reference.whole();
                 match target {
-                    Target::Folder(path) => layout::write_directory(path, &image, &whole)?,
+                    Target::Directory(path) => layout::write_directory(path, &image, &whole)?,
                     Target::Archive(path) => layout::write_archive(path, &image, &whole)?,
                 }
                 format!("{}/{}@{digest}", reference.registry(), reference.repository())

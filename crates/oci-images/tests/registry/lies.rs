@@ -92,27 +92,27 @@ async fn permanent_errors_are_reported() {
 
 /// A file with credentials of `user` at `address`.
 fn credentials(address: SocketAddr, password: &str) -> (tempfile::TempDir, Resolver) {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("auth.json");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("auth.json");
     let text = format!(r#"{{"auths":{{"{address}/a":{{"username":"user","password":"{password}"}}}}}}"#);
     fs::write(&file, text).unwrap();
     let value = file.into_os_string();
     let resolver =
         Resolver::from_variables(move |name| (name == "REGISTRY_AUTH_FILE").then(|| value.clone()));
-    (folder, resolver)
+    (directory, resolver)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn basic_and_token_logins() {
     for lie in [Lie::Basic, Lie::Bearer] {
         let (address, _) = serve(lie, Some(&bundle())).await;
-        let (_folder, right) = credentials(address, "secret");
+        let (_directory, right) = credentials(address, "secret");
         try_pull(address, "a:v1", &right).await.unwrap_or_else(|error| panic!("{lie:?}: {error}"));
         let (address, _) = serve(lie, None).await;
-        let (_folder, right) = credentials(address, "secret");
+        let (_directory, right) = credentials(address, "secret");
         try_push(address, &right).await.unwrap_or_else(|error| panic!("{lie:?}: {error}"));
 
-        let (_folder, wrong) = credentials(address, "hunter2");
+        let (_directory, wrong) = credentials(address, "hunter2");
         for (resolver, who) in [(&wrong, "auth.json"), (&anonymous(), "no credentials found")] {
             let error = try_pull(address, "a:v1", resolver).await.unwrap_err();
             assert!(matches!(error, Error::Denied { .. }), "{lie:?}: {error}");
@@ -126,7 +126,7 @@ async fn basic_and_token_logins() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_that_no_header_can_carry_is_rejected() {
     let (address, _) = serve(Lie::BadToken, Some(&bundle())).await;
-    let (_folder, resolver) = credentials(address, "secret");
+    let (_directory, resolver) = credentials(address, "secret");
     let error = try_pull(address, "a:v1", &resolver).await.unwrap_err();
     assert!(matches!(error, Error::Token { .. }), "{error}");
     assert!(!error.to_string().contains("ken\n"), "{error}");

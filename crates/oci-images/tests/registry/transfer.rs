@@ -55,10 +55,10 @@ async fn a_base_is_fetched_only_if_the_registry_lacks_it() {
     let pushed = catalog.push(&index, None, &Progress::hidden()).await.unwrap();
     assert_eq!(pushed.present, 2);
 
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let whole = base_repository.with_layers(index.clone(), &Progress::hidden()).await.unwrap();
-    write_directory(folder.path(), &whole, "catalog:v1").unwrap();
-    let read = open_directory(folder.path()).unwrap().image(None, &Platform::default()).unwrap();
+    write_directory(directory.path(), &whole, "catalog:v1").unwrap();
+    let read = open_directory(directory.path()).unwrap().image(None, &Platform::default()).unwrap();
     assert_eq!(read.digest(), index.digest());
 }
 
@@ -93,13 +93,13 @@ async fn tls_to_a_plain_registry_is_explained() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unreadable_blob_is_the_reported_reason() {
     let registry = Running::start().await;
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let image = image(&[&[("a", "1")]]);
-    write_directory(folder.path(), &image, "a:v1").unwrap();
+    write_directory(directory.path(), &image, "a:v1").unwrap();
     let layer = image.layers()[0].digest().to_string().replace("sha256:", "blobs/sha256/");
-    fs::write(folder.path().join(layer), vec![0; usize::try_from(image.layers()[0].size()).unwrap()])
+    fs::write(directory.path().join(layer), vec![0; usize::try_from(image.layers()[0].size()).unwrap()])
         .unwrap();
-    let damaged = open_directory(folder.path()).unwrap().image(None, &Platform::default()).unwrap();
+    let damaged = open_directory(directory.path()).unwrap().image(None, &Platform::default()).unwrap();
     let name = reference(registry.address, "a:v1");
     let repository = Repository::for_writing(&name, &options(), &anonymous()).await.unwrap();
     let error = repository.push(&damaged, None, &Progress::hidden()).await.unwrap_err();
