@@ -129,9 +129,8 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, ManifestError> {
     for entry in walk(folder, options)? {
         match entry.kind {
             Kind::File(_) => paths.push(entry.path),
-            Kind::Directory => {}
-            // What it leads to is listed where it is.
-            Kind::Unreadable(Unreadable::Cycle) => {}
+            // What a cycle leads to is listed where it is.
+            Kind::Directory | Kind::Unreadable(Unreadable::Cycle) => {}
             Kind::Unreadable(Unreadable::NotRegular(_)) if !is_named_as_manifest(&entry.path) => {}
             Kind::Unreadable(source) => return Err(ManifestError::Read { path: entry.path, source }),
         }

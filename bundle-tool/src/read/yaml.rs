@@ -116,13 +116,13 @@ pub fn parse(text: &[u8]) -> Parsed {
         Ok(end) => {
             let all = documents(text);
             let (first, wrong) = if end == text.len() {
-                (first(&all.documents, all.error.as_ref()), None)
+                (first(&all.trees, all.error.as_ref()), None)
             } else {
                 let head = documents(&text[..end]);
-                (first(&head.documents, head.error.as_ref()), head.error)
+                (first(&head.trees, head.error.as_ref()), head.error)
             };
             let error = if first == First::Unreadable { wrong.or(all.error) } else { all.error };
-            Parsed { documents: all.documents, error, first, json_only, aliased: all.counts.aliased }
+            Parsed { documents: all.trees, error, first, json_only, aliased: all.counts.aliased }
         }
     }
 }
@@ -130,7 +130,7 @@ pub fn parse(text: &[u8]) -> Parsed {
 /// The documents of a text that could be read.
 #[derive(Default)]
 struct Documents {
-    documents: Vec<Tree>,
+    trees: Vec<Tree>,
     error: Option<SyntaxError>,
     counts: Counts,
 }
@@ -231,7 +231,7 @@ fn read_stream(parser: &mut Events<'_>, text: &[u8], read: &mut Documents) -> Re
         match event.data {
             EventData::StreamEnd => return Ok(()),
             EventData::DocumentStart { .. } => {
-                let capacity = if read.documents.is_empty() { text.len() } else { 0 };
+                let capacity = if read.trees.is_empty() { text.len() } else { 0 };
                 let document = Document {
                     text,
                     source: &source,
@@ -249,11 +249,11 @@ fn read_stream(parser: &mut Events<'_>, text: &[u8], read: &mut Documents) -> Re
                 if tree.root().is_null() {
                     continue;
                 }
-                if read.documents.len() >= MAX_DOCUMENTS {
+                if read.trees.len() >= MAX_DOCUMENTS {
                     let message = format!("more than {MAX_DOCUMENTS} documents");
                     return Err(SyntaxError { message, position: tree.root().position() });
                 }
-                read.documents.push(tree);
+                read.trees.push(tree);
             }
             _ => {}
         }
@@ -497,10 +497,10 @@ impl Document<'_> {
     fn merge(&self, open: &Open) -> Result<Vec<NodeId>, SyntaxError> {
         let children = &self.pending[open.from..];
         let mut entries = Vec::with_capacity(children.len());
-        let mut merges = open.merges.iter().peekable();
+        let mut keys = open.merges.iter().peekable();
         for (index, pair) in children.chunks_exact(2).enumerate() {
             let [key, value] = [pair[0], pair[1]];
-            if merges.next_if(|&&merge| merge == index * 2 + 1).is_none() {
+            if keys.next_if(|&&merge| merge == index * 2 + 1).is_none() {
                 entries.extend([key, value]);
                 continue;
             }
@@ -903,7 +903,7 @@ mod tests {
             (0..=MAX_TAG_DIRECTIVES).map(|index| format!("%TAG !t{index}! x\n")).collect();
         let text = format!("a: 1\n...\n{directives}--- b\n");
         let read = documents(text.as_bytes());
-        assert_eq!(read.documents.len(), 1);
+        assert_eq!(read.trees.len(), 1);
         let message = read.error.unwrap().message;
         assert!(message.contains("more than 64 %TAG directives"), "{message}");
         let long = format!("%TAG !t! {}\n--- !t!a b\n", "x".repeat(MAX_TAG_DIRECTIVE_BYTES));

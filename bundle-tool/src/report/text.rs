@@ -53,13 +53,10 @@ fn verdict(passed: usize, failed: usize, unreadable: usize) -> String {
         (_, 0, 0) => format!("{bundles}, all passed"),
         (_, failed, 0) => format!("{bundles}, {failed} failed"),
         (passed, failed, unreadable) => {
-            let mut verdict = bundles;
-            for (count, what) in [(passed, "passed"), (failed, "failed"), (unreadable, "could not be read")] {
-                if count > 0 {
-                    verdict += &format!(", {count} {what}");
-                }
-            }
-            verdict
+            let counts = [(passed, "passed"), (failed, "failed"), (unreadable, "could not be read")];
+            let parts = counts.iter().filter(|(count, _)| *count > 0);
+            let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
+            format!("{bundles}, {}", parts.join(", "))
         }
     }
 }
