@@ -64,7 +64,7 @@ pub struct Bundle {
     /// All files below the directory, sorted by path.
     pub files: Vec<File>,
     /// All directories below the directory, sorted, with `/` at the end, to tell an empty one from a missing one.
-    pub folders: Vec<String>,
+    pub directories: Vec<String>,
     /// The size of all files in `manifests/` and `metadata/`, each compressed with gzip and encoded in base64, as OLM
     /// adds them up when it unpacks a bundle. Computed only if the plain size is large enough to reach a limit.
     pub compressed_size: Option<u64>,

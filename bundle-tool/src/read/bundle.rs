@@ -45,13 +45,13 @@ pub enum ReadError {
 /// # Errors
 /// The directory does not exist, is not a directory or cannot be listed, or the machine cannot read a file.
 pub fn folder(path: &Path) -> Result<Bundle, ReadError> {
-    let mut folders = Vec::new();
+    let mut directories = Vec::new();
     let mut listed = Vec::new();
     let (mut total, mut to_read) = (0, 0);
     for entry in walk(path, Options { skip_hidden_directories: true, ..Options::default() })? {
         let source = match entry.kind {
             Kind::Directory => {
-                folders.push(entry.name + "/");
+                directories.push(entry.name + "/");
                 continue;
             }
             Kind::File(size) => {
@@ -64,16 +64,17 @@ pub fn folder(path: &Path) -> Result<Bundle, ReadError> {
             Kind::Unreadable(error) => Source::Unreadable(0, error),
         };
         // A directory that cannot be listed is there as a directory already.
-        let of_directory = folders.last().and_then(|folder| folder.strip_suffix('/')) == Some(&*entry.name);
+        let of_directory =
+            directories.last().and_then(|directory| directory.strip_suffix('/')) == Some(&*entry.name);
         let name = if of_directory { entry.name + "/" } else { entry.name };
         listed.push((name, entry.path, source));
     }
-    folders.sort();
+    directories.sort();
     let read = listed
         .into_par_iter()
         .map(|(name, path, source)| load(name, path, source, total))
         .collect::<Result<Vec<_>, _>>()?;
-    Ok(assembled(path.display().to_string(), read, folders, total))
+    Ok(assembled(path.display().to_string(), read, directories, total))
 }
 
 /// What was read of one file.
@@ -85,7 +86,7 @@ struct Loaded {
 }
 
 /// The bundle of its files, whose aliases share one limit.
-fn assembled(path: String, read: Vec<Loaded>, folders: Vec<String>, total: u64) -> Bundle {
+fn assembled(path: String, read: Vec<Loaded>, directories: Vec<String>, total: u64) -> Bundle {
     let compressed = read.iter().map(|loaded| loaded.compressed).sum();
     let mut aliased = Aliased::default();
     let files = read.into_iter().map(|loaded| match aliased.add(loaded.aliased) {
@@ -98,7 +99,7 @@ fn assembled(path: String, read: Vec<Loaded>, folders: Vec<String>, total: u64) 
     Bundle {
         path,
         files: files.collect(),
-        folders,
+        directories,
         compressed_size: (total > MIN_SIZE_TO_COMPRESS).then_some(compressed),
     }
 }
@@ -107,9 +108,9 @@ fn assembled(path: String, read: Vec<Loaded>, folders: Vec<String>, total: u64) 
 #[must_use]
 pub fn files(name: &str, contents: &BTreeMap<String, Vec<u8>>) -> Bundle {
     let total: u64 = contents.values().map(|content| content.len() as u64).sum();
-    let mut folders = BTreeSet::new();
+    let mut directories = BTreeSet::new();
     for path in contents.keys() {
-        folders.extend(path.match_indices('/').map(|(at, _)| path[..=at].to_owned()));
+        directories.extend(path.match_indices('/').map(|(at, _)| path[..=at].to_owned()));
     }
     let mut to_read = 0;
     let files: Vec<_> = contents
@@ -129,7 +130,7 @@ pub fn files(name: &str, contents: &BTreeMap<String, Vec<u8>>) -> Bundle {
             Loaded::unparsed(path.clone(), size, Content::Unreadable(error.to_string()), size)
         }
     });
-    assembled(name.to_owned(), read.collect(), folders.into_iter().collect(), total)
+    assembled(name.to_owned(), read.collect(), directories.into_iter().collect(), total)
 }
 
 /// What becomes of a listed file.

@@ -41,7 +41,7 @@ use crate::model::Bundle;
 use crate::report::{BundleReport, Finding, Severity, Suite};
 
 /// All rules by directory, sorted by id within a directory.
-pub static FOLDERS: &[(&str, &[&Rule])] = &[
+pub static DIRECTORIES: &[(&str, &[&Rule])] = &[
     ("capabilities", capabilities::RULES),
     ("categories", categories::RULES),
     ("crd", crd::RULES),
@@ -61,7 +61,7 @@ pub static FOLDERS: &[(&str, &[&Rule])] = &[
 
 /// Returns all rules.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    FOLDERS.iter().flat_map(|(_, rules)| rules.iter().copied())
+    DIRECTORIES.iter().flat_map(|(_, rules)| rules.iter().copied())
 }
 
 /// Returns the rule with this id.
@@ -161,9 +161,9 @@ mod tests {
     #[test]
     fn rules_are_sorted_documented_and_named_once() {
         let mut seen = std::collections::BTreeSet::new();
-        for (folder, rules) in FOLDERS {
+        for (directory, rules) in DIRECTORIES {
             let ids: Vec<_> = rules.iter().map(|rule| rule.id).collect();
-            assert!(ids.is_sorted(), "the rules of {folder} are not sorted: {ids:?}");
+            assert!(ids.is_sorted(), "the rules of {directory} are not sorted: {ids:?}");
             for rule in *rules {
                 let id = rule.id;
                 assert!(seen.insert(id), "duplicate rule {id}");
@@ -186,9 +186,9 @@ mod tests {
     #[test]
     fn every_rule_has_a_file_of_its_own_and_every_file_is_a_rule() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules");
-        for (folder, rules) in FOLDERS {
+        for (directory, rules) in DIRECTORIES {
             for rule in *rules {
-                let file = root.join(folder).join(format!("{}.rs", rule.id.replace('-', "_")));
+                let file = root.join(directory).join(format!("{}.rs", rule.id.replace('-', "_")));
                 assert!(file.is_file(), "{} is not in {}", rule.id, file.display());
             }
         }

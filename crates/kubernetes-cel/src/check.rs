@@ -79,7 +79,7 @@ pub(super) fn check(ast: &mut Ast<'_>, scope: &Scope<'_>, types: &mut Types) -> 
     if checker.exhausted() {
         checker.faults.push(Fault::new(
             0,
-            "the expression is so complex that the API server would not be done with it within a request's time; simplify it",
+            "expression is too complex: its validation exceeds the time limit of a request",
         ));
     }
     if !checker.faults.is_empty() {
@@ -195,14 +195,14 @@ impl Checker<'_, '_, '_> {
                         if field.optional { self.must_be_optional(field.value, value) } else { value };
                     let Some(message) = &message else { continue };
                     let Some(wanted) = self.scope.library.message_field(message, field.name) else {
-                        self.fault_at(field.at, format!("{message} has no field '{}'", field.name));
+                        self.fault_at(field.at, format!("unknown field `{}` of {message}", field.name));
                         continue;
                     };
                     if !self.assignable(wanted, value) {
                         let (wanted, found) = (self.name(wanted), self.name(value));
                         self.fault_at(
                             field.at,
-                            format!("field '{}' takes {wanted}, found {found}", field.name),
+                            format!("invalid field `{}`: expected {wanted}, found {found}", field.name),
                         );
                     }
                 }
@@ -247,7 +247,7 @@ impl Checker<'_, '_, '_> {
             }
             _ => {
                 let found = self.name(range);
-                self.fault(node, format!("a macro with a variable needs a list or a map, found {found}"));
+                self.fault(node, format!("a macro requires a list or a map, found {found}"));
                 (types::ERROR, types::ERROR)
             }
         }
@@ -267,7 +267,7 @@ impl Checker<'_, '_, '_> {
         }
         if !self.types.is_dyn(ty) {
             let found = self.name(ty);
-            self.fault(id, format!("an entry with '?' needs an optional value, found {found}"));
+            self.fault(id, format!("an entry with `?` requires an optional value, found {found}"));
         }
         ty
     }
@@ -332,8 +332,8 @@ impl Checker<'_, '_, '_> {
             self.locals.iter().map(|(name, _)| name.as_ref()).filter(|name| !name.starts_with(['@', '#'])),
         );
         match self.types_self().and_then(|object| self.scope.declarations.field(object, name)) {
-            Some(_) => format!("undeclared name '{name}'; did you mean self.{name}?"),
-            None => format!("undeclared name '{name}'; names here are {}", names.join(", ")),
+            Some(_) => format!("undeclared name `{name}`: did you mean `self.{name}`?"),
+            None => format!("undeclared name `{name}`: must be `{}`", names.join("`, `")),
         }
     }
 
@@ -377,7 +377,7 @@ impl Checker<'_, '_, '_> {
                 types::ERROR
             }),
             Data::Message(name) => self.scope.library.message_field(name, field).unwrap_or_else(|| {
-                self.fault(id, format!("{name} has no field '{field}'; its members are functions"));
+                self.fault(id, format!("unknown field `{field}` of {name}, which has only functions"));
                 types::ERROR
             }),
             Data::Param(_) => {
@@ -387,7 +387,7 @@ impl Checker<'_, '_, '_> {
             Data::Dyn | Data::Any | Data::Error => types::DYN,
             _ => {
                 let found = self.name(target);
-                self.fault(id, format!("{found} has no fields, so '.{field}' cannot be selected from it"));
+                self.fault(id, format!("unknown field `{field}`: type {found} has no fields"));
                 types::DYN
             }
         };
@@ -401,12 +401,12 @@ impl Checker<'_, '_, '_> {
         let known = if is_variable { None } else { self.scope.library.name(plain) };
         let Some((canonical, known)) = known else {
             self.set(id, types::ERROR);
-            self.fault(id, format!("'{name}' is no type that an expression can make"));
+            self.fault(id, format!("type `{name}` cannot be created in an expression"));
             return None;
         };
         let Data::Type(made) = self.types.get(known.ty) else {
             self.set(id, types::ERROR);
-            self.fault(id, format!("'{name}' is no type"));
+            self.fault(id, format!("unknown type `{name}`"));
             return None;
         };
         let message = match self.types.get(made) {
@@ -419,7 +419,7 @@ impl Checker<'_, '_, '_> {
             Data::Map(types::STRING, types::DYN) => "google.protobuf.Struct",
             _ => {
                 self.set(id, types::ERROR);
-                self.fault(id, format!("'{name}' is no message type, so '{name}{{…}}' cannot be made"));
+                self.fault(id, format!("type `{name}` is not a message type"));
                 return None;
             }
         };
@@ -474,13 +474,13 @@ impl Checker<'_, '_, '_> {
             function,
             "all" | "exists" | "exists_one" | "filter" | "map" | "has" | "optMap" | "optFlatMap"
         ) {
-            return format!("'{function}' is a macro; it is called with other arguments than these");
+            return format!("invalid arguments of macro `{function}`");
         }
         let lower = function.to_lowercase();
         let near = self.scope.library.function_names().find(|name| name.to_lowercase() == lower);
         match near {
-            Some(name) => format!("there is no function '{function}'; did you mean '{name}'?"),
-            None => format!("there is no function '{function}'"),
+            Some(name) => format!("unknown function `{function}`: did you mean `{name}`?"),
+            None => format!("unknown function `{function}`"),
         }
     }
 
@@ -533,7 +533,7 @@ impl Checker<'_, '_, '_> {
             if !self.assignable(*ty, types::BOOL) {
                 let found = self.name(*ty);
                 let operator = function.trim_matches('_');
-                self.fault(*arg, format!("'{operator}' needs a bool on both sides, found {found}"));
+                self.fault(*arg, format!("operator `{operator}` requires bool operands, found {found}"));
                 fits = false;
             }
         }
@@ -555,25 +555,22 @@ impl Checker<'_, '_, '_> {
         let names: Vec<String> = found.iter().map(|ty| self.name(*ty)).collect();
         if let Some(operator) = operator_symbol(function) {
             return match &names[..] {
-                [left, right] => format!("'{operator}' cannot be applied to {left} and {right}"),
-                [operand] => format!("'{operator}' cannot be applied to {operand}"),
-                _ => format!("'{operator}' cannot be applied to ({})", names.join(", ")),
+                [left, right] => format!("operator `{operator}` is not supported for {left} and {right}"),
+                [operand] => format!("operator `{operator}` is not supported for {operand}"),
+                _ => format!("operator `{operator}` is not supported for ({})", names.join(", ")),
             };
         }
         match (function, &names[..]) {
             ("_?_:_", [condition, yes, no]) => {
-                format!("'? :' needs a bool and two values of one type, found {condition}, {yes} and {no}")
+                format!(
+                    "operator `? :` requires a bool and two values of the same type, found {condition}, {yes} and {no}"
+                )
             }
-            ("_[_]" | "_[?_]", [operand, index]) => format!("{operand} cannot be indexed by {index}"),
-            _ if member => format!(
-                "{}.{function}({}) does not exist: no overload of '{function}' takes these types",
-                names[0],
-                names[1..].join(", ")
-            ),
-            _ => format!(
-                "{function}({}) does not exist: no overload of '{function}' takes these types",
-                names.join(", ")
-            ),
+            ("_[_]" | "_[?_]", [operand, index]) => format!("type {operand} cannot be indexed by {index}"),
+            _ if member => {
+                format!("no matching overload `{}.{function}({})`", names[0], names[1..].join(", "))
+            }
+            _ => format!("no matching overload `{function}({})`", names.join(", ")),
         }
     }
 }

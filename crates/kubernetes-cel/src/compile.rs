@@ -8,7 +8,7 @@ use super::library::Library;
 use super::types::{Ty, Types};
 use super::{check, cost, parse, plan, validate};
 
-/// Expressions with more nesting operators than this are judged on a stack of their own.
+/// Expressions with more nesting operators than this are validated on a stack of their own.
 const SHALLOW: usize = 200;
 /// Enough for the deepest tree that the limits allow.
 const STACK: usize = 256 << 20;
@@ -33,7 +33,7 @@ pub(super) struct Environment<'e> {
 /// Compiles one expression.
 ///
 /// # Errors
-/// What cel-go's parser, checker, validators and planner refuse.
+/// The errors of cel-go's parser, checker, validators and planner.
 pub(super) fn compile(
     source: &str,
     environment: &Environment<'_>,
@@ -47,8 +47,8 @@ pub(super) fn compile(
         match std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, run) {
             Ok(thread) => thread
                 .join()
-                .unwrap_or_else(|_| Err(vec![Fault::new(0, "the expression could not be judged")])),
-            Err(_) => Err(vec![Fault::new(0, "the expression is too complex to be judged here")]),
+                .unwrap_or_else(|_| Err(vec![Fault::new(0, "failed to validate the expression")])),
+            Err(_) => Err(vec![Fault::new(0, "failed to start a thread to validate the expression")]),
         }
     })
 }

@@ -156,12 +156,7 @@ impl<'a> Walk<'a> {
         }
         let Info::Known(root) = place.info else {
             for index in 0..schema.rules.len() {
-                self.problem(
-                    index,
-                    Field::Rule,
-                    "the schema here has no type that a rule could be checked against; \
-                     give it, and what it contains, a type",
-                );
+                self.problem(index, Field::Rule, "unsupported schema: a rule requires a schema with types");
             }
             return;
         };
@@ -176,41 +171,41 @@ impl<'a> Walk<'a> {
         let text = rule.rule.trim();
         let message = rule.message.trim();
         if text.is_empty() {
-            self.problem(
-                index,
-                Field::Rule,
-                "rule is empty; write an expression that is true for what is allowed",
-            );
+            self.problem(index, Field::Rule, "empty rule: must be a CEL expression");
         } else if !rule.message.is_empty() && message.is_empty() {
-            self.problem(index, Field::Message, "message has only blanks; write one, or leave it out");
+            self.problem(index, Field::Message, "blank message: must have text or be unset");
         } else if has_line_breaks(message) {
-            self.problem(index, Field::Message, "message must not contain line breaks");
+            self.problem(index, Field::Message, "invalid message: must not contain line breaks");
         } else if has_line_breaks(text) && message.is_empty() {
-            self.problem(index, Field::Message, "a rule of several lines needs a message");
+            self.problem(index, Field::Message, "missing message: required for a rule with line breaks");
         }
         if !rule.message_expression.is_empty() && rule.message_expression.trim().is_empty() {
             self.problem(
                 index,
                 Field::MessageExpression,
-                "messageExpression has only blanks; write one, or leave it out",
+                "blank messageExpression: must be a CEL expression or unset",
             );
         }
         if let Some(reason) = rule.reason.filter(|reason| !REASONS.contains(reason)) {
             self.problem(
                 index,
                 Field::Reason,
-                format!("reason is '{reason}'; it must be one of {}", REASONS.join(", ")),
+                format!("unsupported reason `{reason}`: must be `{}`", REASONS.join("`, `")),
             );
         }
         if rule.field_path.is_empty() {
             return;
         }
         if has_line_breaks(rule.field_path) {
-            self.problem(index, Field::FieldPath, "fieldPath must not contain line breaks");
+            self.problem(index, Field::FieldPath, "invalid fieldPath: must not contain line breaks");
         } else if rule.field_path.trim().is_empty() {
-            self.problem(index, Field::FieldPath, "fieldPath has only blanks; write one, or leave it out");
+            self.problem(index, Field::FieldPath, "blank fieldPath: must be a path or unset");
         } else if let Err(error) = field_path::check(rule.field_path, schema) {
-            self.problem(index, Field::FieldPath, format!("fieldPath '{}' {error}", rule.field_path));
+            self.problem(
+                index,
+                Field::FieldPath,
+                format!("invalid fieldPath `{}`: {error}", rule.field_path),
+            );
         }
     }
 
@@ -265,7 +260,7 @@ impl<'a> Walk<'a> {
                 self.observe(index, Field::Rule, compiled.cost.max, times);
             } else {
                 let found = self.types.name(compiled.ty);
-                self.problem(index, Field::Rule, format!("a rule must give a bool, this one gives {found}"));
+                self.problem(index, Field::Rule, format!("invalid rule: expected type bool, found {found}"));
             }
         }
         if !rule.message_expression.trim().is_empty()
@@ -273,7 +268,7 @@ impl<'a> Walk<'a> {
                 self.compile(index, Field::MessageExpression, rule.message_expression, root, &variables)
         {
             if compiled.ty == types::STRING {
-                // The API server does not come to the message of a rule that it refuses.
+                // The API server does not evaluate the message of a rule that it rejects.
                 if uses_old_self.is_some() {
                     self.observe(index, Field::MessageExpression, compiled.cost.max, 1);
                 }
@@ -282,20 +277,20 @@ impl<'a> Walk<'a> {
                 self.problem(
                     index,
                     Field::MessageExpression,
-                    format!("a messageExpression must give a string, this one gives {found}"),
+                    format!("invalid messageExpression: expected type string, found {found}"),
                 );
             }
         }
         match (uses_old_self, place.uncorrelated) {
             (Some(true), Some(depth)) => {
                 let within = report::path_text(&self.path[..depth]);
-                let within = if within.is_empty() { "the schema's root".to_owned() } else { within };
+                let within = if within.is_empty() { "at the root of the schema".to_owned() } else { within };
                 self.problem(
                     index,
                     Field::Rule,
                     format!(
-                        "oldSelf cannot be used here: {within} is a list that is not x-kubernetes-list-type: map, so old and \
-                         new elements cannot be matched"
+                        "`oldSelf` is not supported here: old and new items of the list {within} cannot be correlated without \
+                         `x-kubernetes-list-type: map`"
                     ),
                 );
             }
@@ -303,14 +298,14 @@ impl<'a> Walk<'a> {
                 self.problem(
                     index,
                     Field::OptionalOldSelf,
-                    "optionalOldSelf may only be set where the rule uses oldSelf",
+                    "unexpected optionalOldSelf: the rule does not use `oldSelf`",
                 );
             }
             _ => {}
         }
     }
 
-    /// Counts what an expression costs, and says so where it is too much.
+    /// Records the cost of an expression, and reports one that exceeds the limit.
     fn observe(&mut self, rule: usize, field: Field, estimate: u64, times: u64) {
         let cost = estimate.saturating_mul(times);
         self.report.total = self.report.total.saturating_add(cost);
@@ -318,7 +313,7 @@ impl<'a> Walk<'a> {
         if cost > EXPRESSION_LIMIT {
             let what = if field == Field::Rule { "rule" } else { "messageExpression" };
             let message =
-                report::too_expensive(&format!("the {what}'s estimated cost"), cost, EXPRESSION_LIMIT);
+                report::too_expensive(&format!("estimated cost of the {what}"), cost, EXPRESSION_LIMIT);
             self.problem(rule, field, message);
         }
     }
@@ -333,7 +328,7 @@ impl<'a> Walk<'a> {
         expensive.sort_by_key(|cost| std::cmp::Reverse(cost.cost));
         let listed: Vec<String> = expensive.iter().take(4).map(|cost| cost.name()).collect();
         let mut message = report::too_expensive(
-            "the estimated cost of all rules of the schema together",
+            "estimated cost of all rules of the schema",
             self.report.total,
             SCHEMA_LIMIT,
         );

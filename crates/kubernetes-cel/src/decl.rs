@@ -74,19 +74,17 @@ impl<'a> Declarations<'a> {
         found.map(|id| self.get(id).ty)
     }
 
-    /// What to say of a field that an object does not have.
+    /// Returns the message for a field that an object does not declare.
     pub(super) fn missing_field(&self, object: u32, name: &str) -> String {
         let Shape::Object(fields) = &self.get(DeclId(object)).shape else {
-            return format!("there is no field '{name}'");
+            return format!("unknown field `{name}`");
         };
         if fields.is_empty() {
-            return format!(
-                "there is no field '{name}': the schema declares no fields that a rule can use here"
-            );
+            return format!("unknown field `{name}`: the schema declares no fields that a rule can use");
         }
         let listed: Vec<&str> = fields.iter().take(12).map(|(field, _)| field.as_ref()).collect();
         let more = if fields.len() > listed.len() { ", …" } else { "" };
-        format!("there is no field '{name}' in the schema here; there are {}{more}", listed.join(", "))
+        format!("unknown field `{name}`: the schema declares `{}`{more}", listed.join("`, `"))
     }
 
     /// Declares a schema: `None` where expressions cannot see it, for want of a type.

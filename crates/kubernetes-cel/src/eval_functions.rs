@@ -8,7 +8,7 @@ use crate::go_regex::GoRegex;
 const OVERFLOW: Stop = Stop::Error("integer overflow");
 const BY_ZERO: Stop = Stop::Error("division by zero");
 const OUT_OF_BOUNDS: Stop = Stop::Error("index out of bounds");
-const NO_NUMBER: Stop = Stop::Error("the text is no number");
+const INVALID_NUMBER: Stop = Stop::Error("invalid number");
 
 /// Calls a function; `member` says that the first value is what it is called on.
 pub(super) fn call(function: &str, member: bool, values: &[Val]) -> Outcome {
@@ -35,7 +35,7 @@ fn one(function: &str, member: bool, value: &Val) -> Outcome {
         ("size", _, Val::Map(entries)) => Val::length(entries.len()),
         ("dyn", false, value) => Ok(value.clone()),
         ("int", false, Val::Int(value)) => Ok(Val::Int(*value)),
-        ("int", false, Val::String(text)) => text.parse().map(Val::Int).map_err(|_| NO_NUMBER),
+        ("int", false, Val::String(text)) => text.parse().map(Val::Int).map_err(|_| INVALID_NUMBER),
         ("double", false, Val::Double(value)) => Ok(Val::Double(*value)),
         ("string", false, Val::String(text)) => Ok(Val::String(text.clone())),
         ("string", false, Val::Int(value)) => Ok(Val::string(value.to_string())),

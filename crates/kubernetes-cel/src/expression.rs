@@ -85,7 +85,7 @@ fn judge(
 }
 
 fn no_bool(types: &Types, ty: Ty) -> Faults {
-    let message = format!("the expression must give a bool, this one gives {}", types.name(ty));
+    let message = format!("expected type bool, found {}", types.name(ty));
     Faults(vec![Fault { message, place: None }])
 }
 

@@ -1,41 +1,40 @@
-//! Whether a rule's `fieldPath` names something of the schema that the rule stands on
-//! (`ValidFieldPath` of apiextensions-apiserver).
+//! Validation of a rule's `fieldPath` against the schema of the rule (`ValidFieldPath` of apiextensions-apiserver).
 
 use super::schema::{Additional, Schema};
 
-/// Checks a path as the API server does.
+/// Validates a path as the API server does.
 ///
 /// # Errors
-/// What is wrong with the path, as the end of a sentence.
+/// The reason why the path is invalid.
 pub(super) fn check(path: &str, schema: &Schema<'_>) -> Result<(), String> {
     let mut tokens = Tokens { rest: path };
     let mut at = Place::At(schema);
     while let Some(token) = tokens.next() {
         let name = match token {
-            "." => tokens.next().ok_or("ends after '.'")?.to_owned(),
+            "." => tokens.next().ok_or("missing name after `.`")?.to_owned(),
             "[" => {
-                let quoted = tokens.next().ok_or("ends after '['")?;
+                let quoted = tokens.next().ok_or("missing name after `[`")?;
                 let name = quoted
                     .strip_prefix('\'')
                     .and_then(|rest| rest.strip_suffix('\''))
-                    .ok_or_else(|| format!("needs a name between single quotes after '[', found {quoted}"))?;
+                    .ok_or_else(|| format!("expected a name in single quotes after `[`, found `{quoted}`"))?;
                 unescape(name)?
             }
-            other => return Err(format!("must start each step with '.' or '[', found '{other}'")),
+            other => return Err(format!("expected `.` or `[`, found `{other}`")),
         };
         at = at.step(&name)?;
         if token == "[" {
             match tokens.next() {
                 Some("]") => {}
-                Some(other) => return Err(format!("needs ']' after a name in brackets, found '{other}'")),
-                None => return Err("lacks a closing ']'".to_owned()),
+                Some(other) => return Err(format!("expected `]`, found `{other}`")),
+                None => return Err("missing closing `]`".to_owned()),
             }
         }
     }
     Ok(())
 }
 
-/// Where in the schema a path has come to.
+/// The position of a path in the schema.
 enum Place<'s, 'a> {
     At(&'s Schema<'a>),
     /// Inside `additionalProperties: true`, which has no schema.
@@ -44,7 +43,7 @@ enum Place<'s, 'a> {
 
 impl Place<'_, '_> {
     fn step(self, name: &str) -> Result<Self, String> {
-        let nothing = || format!("names '{name}', which the schema does not have there");
+        let nothing = || format!("the schema does not declare `{name}`");
         let Self::At(schema) = self else { return Err(nothing()) };
         if !schema.properties.is_empty() {
             return schema.property(name).map(Self::At).ok_or_else(nothing);
@@ -57,7 +56,7 @@ impl Place<'_, '_> {
     }
 }
 
-/// Splits at dots and brackets, which are tokens themselves; a quoted name is one token.
+/// Splits at dots and brackets, which are tokens; a quoted name is one token.
 struct Tokens<'p> {
     rest: &'p str,
 }
@@ -79,7 +78,7 @@ impl<'p> Tokens<'p> {
     }
 }
 
-/// What stands between single quotes: Go's one-letter escapes, and nothing else after a backslash.
+/// Resolves the escapes of a name in single quotes: Go's one-letter escapes only.
 fn unescape(name: &str) -> Result<String, String> {
     let mut out = String::with_capacity(name.len());
     let mut chars = name.chars();
@@ -98,7 +97,7 @@ fn unescape(name: &str) -> Result<String, String> {
             Some('v') => '\x0b',
             Some(escaped @ ('\\' | '\'')) => escaped,
             None => '\\',
-            Some(other) => return Err(format!("has the escape '\\{other}', which does not exist")),
+            Some(other) => return Err(format!("unknown escape sequence `\\{other}`")),
         });
     }
     Ok(out)

@@ -28,10 +28,7 @@ pub(super) fn check(
             return Err((None, "the format string ends with '%'; a percent sign is written %%".to_owned()));
         }
         let Some(arg) = args.get(used) else {
-            return Err((
-                None,
-                format!("the format string has more clauses than there are arguments ({})", args.len()),
-            ));
+            return Err((None, format!("format string has more clauses than arguments ({})", args.len())));
         };
         used += 1;
         if let Some(after) = rest.strip_prefix('.') {
@@ -39,7 +36,7 @@ pub(super) fn check(
             if after.len() == digits || after[..digits].parse::<i64>().is_err() {
                 return Err((
                     None,
-                    "a precision in the format string is no number before a clause".to_owned(),
+                    "invalid precision in the format string: must be a number before a clause".to_owned(),
                 ));
             }
             rest = &after[digits..];
@@ -55,23 +52,17 @@ pub(super) fn check(
             'b' => &|data| is(data, &[Scalar::Int, Scalar::Uint, Scalar::Bool]),
             'x' | 'X' => &|data| is(data, &[Scalar::Int, Scalar::Uint, Scalar::String, Scalar::Bytes]),
             other => {
-                return Err((
-                    None,
-                    format!("the format string has the clause %{other}, which does not exist"),
-                ));
+                return Err((None, format!("unknown clause `%{other}` in the format string")));
             }
         };
         let ty = checked.ty(*arg);
         if ty != types::DYN && !fits(types.get(ty)) {
-            return Err((Some(*arg), format!("%{clause} cannot format {}", types.name(ty))));
+            return Err((Some(*arg), format!("clause `%{clause}` does not support type {}", types.name(ty))));
         }
         rest = &rest[clause.len_utf8()..];
     }
     if args.len() > used {
-        return Err((
-            None,
-            format!("the format string has {used} clauses but there are {} arguments", args.len()),
-        ));
+        return Err((None, format!("format string has {used} clauses, but {} arguments", args.len())));
     }
     Ok(())
 }
@@ -97,13 +88,7 @@ fn string(id: Id, ast: &Ast<'_>, checked: &Checked, types: &Types) -> Result<(),
             | Data::Null
     );
     if !fits {
-        return Err((
-            Some(id),
-            format!(
-                "%s cannot format {}; convert it with string() if it has such a conversion",
-                types.name(ty)
-            ),
-        ));
+        return Err((Some(id), format!("clause `%s` does not support type {}", types.name(ty))));
     }
     match ast.expr(id) {
         Expr::List { items, .. } => items.iter().try_for_each(|item| string(*item, ast, checked, types)),

@@ -100,7 +100,7 @@ pub(super) fn tokens(source: &str, escapes: bool) -> Result<Vec<Token>, Fault> {
                 });
                 let end = at + 1 + inside.count();
                 if end == at + 1 || bytes.get(end) != Some(&b'`') {
-                    return Err(Fault::new(offset(at), "a backtick opens no name that ends with a backtick"));
+                    return Err(Fault::new(offset(at), "unterminated escaped name"));
                 }
                 at = end + 1;
                 Kind::EscapedIdent
@@ -125,13 +125,13 @@ fn offset(at: usize) -> u32 {
 fn unknown(source: &str, at: usize) -> Fault {
     let found = source[at..].chars().next().unwrap_or(' ');
     let hint = match found {
-        '&' => ": 'and' is written &&",
-        '|' => ": 'or' is written ||",
-        '=' => ": equality is written ==",
-        '`' => ": names between backticks are not enabled in Kubernetes",
+        '&' => ": use `&&`",
+        '|' => ": use `||`",
+        '=' => ": use `==`",
+        '`' => ": escaped names are not enabled in Kubernetes",
         _ => "",
     };
-    Fault::new(offset(at), format!("unexpected character {found:?}{hint}"))
+    Fault::new(offset(at), format!("unexpected character `{}`{hint}", found.escape_debug()))
 }
 
 fn operator(byte: u8, next: Option<u8>) -> Option<(Kind, usize)> {
@@ -247,7 +247,7 @@ fn string_end(source: &str, open: usize, raw: bool) -> Result<usize, Fault> {
                 let length = escape_length(&bytes[at + 1..]).ok_or_else(|| {
                     Fault::new(
                         offset(at),
-                        "this escape sequence does not exist in CEL (write \\\\ for a backslash, or use a raw string r'…')",
+                        "unknown escape sequence: use `\\\\` for a backslash, or a raw string `r'…'`",
                     )
                 })?;
                 at += 1 + length;
@@ -266,9 +266,9 @@ fn string_end(source: &str, open: usize, raw: bool) -> Result<usize, Fault> {
     }
     if triple && !raw {
         // Without its end, three quotes are an empty string beside another string: refused too.
-        return Err(Fault::new(offset(open), "this string has no end (three quotes are missing)"));
+        return Err(Fault::new(offset(open), "unterminated string: missing three quotes"));
     }
-    Err(Fault::new(offset(open), "this string has no end"))
+    Err(Fault::new(offset(open), "unterminated string"))
 }
 
 /// How many bytes after the backslash belong to the escape sequence.

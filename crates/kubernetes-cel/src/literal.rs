@@ -13,7 +13,7 @@ pub(super) fn string(token: &str) -> Result<String, &'static str> {
     while let Some(at) = rest.find('\\') {
         out.push_str(&rest[..at]);
         let (value, _, length) = escape(&rest[at + 1..]).ok_or("invalid escape sequence")?;
-        out.push(char::from_u32(value).ok_or("escape sequence names no Unicode character")?);
+        out.push(char::from_u32(value).ok_or("escape sequence is not a Unicode character")?);
         rest = &rest[at + 1 + length..];
     }
     out.push_str(rest);
@@ -32,9 +32,9 @@ pub(super) fn bytes(token: &str) -> Result<Vec<u8>, &'static str> {
         out.extend_from_slice(&rest.as_bytes()[..at]);
         let (value, unicode, length) = escape(&rest[at + 1..]).ok_or("invalid escape sequence")?;
         if unicode {
-            return Err("\\u and \\U do not exist in bytes literals");
+            return Err("`\\u` and `\\U` are not supported in bytes literals");
         }
-        out.push(u8::try_from(value).map_err(|_| "escape sequence is no byte")?);
+        out.push(u8::try_from(value).map_err(|_| "escape sequence is not a byte")?);
         rest = &rest[at + 1 + length..];
     }
     out.extend_from_slice(rest.as_bytes());
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(string(r#""a\tb\x41\u00e9\101""#).unwrap(), "a\tbAéA");
         assert_eq!(string(r"r'\d'").unwrap(), r"\d");
         assert_eq!(string("'''a\r\n\"b'''").unwrap(), "a\n\"b");
-        assert!(string(r"'\ud800'").is_err(), "a surrogate is no character");
+        assert!(string(r"'\ud800'").is_err(), "a surrogate is not a character");
         assert_eq!(bytes(r"b'\xff\377a'").unwrap(), [0xff, 0xff, b'a']);
         assert!(bytes(r"b'\u0041'").is_err());
     }

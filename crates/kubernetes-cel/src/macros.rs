@@ -132,7 +132,7 @@ impl<'s> Maker<'_, 's> {
     fn loop_variable(&self, id: Id) -> Result<Cow<'s, str>, Fault> {
         let name = self.variable(id, "the macro's variable must be a simple name")?;
         if name == OLD_ACCUMULATOR || name == ACCUMULATOR {
-            return Err(Fault::new(self.parser.get(id).at, format!("'{name}' cannot be used as a variable")));
+            return Err(Fault::new(self.parser.get(id).at, format!("reserved variable name `{name}`")));
         }
         Ok(name)
     }
@@ -144,7 +144,7 @@ impl<'s> Maker<'_, 's> {
     fn two_variables(&self, var: Id, var2: Id) -> Result<Variables<'s>, Fault> {
         let (first, second) = (self.loop_variable(var)?, self.loop_variable(var2)?);
         if first == second {
-            return Err(Fault::new(self.parser.get(var2).at, format!("both variables are named '{first}'")));
+            return Err(Fault::new(self.parser.get(var2).at, format!("duplicate variable `{first}`")));
         }
         Ok((first, Some(second)))
     }

@@ -55,7 +55,7 @@ pub(super) fn parse(source: &str, dialect: Dialect) -> Result<Ast<'_>, Fault> {
     if points > MAX_CODE_POINTS {
         return Err(Fault::new(
             0,
-            format!("the expression has {points} characters; at most {MAX_CODE_POINTS} are allowed"),
+            format!("expression of {points} characters exceeds the limit of {MAX_CODE_POINTS}"),
         ));
     }
     let tokens = lex::tokens(source, dialect.escapes)?;
@@ -131,7 +131,7 @@ impl<'s> Parser<'s> {
     fn unexpected(&self, token: Token, wanted: &str) -> Fault {
         let found = match token.kind {
             Kind::End => "the end of the expression".to_owned(),
-            _ => format!("'{}'", self.text(token)),
+            _ => format!("`{}`", self.text(token)),
         };
         Fault::new(token.start, format!("syntax error: expected {wanted}, found {found}"))
     }
@@ -160,10 +160,7 @@ impl<'s> Parser<'s> {
     /// The height of a node that cel-go counts.
     fn above(at: u32, height: u32) -> Result<u32, Fault> {
         if height >= MAX_DEPTH {
-            return Err(Fault::new(
-                at,
-                format!("the expression is nested too deeply (more than {MAX_DEPTH} levels)"),
-            ));
+            return Err(Fault::new(at, format!("expression is nested deeper than {MAX_DEPTH} levels")));
         }
         Ok(height + 1)
     }
@@ -181,7 +178,7 @@ impl<'s> Parser<'s> {
         let condition = self.logic(Kind::Or)?;
         let out = if let Some(question) = self.accept(Kind::Question) {
             let yes = self.logic(Kind::Or)?;
-            self.expect(Kind::Colon, "':' of the '? :' operator")?;
+            self.expect(Kind::Colon, "`:` of the operator `? :`")?;
             let no = self.expr()?;
             let height = Self::above(question.start, condition.height.max(yes.height).max(no.height))?;
             self.call(question.start, height, "_?_:_", vec![condition.id, yes.id, no.id])
@@ -299,7 +296,7 @@ impl<'s> Parser<'s> {
                     self.next();
                     let function = if self.optional()? { "_[?_]" } else { "_[_]" };
                     let index = self.expr()?;
-                    self.expect(Kind::RightBracket, "']'")?;
+                    self.expect(Kind::RightBracket, "`]`")?;
                     let height = Self::above(token.start, left.height.max(index.height))?;
                     self.call(token.start, height, function, vec![left.id, index.id])
                 }
@@ -312,7 +309,7 @@ impl<'s> Parser<'s> {
     fn optional(&mut self) -> Result<bool, Fault> {
         let Some(question) = self.accept(Kind::Question) else { return Ok(false) };
         if !self.dialect.kubernetes {
-            return Err(Fault::new(question.start, "optional values ('?') do not exist here"));
+            return Err(Fault::new(question.start, "optional syntax (`?`) is not supported"));
         }
         Ok(true)
     }
@@ -362,7 +359,7 @@ impl<'s> Parser<'s> {
             args.push(arg.id);
             height = height.max(arg.height);
             if self.accept(Kind::Comma).is_none() {
-                self.expect(Kind::RightParen, "',' or ')'")?;
+                self.expect(Kind::RightParen, "`,` or `)`")?;
                 return Ok((args, height));
             }
         }
@@ -374,7 +371,7 @@ impl<'s> Parser<'s> {
             Kind::LeftParen => {
                 self.next();
                 let inner = self.expr()?;
-                self.expect(Kind::RightParen, "')'")?;
+                self.expect(Kind::RightParen, "`)`")?;
                 Ok(inner)
             }
             Kind::LeftBracket => self.list(),
@@ -394,7 +391,7 @@ impl<'s> Parser<'s> {
         let token = self.next();
         let text = self.text(token);
         let out_of_range =
-            |what: &str| Fault::new(first.start, format!("'{text}' is out of range for {what}"));
+            |what: &str| Fault::new(first.start, format!("`{text}` is out of range for {what}"));
         let value = match token.kind {
             Kind::Int => literal::int(text, negative).ok_or_else(|| out_of_range("a 64-bit integer"))?,
             Kind::Uint => literal::uint(text).ok_or_else(|| out_of_range("an unsigned 64-bit integer"))?,
@@ -422,10 +419,7 @@ impl<'s> Parser<'s> {
         let token = self.next();
         let text = self.text(token);
         if RESERVED.contains(&text) {
-            return Err(Fault::new(
-                token.start,
-                format!("'{text}' is a reserved word and cannot be used as a name"),
-            ));
+            return Err(Fault::new(token.start, format!("reserved word `{text}` cannot be used as a name")));
         }
         let name = if dot.is_some() { Cow::Owned(format!(".{text}")) } else { Cow::Borrowed(text) };
         let Some(open) = self.accept(Kind::LeftParen) else {
@@ -458,13 +452,13 @@ impl<'s> Parser<'s> {
             }
             name.push('.');
         }
-        let open = self.expect(Kind::LeftBrace, "'{'")?;
+        let open = self.expect(Kind::LeftBrace, "`{`")?;
         let mut fields = Vec::new();
         let mut height = 0;
         while !self.closes(Kind::RightBrace, fields.is_empty())? {
             let optional = self.optional()?;
             let field = self.field_name()?;
-            let colon = self.expect(Kind::Colon, "':'")?;
+            let colon = self.expect(Kind::Colon, "`:`")?;
             let value = self.expr()?;
             height = height.max(value.height);
             fields.push(FieldInit {
@@ -500,7 +494,7 @@ impl<'s> Parser<'s> {
         while !self.closes(Kind::RightBrace, entries.is_empty())? {
             let optional = self.optional()?;
             let key = self.expr()?;
-            self.expect(Kind::Colon, "':'")?;
+            self.expect(Kind::Colon, "`:`")?;
             let value = self.expr()?;
             height = height.max(key.height).max(value.height);
             entries.push(Entry { key: key.id, value: value.id, optional });
@@ -517,8 +511,8 @@ impl<'s> Parser<'s> {
         if first && self.peek().kind != Kind::Comma {
             return Ok(false);
         }
-        let close = if end == Kind::RightBracket { "']'" } else { "'}'" };
-        self.expect(Kind::Comma, &format!("',' or {close}"))?;
+        let close = if end == Kind::RightBracket { "`]`" } else { "`}`" };
+        self.expect(Kind::Comma, &format!("`,` or {close}"))?;
         if self.accept(end).is_some() {
             return Ok(true);
         }

@@ -70,7 +70,7 @@ impl Planner<'_, '_> {
                 match bytes {
                     // cel-go panics, and the API server answers with an internal error.
                     Some(key) if constant && self.fold => {
-                        self.fault(key, "bytes cannot be the key of a constant map")
+                        self.fault(key, "invalid key of a constant map: must not be bytes")
                     }
                     _ => Ok((constant && self.fold).then_some(Constant::Container)),
                 }
@@ -95,10 +95,9 @@ impl Planner<'_, '_> {
             Some(Reference::Known(known)) if known.constant => Ok(Some(Constant::Literal(Literal::Int(0)))),
             Some(Reference::Known(known)) if known.evaluates => Ok(Some(Constant::Type)),
             // A variable whose value is a type is taken for the name of one.
-            _ if matches!(self.types.get(self.checked.ty(id)), Data::Type(_) | Data::AnyType) => self.fault(
-                id,
-                format!("'{name}' cannot be used as a value: the API server knows no type of this name"),
-            ),
+            _ if matches!(self.types.get(self.checked.ty(id)), Data::Type(_) | Data::AnyType) => {
+                self.fault(id, format!("type `{name}` cannot be used as a value"))
+            }
             _ => Ok(None),
         }
     }

@@ -154,7 +154,7 @@ pub(super) fn place(text: &str, at: u32) -> (usize, usize) {
     (line, String::from_utf8_lossy(&before[start..]).chars().count() + 1)
 }
 
-/// The sentence for a cost beyond its limit. The factor is written as the API server writes it.
+/// Returns the message for a cost that exceeds its limit. The factor has the API server's format.
 pub(super) fn too_expensive(what: &str, cost: u64, limit: u64) -> String {
     // Costs and limits are estimates; a factor of them needs no more than a float holds.
     #[allow(clippy::cast_precision_loss)]
@@ -166,10 +166,7 @@ pub(super) fn too_expensive(what: &str, cost: u64, limit: u64) -> String {
     } else {
         format!("{factor:.1}x")
     };
-    format!(
-        "{what} exceeds the budget of {limit} by a factor of {factor}; simplify it, or set maxItems, maxProperties and \
-         maxLength where lists, maps and strings are declared"
-    )
+    format!("{what} exceeds the limit of {limit} by a factor of {factor}")
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ impl Validator<'_, '_> {
                 match self.types.inside_optional(ty) {
                     Some(inner) => ty = inner,
                     // cel-go panics here, and the API server answers with an error.
-                    None => return self.fault(id, "an entry with '?' needs a value whose type is optional"),
+                    None => return self.fault(id, "an entry with `?` requires an optional value"),
                 }
             }
             let wanted = *wanted.get_or_insert(ty);
@@ -93,7 +93,9 @@ impl Validator<'_, '_> {
                 let (wanted, found) = (self.types.name(wanted), self.types.name(ty));
                 return self.fault(
                     id,
-                    format!("all elements of a literal must have one type: expected {wanted}, found {found}"),
+                    format!(
+                        "elements of a literal must have the same type: expected {wanted}, found {found}"
+                    ),
                 );
             }
         }
@@ -116,7 +118,7 @@ impl Validator<'_, '_> {
             "duration" => {
                 let valid = matches!(literal, Literal::String(text) if time::duration(text).is_some());
                 if !valid {
-                    self.fault(*first, "not a duration; write it like '1h30m' or '500ms'");
+                    self.fault(*first, "invalid duration: must be like `1h30m` or `500ms`");
                 }
             }
             "timestamp" => {
@@ -126,7 +128,7 @@ impl Validator<'_, '_> {
                     _ => false,
                 };
                 if !valid {
-                    self.fault(*first, "not a timestamp; write it like '2024-01-31T00:00:00Z'");
+                    self.fault(*first, "invalid timestamp: must be like `2024-01-31T00:00:00Z`");
                 }
             }
             // In matches(text, pattern) the first argument is the text; the API server reads it as
@@ -134,10 +136,10 @@ impl Validator<'_, '_> {
             "matches" => match literal {
                 Literal::String(pattern) => {
                     if let Err(error) = GoRegex::parse(pattern) {
-                        self.fault(*first, format!("not a regular expression of Go's (RE2): {error}"));
+                        self.fault(*first, format!("invalid regular expression: {error}"));
                     }
                 }
-                _ => self.fault(*first, "a pattern must be a string"),
+                _ => self.fault(*first, "invalid pattern: expected a string"),
             },
             _ => {}
         }

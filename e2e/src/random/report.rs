@@ -57,7 +57,7 @@ pub const RULES_SHARED: &[&str] = &["permission-account-missing"];
 #[must_use]
 pub fn judged_by_api_server(rule: &str) -> bool {
     let folder =
-        bundle_tool::rules::FOLDERS.iter().find(|(_, rules)| rules.iter().any(|known| known.id == rule));
+        bundle_tool::rules::DIRECTORIES.iter().find(|(_, rules)| rules.iter().any(|known| known.id == rule));
     match folder {
         Some(("csv", _)) => CSV_RULES_OF_THE_API_SERVER.contains(&rule),
         Some(_) if RULES_SHARED.contains(&rule) => true,

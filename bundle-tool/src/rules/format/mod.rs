@@ -11,12 +11,12 @@ mod channel_blank;
 mod csv_missing;
 mod csv_several;
 mod default_channel_unlisted;
+mod directory_in_manifests;
 mod document_empty;
 mod document_not_object;
 mod document_unread;
 mod file_hidden;
 mod file_large;
-mod folder_in_manifests;
 mod generate_name_used;
 mod json_not_yaml;
 mod manifest_lost;
@@ -77,12 +77,12 @@ pub(super) static RULES: &[&Rule] = &[
     &csv_missing::RULE,
     &csv_several::RULE,
     &default_channel_unlisted::RULE,
+    &directory_in_manifests::RULE,
     &document_empty::RULE,
     &document_not_object::RULE,
     &document_unread::RULE,
     &file_hidden::RULE,
     &file_large::RULE,
-    &folder_in_manifests::RULE,
     &generate_name_used::RULE,
     &json_not_yaml::RULE,
     &manifest_lost::RULE,

@@ -104,9 +104,9 @@ fn address(text: &str) -> Option<IpAddr> {
         let numbers: Option<Vec<u8>> = parts
             .iter()
             .map(|part| {
-                let sound = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+                let valid = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
                 let digits = part.trim_start_matches('0');
-                if sound { if digits.is_empty() { Some(0) } else { digits.parse().ok() } } else { None }
+                if valid { if digits.is_empty() { Some(0) } else { digits.parse().ok() } } else { None }
             })
             .collect();
         return <[u8; 4]>::try_from(numbers?).ok().map(IpAddr::from);
@@ -122,11 +122,11 @@ fn address(text: &str) -> Option<IpAddr> {
 fn cidr(text: &str) -> bool {
     let Some((ip, mask)) = text.split_once('/') else { return false };
     let Some(ip) = address(ip) else { return false };
-    let most = if ip.is_ipv4() { 32 } else { 128 };
+    let maximum = if ip.is_ipv4() { 32 } else { 128 };
     !mask.is_empty()
         && mask.len() < 8
         && mask.bytes().all(|byte| byte.is_ascii_digit())
-        && mask.parse::<u32>().is_ok_and(|mask| mask <= most)
+        && mask.parse::<u32>().is_ok_and(|mask| mask <= maximum)
 }
 
 fn mac(text: &str) -> bool {

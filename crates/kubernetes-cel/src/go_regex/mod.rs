@@ -1,5 +1,5 @@
-//! Regular expressions as Go reads them (RE2's syntax), for judging the patterns of schemas without Go: what Go's
-//! `regexp.Compile` refuses is refused, and what it accepts can be matched, by translating it into Rust's dialect.
+//! Regular expressions as Go parses them (RE2 syntax), to validate the patterns of schemas without Go: what Go's
+//! `regexp.Compile` rejects is rejected, and what it accepts can be matched, by translating it to Rust's dialect.
 //!
 //! Source: `regexp/syntax/parse.go` of Go 1.26, with the flags of `regexp.Compile` (`syntax.Perl`).
 
@@ -12,46 +12,44 @@ use std::sync::OnceLock;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-/// Why Go refuses an expression.
+/// The reason why Go rejects an expression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegexError {
-    /// `*` and the like with nothing to repeat before them.
-    #[error("nothing to repeat before `{0}`")]
+    /// `*` or another repetition with nothing before it.
+    #[error("missing argument to repetition `{0}`")]
     NothingToRepeat(String),
     /// `a**`: repetitions cannot be stacked.
-    #[error("`{0}` repeats a repetition")]
+    #[error("invalid nested repetition `{0}`")]
     RepeatedRepeat(String),
     /// `a{5,2}`, or more than 1000 repetitions, also where they are nested.
-    #[error("`{0}` repeats more than 1000 times, or less often at most than at least")]
+    #[error("invalid repeat count `{0}`: must be at most 1000, and the maximum not less than the minimum")]
     RepeatCount(String),
     /// A group that is not closed.
-    #[error("a `)` is missing")]
+    #[error("missing closing `)`")]
     MissingParenthesis,
     /// A `)` without its group.
-    #[error("there is a `)` without `(`")]
+    #[error("unexpected `)`")]
     UnexpectedParenthesis,
     /// A character class that is not closed.
-    #[error("a `]` is missing after `{0}`")]
+    #[error("missing closing `]` after `{0}`")]
     MissingBracket(String),
     /// `[z-a]`, an unknown class name.
-    #[error("`{0}` is no range or class of characters")]
+    #[error("invalid character class range `{0}`")]
     CharacterRange(String),
-    /// `\` and something that has no meaning after it, back references among it.
-    #[error(
-        "`{0}` has no meaning (Go knows no back references, and takes only few letters after a backslash)"
-    )]
+    /// `\` followed by something without a meaning, including backreferences.
+    #[error("invalid escape sequence `{0}`: RE2 supports no backreferences")]
     Escape(String),
-    /// The expression ends in the middle of an escape.
-    #[error("there is a `\\` at the end")]
+    /// The expression ends within an escape sequence.
+    #[error("trailing `\\`")]
     TrailingBackslash,
-    /// `(?<…`: the name is no name.
-    #[error("`{0}` is no name for a group")]
+    /// `(?<…`: the name is invalid.
+    #[error("invalid group name `{0}`")]
     GroupName(String),
-    /// `(?=`, `(?!` and the like.
-    #[error("`{0}` is not supported (Go knows no look-around)")]
+    /// `(?=`, `(?!` and other unsupported groups.
+    #[error("unsupported group `{0}`: RE2 supports no lookaround")]
     Group(String),
-    /// More than Go is willing to compile.
-    #[error("it is too large or nested too deeply")]
+    /// More than Go compiles.
+    #[error("expression is too large or nested too deeply")]
     TooLarge,
 }
 
@@ -63,10 +61,10 @@ pub struct GoRegex {
 }
 
 impl GoRegex {
-    /// Reads an expression.
+    /// Parses an expression.
     ///
     /// # Errors
-    /// Why Go refuses it.
+    /// The reason why Go rejects it.
     pub fn parse(pattern: &str) -> Result<Self, RegexError> {
         parse::parse(pattern).map(|translated| Self { translated, compiled: OnceLock::new() })
     }

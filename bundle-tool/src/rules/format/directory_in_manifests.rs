@@ -3,7 +3,7 @@ use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
-    id: "folder-in-manifests",
+    id: "directory-in-manifests",
     suite: Suite::Bundle,
     severity: Severity::Error,
     what: "`manifests/` or `metadata/` contains a directory.",
@@ -17,11 +17,13 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    for folder in &context.bundle.folders {
-        let within =
-            folder.strip_prefix(MANIFESTS).or_else(|| folder.strip_prefix(METADATA)).unwrap_or_default();
+    for directory in &context.bundle.directories {
+        let within = directory
+            .strip_prefix(MANIFESTS)
+            .or_else(|| directory.strip_prefix(METADATA))
+            .unwrap_or_default();
         if within.matches('/').count() == 1 {
-            reporter.path(folder, "unexpected directory");
+            reporter.path(directory, "unexpected directory");
         }
     }
 }
