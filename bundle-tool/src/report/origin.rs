@@ -125,7 +125,7 @@ impl fmt::Display for Impact {
             Self::InstallPlanFails => f.write_str("The InstallPlan fails."),
             Self::CsvFails(reason) => write!(f, "OLM rejects the CSV, which fails with `{reason}`."),
             Self::CsvPending => {
-                f.write_str("OLM never finds the requirement met, and the CSV stays `Pending`.")
+                f.write_str("A requirement of the CSV is never met, and the CSV stays `Pending`.")
             }
             Self::InstallFails => write!(f, "OLM cannot complete the install strategy, {INSTALL_FAILED}"),
             Self::ResolutionFails => f.write_str(

@@ -1,7 +1,7 @@
 //! The rules: one file each, with its id, documentation and check in one [`Rule`], in one directory for each subject,
 //! whose `mod.rs` lists its rules. Rules do no I/O: they read the model.
 //!
-//! [`validate`] is the one place that walks a bundle and calls them.
+//! [`validate`] runs them on a bundle.
 
 mod capabilities;
 mod categories;
@@ -139,7 +139,7 @@ fn package(bundle: &Bundle) -> Option<String> {
     annotations.get(crate::model::Annotations::PACKAGE).map(str::to_owned)
 }
 
-/// What findings are sorted by: file, place, severity, rule, field, message.
+/// The sort key of findings: file, position, severity, rule, field, message.
 type Order<'f> = (Option<&'f str>, Option<(u32, u32)>, Severity, &'f str, Option<&'f str>, &'f str);
 
 fn order(finding: &Finding) -> Order<'_> {

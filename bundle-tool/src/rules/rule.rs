@@ -90,7 +90,7 @@ pub enum Check {
     Metadata(fn(&Metadata<'_>, &mut Errors<'_, '_>)),
 }
 
-/// Takes the findings of one rule.
+/// Records the findings of one rule.
 #[derive(Debug)]
 pub struct Reporter<'r> {
     rule: &'static Rule,

@@ -1,4 +1,5 @@
 use crate::model::Annotations;
+use crate::report::suggest::nearest;
 use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
 
@@ -29,7 +30,19 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let Some(annotations) = context.bundle.annotations() else { return };
     for key in REQUIRED {
         if annotations.values.get(key).is_none() {
-            super::report_annotation(&annotations, key, reporter, format!("missing annotation `{key}`"));
+            super::report_annotation(&annotations, key, reporter, missing(key, &annotations));
         }
     }
 }
+
+/// Returns the message for a missing annotation, with a similar one that is present.
+fn missing(key: &str, annotations: &Annotations<'_>) -> String {
+    let present = annotations.values.entries().take(MAX_CANDIDATES).map(|(key, _)| key.text());
+    match nearest(key, present) {
+        Some(near) => format!("missing annotation `{key}`: a similar annotation exists: `{near}`"),
+        None => format!("missing annotation `{key}`"),
+    }
+}
+
+/// Maximum number of annotations that a missing one is compared with.
+const MAX_CANDIDATES: usize = 100;

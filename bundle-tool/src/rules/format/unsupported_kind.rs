@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Error,
     what: "`manifests/` contains an object without a kind, or of a kind that OLM does not install from bundles.",
-    impacts: &[Impact::UnpackFails, Impact::SdkRejects],
+    impacts: &[Impact::SdkRejects, Impact::InstallPlanFails],
     help: "remove the object; move a Deployment to the CSV's install strategy, or create the object from the operator",
     sources: &[
         Source::file(Project::OperatorRegistry, "pkg/lib/bundle/supported_resources.go"),

@@ -9,8 +9,7 @@ pub(super) static RULE: Rule = Rule {
     what: "The CSV requires a custom resource whose name is not `<plural>.<group>`.",
     impacts: &[
         Impact::OpmRejects,
-        Impact::CsvPending,
-        Impact::Specific("OLM cannot derive the group from the name."),
+        Impact::Specific("OLM cannot derive the group from the name, and the CSV does not progress."),
     ],
     help: "set name to the full name of the CRD",
     sources: &[

@@ -1,6 +1,6 @@
-//! Addresses as Go's `net/mail` takes them: `a@b`, `Name <a@b>`, `"quoted"@b`.
+//! Addresses as Go's `net/mail` parses them: `a@b`, `Name <a@b>`, `"quoted"@b`.
 
-/// Whether a text is one address.
+/// Returns whether a string is one address.
 pub(super) fn is_address(text: &str) -> bool {
     let text = text.trim_matches([' ', '\t']);
     let text = without_comment(text);
@@ -13,7 +13,7 @@ pub(super) fn is_address(text: &str) -> bool {
     }
 }
 
-/// The text without a comment in parentheses at its end.
+/// Returns the string without a trailing comment in parentheses.
 fn without_comment(text: &str) -> &str {
     let comment = text.strip_suffix(')').and_then(|rest| rest.rfind('('));
     comment.map_or(text, |at| text[..at].trim_end_matches([' ', '\t']))
@@ -25,7 +25,7 @@ fn is_plain(address: &str) -> bool {
     (quoted || is_dotted(local)) && (is_dotted(domain) || is_literal(domain))
 }
 
-/// A domain that is an address between brackets.
+/// Returns whether a domain is an address in brackets.
 fn is_literal(domain: &str) -> bool {
     let inner = domain.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     inner

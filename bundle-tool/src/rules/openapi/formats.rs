@@ -97,7 +97,7 @@ static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| {
     }
 });
 
-/// Four numbers up to 255, leading zeros allowed, as Go read them once.
+/// Parses an IP address as older versions of Go do: numbers may have leading zeros.
 fn address(text: &str) -> Option<IpAddr> {
     if text.find('.') < text.find(':') && text.contains('.') || !text.contains(':') {
         let parts: Vec<_> = text.split('.').collect();
@@ -145,7 +145,7 @@ fn mac(text: &str) -> bool {
 }
 
 fn uuid(text: &str, version: Option<char>, variant: bool) -> bool {
-    // A dash may stand, or not, at each of four places.
+    // A dash is optional at each of four positions.
     let mut digits = String::with_capacity(32);
     let mut rest = text;
     for (index, width) in [8, 4, 4, 4, 12].into_iter().enumerate() {
@@ -232,7 +232,7 @@ fn duration(text: &str) -> bool {
         &["d", "day"],
         &["w", "wk", "week"],
     ];
-    // Go's own durations, which may be written with another micro sign.
+    // Go's durations, which also allow another micro sign.
     if matches!(text, "0" | "+0" | "-0") || text.contains('μ') && PATTERNS.go_duration.is_match(text) {
         return true;
     }
