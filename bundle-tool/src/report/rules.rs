@@ -39,9 +39,8 @@ impl RuleText {
 #[must_use]
 pub fn explanation(rule: &RuleText) -> String {
     let mut text = format!("{}: {} of the suite {}\n", rule.id, rule.severity, rule.suite);
-    let source = rule.source_line();
-    for (title, paragraph) in
-        [("What", rule.what), ("Why", &rule.why), ("Help", rule.help), ("Source", &source)]
+    let (help, source) = (format!("{}.", capitalized(rule.help)), rule.source_line());
+    for (title, paragraph) in [("What", rule.what), ("Why", &rule.why), ("Help", &help), ("Source", &source)]
     {
         text.push_str("\n  ");
         text.push_str(title);
