@@ -97,6 +97,10 @@ E2E ?=
 e2e: build dist ## Run the tests against the cluster of KUBECONFIG and the registry of REGISTRY (e2e/README.md)
 	$(CARGO) test --locked --target $(TARGET) -p e2e $(E2E) --no-fail-fast -- --test-threads=1 --nocapture
 
+.PHONY: bench-validate
+bench-validate: dist ## Measure validate on every bundle directory of CORPUS, one process each
+	python3 e2e/bench-validate.py target/dist/bundle-tool $(CORPUS)
+
 .PHONY: bench-operator
 bench-operator: dist ## Measure 1 000 and 5 000 Memcacheds on the control plane of KUBECONFIG (docs/performance.md)
 	$(CARGO) run --release --locked -p e2e --bin bench-operator -- $(BENCH)

@@ -5,6 +5,9 @@ use strsim::osa_distance;
 /// Names longer than this get no suggestion: the distance takes time in the product of both lengths.
 const MAX_NAME_LENGTH: usize = 100;
 
+/// Maximum number of candidates that are compared, so that a message takes limited time.
+const MAX_CANDIDATES: usize = 1000;
+
 /// Maximum number of edits between a name and its suggestion.
 const MAX_EDITS: usize = 3;
 
@@ -20,6 +23,7 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
     let lowercase = name.to_lowercase();
     candidates
         .into_iter()
+        .take(MAX_CANDIDATES)
         .filter(|candidate| *candidate != name && candidate.len() <= MAX_NAME_LENGTH)
         .map(|candidate| (osa_distance(&lowercase, &candidate.to_lowercase()), candidate))
         .filter(|(distance, candidate)| {

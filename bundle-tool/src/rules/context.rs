@@ -2,9 +2,10 @@
 
 use super::crds::Crd;
 use crate::model::csv::ClusterServiceVersion;
-use crate::model::yaml::{DecodeError, Unknown};
+use crate::model::yaml::{self, DecodeError, Path, Unknown, Value};
 use crate::model::{Bundle, Object};
 
+use super::kubernetes::labels;
 use super::metadata::Metadata;
 use super::objects::{self, Known};
 use super::workload::Prepared;
@@ -42,6 +43,21 @@ pub struct Csv<'b> {
     pub unknown: Vec<Unknown>,
     /// The Deployments of its install strategy as the API server validates them.
     pub deployments: Vec<Prepared>,
+    /// How many bytes the keys and values of its annotations take.
+    pub annotation_bytes: usize,
+}
+
+impl<'b> Csv<'b> {
+    /// Returns the value that a chain of keys leads to, as it is written. Keys may differ in case, as they may for OLM.
+    #[must_use]
+    pub fn dig(&self, keys: &[&str]) -> Option<Value<'b>> {
+        keys.iter().try_fold(self.object.root, |value, key| {
+            value.get(key).or_else(|| {
+                let mut entries = value.entries();
+                entries.find(|(name, _)| name.text().eq_ignore_ascii_case(key)).map(|(_, value)| value)
+            })
+        })
+    }
 }
 
 impl<'b> Context<'b> {
@@ -52,21 +68,24 @@ impl<'b> Context<'b> {
         let mut csvs = Vec::new();
         let mut undecodable_csvs = Vec::new();
         for object in objects.iter().filter(|object| object.kind() == "ClusterServiceVersion").take(1) {
-            match object.decode::<ClusterServiceVersion>() {
+            match yaml::decode_ignoring_case::<ClusterServiceVersion>(object.root, &Path::ROOT) {
                 Ok(decoded) => {
                     let strategy = &decoded.object.spec.install.spec;
                     let deployments = strategy.deployments.iter().map(Prepared::new).collect();
+                    let annotations = decoded.object.metadata.annotations.as_ref();
+                    let annotation_bytes = annotations.map_or(0, labels::size);
                     csvs.push(Csv {
                         object: *object,
                         typed: decoded.object,
                         unknown: decoded.unknown,
                         deployments,
+                        annotation_bytes,
                     });
                 }
                 Err(error) => undecodable_csvs.push((*object, error)),
             }
         }
-        let crds = objects.iter().filter_map(Crd::new).collect();
+        let crds = Crd::all(&objects);
         let (known, mut undecodable) = objects::decode(&objects);
         let mut metadata = Vec::new();
         for object in &objects {

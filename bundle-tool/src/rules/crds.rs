@@ -2,13 +2,14 @@
 
 use std::sync::OnceLock;
 
+use super::effort::Effort;
 use super::same;
 use crate::model::Object;
 use crate::model::crd::{Keyword, Schema};
 use crate::model::yaml::{Path, Value};
 
 /// A `CustomResourceDefinition` of `apiextensions.k8s.io/v1`.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Crd<'b> {
     /// The object.
     pub object: Object<'b>,
@@ -17,6 +18,9 @@ pub struct Crd<'b> {
     /// `spec.versions`.
     pub versions: Vec<Version<'b>>,
     one_schema: OnceLock<bool>,
+    has_any_status: bool,
+    /// What is left to spend on its defaults.
+    pub(super) effort: Effort<'b>,
 }
 
 /// A version of a CRD.
@@ -29,21 +33,26 @@ pub struct Version<'b> {
 }
 
 impl<'b> Crd<'b> {
-    /// Returns the object as a CRD, unless it is of another kind or API version.
+    /// Returns the CRDs among objects, without those of another API version.
     #[must_use]
-    pub fn new(object: &Object<'b>) -> Option<Self> {
-        if !object.is("apiextensions.k8s.io/v1", "CustomResourceDefinition") {
-            return None;
-        }
+    pub fn all(objects: &[Object<'b>]) -> Vec<Self> {
+        let is_crd = |object: &&Object<'_>| object.is("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+        let total = objects.iter().filter(is_crd).map(|object| object.root.document_size()).sum();
+        let crds = objects.iter().filter(is_crd);
+        crds.map(|object| Self::new(object, Effort::share(object.root.document_size(), total))).collect()
+    }
+
+    fn new(object: &Object<'b>, effort: Effort<'b>) -> Self {
         let spec = object.root.get("spec").unwrap_or(object.root.nothing());
         let versions = spec.get("versions").into_iter().flat_map(Value::items);
-        let versions = versions
+        let versions: Vec<_> = versions
             .map(|value| {
                 let schema = value.dig(&["schema", "openAPIV3Schema"]).filter(|schema| !schema.is_null());
                 Version { value, schema }
             })
             .collect();
-        Some(Self { object: *object, spec, versions, one_schema: OnceLock::new() })
+        let has_any_status = versions.iter().any(Version::has_status);
+        Self { object: *object, spec, versions, one_schema: OnceLock::new(), has_any_status, effort }
     }
 
     /// Returns a string of `spec` by its path; empty if it is missing.
@@ -57,7 +66,7 @@ impl<'b> Crd<'b> {
     #[must_use]
     pub fn has_status(&self, index: usize) -> bool {
         let own = self.versions.get(index).is_some_and(Version::has_status);
-        own || self.has_one_schema() && self.versions.iter().any(Version::has_status)
+        own || self.has_any_status && self.has_one_schema()
     }
 
     /// Returns whether all versions have the same schema, as the API server compares them.

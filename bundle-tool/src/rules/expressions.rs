@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use super::crds::Crd;
-use super::rule::Reporter;
+use super::reporter::Reporter;
 use crate::model::crd::{Additional, Items, Keyword, Keywords, Schema};
 use crate::model::yaml::{Path, Value};
 use kubernetes_cel::{Field, Problem, Step};
@@ -17,12 +17,33 @@ pub struct ValidSchema<'n, 'b> {
     pub path: Path<'n>,
     root: Value<'b>,
     keywords: Keywords,
+    schema: OnceCell<kubernetes_cel::Schema<'b>>,
     report: OnceCell<kubernetes_cel::Report>,
 }
 
 impl<'n, 'b> ValidSchema<'n, 'b> {
     pub(super) fn new(crd: &'n Crd<'b>, path: Path<'n>, root: Value<'b>, keywords: Keywords) -> Self {
-        Self { crd, path, root, keywords, report: OnceCell::new() }
+        Self { crd, path, root, keywords, schema: OnceCell::new(), report: OnceCell::new() }
+    }
+
+    /// The schema as the checker reads it.
+    fn schema(&self) -> &kubernetes_cel::Schema<'b> {
+        self.schema.get_or_init(|| read(self.root, false).0)
+    }
+
+    /// Reports the defaults that break a rule of their schema.
+    pub fn report_defaults(&self, reporter: &mut Reporter<'_>) {
+        if !self.keywords.meets(Keywords::of(&[Keyword::XValidations]))
+            || !self.keywords.meets(Keywords::of(&[Keyword::Default]))
+        {
+            return;
+        }
+        let schema = self.schema();
+        self.crd.effort.with_budget(|budget| {
+            defaults(self.root, schema, true, &self.path, budget, &mut |path, broken| {
+                reporter.field(&self.crd.object, path, broken_message(broken));
+            });
+        });
     }
 
     /// Reports the problems of the schema's rules that `wanted` selects.
@@ -30,7 +51,7 @@ impl<'n, 'b> ValidSchema<'n, 'b> {
         if !self.keywords.meets(Keywords::of(&[Keyword::XValidations])) {
             return;
         }
-        let report = self.report.get_or_init(|| kubernetes_cel::check_schema(&read(self.root, false).0));
+        let report = self.report.get_or_init(|| kubernetes_cel::check_schema(self.schema()));
         for problem in report.problems.iter().filter(|problem| wanted(problem)) {
             let message = match problem.place {
                 Some((line, column)) => {
@@ -55,21 +76,47 @@ impl<'n, 'b> ValidSchema<'n, 'b> {
     }
 }
 
-/// Returns a message about the first rule of the schema, or of those within it, that the value breaks.
-pub(super) fn broken_rule(schema: Value<'_>, value: Value<'_>) -> Option<String> {
-    let (schema, has_rules) = read(schema, false);
-    let broken = has_rules.then(|| kubernetes_cel::broken_rule(&schema, &value.to_json())).flatten()?;
+/// Returns the message about a rule that a default breaks.
+fn broken_message(broken: &kubernetes_cel::Broken) -> String {
     let place = kubernetes_cel::path_text(&broken.path);
     let place = if place.is_empty() { String::new() } else { format!(" at `{place}`") };
     let number = broken.rule + 1;
-    Some(match broken.error {
+    match broken.error {
         None => format!("the default breaks rule {number} of `x-kubernetes-validations`{place}"),
         Some(error) => {
             format!(
                 "failed to evaluate rule {number} of `x-kubernetes-validations`{place} for the default: {error}"
             )
         }
-    })
+    }
+}
+
+/// Calls `report` with every default of the schema, and of those within it, that breaks a rule; `is_root` says that the
+/// schema is the whole resource's, whose own default is left out.
+fn defaults(
+    value: Value<'_>,
+    schema: &kubernetes_cel::Schema<'_>,
+    is_root: bool,
+    path: &Path<'_>,
+    budget: &mut kubernetes_cel::Budget,
+    report: &mut dyn FnMut(&Path<'_>, &kubernetes_cel::Broken),
+) {
+    let here = Schema::read(value);
+    if let Some(default) = here.get(Keyword::Default)
+        && !(is_root || schema.embedded_resource)
+        && let Some(broken) = kubernetes_cel::broken_rule(schema, &default.to_json(), budget)
+    {
+        report(&path.field(Keyword::Default.name()), &broken);
+    }
+    if let (Items::Schema(items), Some(schema)) = (here.items(), &schema.items) {
+        defaults(items, schema, false, &path.field("items"), budget, report);
+    }
+    let properties = path.field("properties");
+    for (name, schema) in &schema.properties {
+        if let Some(property) = here.property(name) {
+            defaults(property, schema, false, &properties.key(name), budget, report);
+        }
+    }
 }
 
 /// Calls `then` with the path that `steps` lead to.

@@ -11,6 +11,7 @@ mod crds;
 mod csv;
 mod dependencies;
 mod deprecated;
+mod effort;
 mod expressions;
 mod format;
 mod good_practices;
@@ -21,6 +22,7 @@ mod olm;
 mod openapi;
 mod operatorhub;
 mod rbac;
+mod reporter;
 mod rule;
 mod same;
 mod walk;
@@ -32,9 +34,10 @@ use rayon::prelude::*;
 pub use context::{Context, Csv};
 pub use crds::{Crd, Place, Role, SchemaNode, Version};
 pub use expressions::ValidSchema;
-pub use rule::{Check, Reporter, Rule};
+pub use reporter::{MAX_FINDINGS, Reporter};
+pub use rule::{Check, Rule};
 
-use self::rule::unknown_field;
+use self::reporter::{Findings, unknown_field};
 
 use self::kubernetes::Errors;
 use crate::model::Bundle;
@@ -70,21 +73,32 @@ pub fn find(id: &str) -> Option<&'static Rule> {
     all().find(|rule| rule.id == id)
 }
 
-/// Which rules are run.
+/// Which rules are run, and which of them report.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     /// The enabled suites besides [`Suite::Bundle`], which is always enabled.
     pub suites: Vec<Suite>,
-    /// Ids of the rules to ignore.
+    /// Ids of the rules to ignore: they run, but their findings are not reported.
     pub allowed: Vec<String>,
 }
 
 impl Selection {
-    fn takes(&self, rule: &Rule) -> bool {
-        (rule.suite == Suite::Bundle || self.suites.contains(&rule.suite))
-            && !self.allowed.iter().any(|id| id == rule.id)
+    /// Whether a rule is run.
+    fn runs(&self, rule: &Rule) -> bool {
+        rule.suite == Suite::Bundle || self.suites.contains(&rule.suite)
+    }
+
+    /// Whether the findings of a rule are reported. What is allowed is run all the same, since what one rule finds
+    /// decides what others are asked.
+    fn reports(&self, rule: &Rule) -> bool {
+        !self.allowed.iter().any(|id| id == rule.id)
     }
 }
+
+/// Documents up to this depth are validated on the stack of the caller.
+const SHALLOW: usize = 64;
+/// Stack size for deeper documents: enough for the 1000 levels that the reader of YAML allows.
+const STACK: usize = 128 << 20;
 
 /// Validates bundles in parallel; the reports are in the order of the bundles.
 #[must_use]
@@ -93,11 +107,38 @@ pub fn validate_all(bundles: &[Bundle], selection: &Selection) -> Vec<BundleRepo
 }
 
 /// Validates one bundle against all selected rules.
+///
+/// Documents may be nested as deep as the reader of YAML allows; those deeper than 64 levels are validated on a thread
+/// with a stack that is large enough for them.
 #[must_use]
 pub fn validate(bundle: &Bundle, selection: &Selection) -> BundleReport {
+    let depth = bundle.objects().map(|object| object.root.depth()).max().unwrap_or_default();
+    let findings = if depth <= SHALLOW {
+        run(bundle, selection, true)
+    } else {
+        std::thread::scope(|scope| {
+            let run = || run(bundle, selection, false);
+            let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, run);
+            match thread.map(std::thread::ScopedJoinHandle::join) {
+                Ok(Ok(findings)) => findings,
+                Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                // Without a thread, there is at least the stack that there is.
+                Err(_) => run(),
+            }
+        })
+    };
+    BundleReport {
+        path: bundle.path.clone(),
+        name: bundle.csv().map(|csv| csv.name().to_owned()).filter(|name| !name.is_empty()),
+        package: package(bundle),
+        findings,
+    }
+}
+
+fn run(bundle: &Bundle, selection: &Selection, parallel: bool) -> Vec<Finding> {
     let context = Context::new(bundle);
-    let rules: Vec<&'static Rule> = all().filter(|rule| selection.takes(rule)).collect();
-    let mut findings = Vec::new();
+    let rules: Vec<&'static Rule> = all().filter(|rule| selection.runs(rule)).collect();
+    let mut findings = Findings::default();
     for &rule in &rules {
         let mut reporter = Reporter::new(rule, &mut findings);
         match rule.check {
@@ -124,14 +165,11 @@ pub fn validate(bundle: &Bundle, selection: &Selection) -> BundleReport {
             }),
         }
     }
-    findings.extend(walk::validate(&context.crds, &rules));
+    findings.merge(walk::validate(&context.crds, &rules, parallel));
+    findings.retain(|rule| selection.reports(rule));
+    let mut findings = findings.into_list();
     findings.sort_by(|a, b| order(a).cmp(&order(b)));
-    BundleReport {
-        path: bundle.path.clone(),
-        name: bundle.csv().map(|csv| csv.name().to_owned()).filter(|name| !name.is_empty()),
-        package: package(bundle),
-        findings,
-    }
+    findings
 }
 
 fn package(bundle: &Bundle) -> Option<String> {

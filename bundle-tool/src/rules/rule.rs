@@ -1,11 +1,9 @@
-//! The type of a rule, and the reporter that takes its findings.
+//! The type of a rule.
 
-use crate::model::crd::{Keyword, Keywords};
-use crate::model::yaml::{Path, Position, Unknown};
-use crate::model::{File, Object};
+use crate::model::Object;
+use crate::model::crd::Keywords;
 use crate::report::rules::RuleText;
-use crate::report::suggest::did_you_mean;
-use crate::report::{Finding, Impact, Severity, Source, Suite};
+use crate::report::{Impact, Severity, Source, Suite};
 
 use super::context::{Context, Csv};
 use super::crds::{Crd, SchemaNode};
@@ -13,6 +11,7 @@ use super::expressions::ValidSchema;
 use super::kubernetes::Errors;
 use super::metadata::Metadata;
 use super::objects::Known;
+use super::reporter::Reporter;
 use super::webhook::Webhook;
 use super::workload::{Deployment, PodTemplate};
 
@@ -88,97 +87,4 @@ pub enum Check {
     Known(fn(&Known<'_>, &mut Errors<'_, '_>)),
     /// The metadata of every object.
     Metadata(fn(&Metadata<'_>, &mut Errors<'_, '_>)),
-}
-
-/// Records the findings of one rule.
-#[derive(Debug)]
-pub struct Reporter<'r> {
-    rule: &'static Rule,
-    findings: &'r mut Vec<Finding>,
-    /// How many more findings are recorded.
-    left: usize,
-}
-
-/// Returns the message for a field that its type does not declare.
-pub(super) fn unknown_field(field: &Unknown) -> String {
-    let near = did_you_mean(&field.name, field.declared.iter().copied());
-    format!("unknown field `{}`{near}", field.name)
-}
-
-/// Maximum number of findings of one rule in one object: locating more takes long, and nobody reads them.
-pub(super) const MAX_FINDINGS: usize = 300;
-
-impl<'r> Reporter<'r> {
-    /// Creates a reporter for `rule` that adds to `findings`.
-    pub fn new(rule: &'static Rule, findings: &'r mut Vec<Finding>) -> Self {
-        Self { rule, findings, left: MAX_FINDINGS }
-    }
-
-    /// Reports a finding about the bundle as a whole.
-    pub fn bundle(&mut self, message: impl Into<String>) {
-        self.push(None, None, None, message.into());
-    }
-
-    /// Reports a finding about a file or directory, by its path below the bundle.
-    pub fn path(&mut self, path: &str, message: impl Into<String>) {
-        self.push(Some(path.to_owned()), None, None, message.into());
-    }
-
-    /// Reports a finding at a position in a file.
-    pub fn place(&mut self, file: &File, position: Position, message: impl Into<String>) {
-        self.push(Some(file.path.clone()), Some(position), None, message.into());
-    }
-
-    /// Reports a finding about a field of an object, at the position of the field or of its nearest ancestor.
-    pub fn field(&mut self, object: &Object<'_>, path: &Path<'_>, message: impl Into<String>) {
-        if self.left == 0 {
-            return;
-        }
-        self.push(
-            Some(object.file.path.clone()),
-            Some(object.locate(path)),
-            Some(path.to_string()).filter(|path| !path.is_empty()),
-            message.into(),
-        );
-    }
-
-    /// Reports a finding about a keyword of a schema.
-    pub fn keyword(&mut self, node: &SchemaNode<'_, '_>, keyword: Keyword, message: impl Into<String>) {
-        self.field(&node.crd.object, &node.path.field(keyword.name()), message);
-    }
-
-    /// Reports a finding about a field whose path and position are known.
-    pub fn at(&mut self, file: &File, path: &str, position: Position, message: impl Into<String>) {
-        self.push(Some(file.path.clone()), Some(position), Some(path.to_owned()), message.into());
-    }
-
-    /// Returns whether the limit is reached; further findings are dropped.
-    #[must_use]
-    pub fn is_full(&self) -> bool {
-        self.left == 0
-    }
-
-    fn push(
-        &mut self,
-        file: Option<String>,
-        position: Option<Position>,
-        path: Option<String>,
-        message: String,
-    ) {
-        if self.left == 0 {
-            return;
-        }
-        self.left -= 1;
-        self.findings.push(Finding {
-            rule: self.rule.id,
-            suite: self.rule.suite,
-            severity: self.rule.severity,
-            message,
-            help: self.rule.help,
-            file,
-            line: position.map(|position| position.line),
-            column: position.map(|position| position.column),
-            path,
-        });
-    }
 }

@@ -4,51 +4,60 @@ use rayon::prelude::*;
 
 use super::crds::{Crd, Place, Role, SchemaNode};
 use super::expressions::ValidSchema;
-use super::rule::{Check, MAX_FINDINGS, Reporter, Rule};
+use super::reporter::{Findings, Reporter};
+use super::rule::{Check, Rule};
 use crate::model::crd::{Additional, Keyword, Keywords, Schema};
 use crate::model::yaml::{Kind, Path, Value};
-use crate::report::{Finding, Severity};
+use crate::report::{Severity, Suite};
 
-/// Validates CRDs in parallel against the rules for CRDs and schemas.
-pub(super) fn validate(crds: &[Crd<'_>], rules: &[&'static Rule]) -> Vec<Finding> {
-    crds.par_iter().flat_map_iter(|crd| validate_crd(crd, rules)).collect()
+/// Validates CRDs, in parallel if requested, against the rules for CRDs and schemas.
+pub(super) fn validate(crds: &[Crd<'_>], rules: &[&'static Rule], parallel: bool) -> Findings {
+    let merged = |mut all: Findings, more| {
+        all.merge(more);
+        all
+    };
+    if parallel {
+        crds.par_iter().map(|crd| validate_crd(crd, rules)).reduce(Findings::default, merged)
+    } else {
+        crds.iter().map(|crd| validate_crd(crd, rules)).fold(Findings::default(), merged)
+    }
 }
 
-fn validate_crd(crd: &Crd<'_>, rules: &[&'static Rule]) -> Vec<Finding> {
-    let mut findings = Vec::new();
+fn validate_crd(crd: &Crd<'_>, rules: &[&'static Rule]) -> Findings {
+    let mut findings = Findings::default();
     for &rule in rules {
         if let Check::Crd(check) = rule.check {
             check(crd, &mut Reporter::new(rule, &mut findings));
         }
     }
-    let mut walk = Walk { rules: schema_rules(rules), findings, seen: Keywords::default() };
+    let schema_rules = schema_rules(rules);
     let mut first_is_valid = None;
     for index in 0..crd.versions.len() {
-        let before = walk.findings.len();
+        let mut walk =
+            Walk { rules: &schema_rules, findings: Findings::default(), seen: Keywords::default() };
         walk.version(crd, index, rules);
-        let is_valid = walk.findings[before..].iter().all(is_no_error);
+        let mut found = walk.findings;
+        let is_valid = !found.has_error();
         // If all versions have the same schema, the API server validates only the first one's.
         if !is_valid && first_is_valid == Some(true) && crd.has_one_schema() {
-            let found = walk.findings.split_off(before);
-            walk.findings
-                .extend(found.into_iter().filter(|finding| is_no_error(finding) || is_unreadable(finding)));
+            found.retain(|rule| !is_error(rule) || is_unreadable(rule));
         }
         first_is_valid.get_or_insert(is_valid);
+        findings.merge(found);
     }
-    let mut findings = walk.findings;
     // A CRD that cannot be decoded is not validated further: errors that follow from it would mislead.
-    if findings.iter().any(is_unreadable) {
-        findings.retain(|finding| is_unreadable(finding) || is_no_error(finding));
+    if findings.any(is_unreadable) {
+        findings.retain(|rule| !is_error(rule) || is_unreadable(rule));
     }
     findings
 }
 
-fn is_no_error(finding: &Finding) -> bool {
-    finding.severity != Severity::Error
+fn is_error(rule: &Rule) -> bool {
+    rule.severity == Severity::Error && rule.suite == Suite::Bundle
 }
 
-fn is_unreadable(finding: &Finding) -> bool {
-    matches!(finding.rule, "crd-field-type" | "schema-keyword-type")
+fn is_unreadable(rule: &Rule) -> bool {
+    matches!(rule.id, "crd-field-type" | "schema-keyword-type")
 }
 
 type SchemaRule = (Keywords, fn(&SchemaNode<'_, '_>, &mut Reporter<'_>), &'static Rule);
@@ -63,9 +72,9 @@ fn schema_rules(rules: &[&'static Rule]) -> Vec<SchemaRule> {
         .collect()
 }
 
-struct Walk {
-    rules: Vec<SchemaRule>,
-    findings: Vec<Finding>,
+struct Walk<'w> {
+    rules: &'w [SchemaRule],
+    findings: Findings,
     seen: Keywords,
 }
 
@@ -88,7 +97,7 @@ const HOLDERS: Keywords = Keywords::of(&[
 const RARE: Keywords =
     HOLDERS.without(Keywords::of(&[Keyword::Properties, Keyword::Items, Keyword::AdditionalProperties]));
 
-impl Walk {
+impl Walk<'_> {
     fn version(&mut self, crd: &Crd<'_>, index: usize, rules: &[&'static Rule]) {
         let Some(value) = crd.versions[index].schema.filter(|schema| schema.kind() == Kind::Object) else {
             return;
@@ -96,8 +105,6 @@ impl Walk {
         let versions = Path::ROOT.field("spec.versions");
         let item = versions.index(index);
         let path = item.field("schema.openAPIV3Schema");
-        let before = self.findings.len();
-        self.seen = Keywords::default();
         self.schema(&SchemaNode {
             crd,
             version: index,
@@ -111,7 +118,7 @@ impl Walk {
             no_default: None,
             below_additional: false,
         });
-        if !self.findings[before..].iter().all(is_no_error) {
+        if self.findings.has_error() {
             return;
         }
         let valid = ValidSchema::new(crd, path, value, self.seen);
@@ -123,12 +130,9 @@ impl Walk {
     }
 
     fn schema(&mut self, node: &SchemaNode<'_, '_>) {
-        if self.findings.len() > MAX_FINDINGS {
-            return;
-        }
         let present = node.schema.present();
         self.seen.insert(present);
-        for &(keywords, check, rule) in &self.rules {
+        for &(keywords, check, rule) in self.rules {
             if present.meets(keywords)
                 && (node.place != Place::Forbidden || keywords.meets(Keywords::MISTYPED))
             {

@@ -20,4 +20,5 @@ mod registry;
 mod round_trip;
 mod rule_docs;
 mod rules;
+mod rules_limits;
 mod validate;

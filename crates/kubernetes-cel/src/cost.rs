@@ -13,7 +13,7 @@ use super::path::Path;
 use super::types::{Data, Scalar, Ty, Types};
 
 pub(super) const LIST_COST: u64 = 10;
-const MAP_COST: u64 = 30;
+pub(super) const MAP_COST: u64 = 30;
 const MESSAGE_COST: u64 = 40;
 /// What it costs to go over one character.
 pub(super) const TRAVERSAL: f64 = 0.1;

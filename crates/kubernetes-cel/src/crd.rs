@@ -161,8 +161,10 @@ impl<'a> Walk<'a> {
             return;
         };
         let own = self.types_of(root);
+        let count = self.types.count();
         for (index, rule) in schema.rules.iter().enumerate() {
             self.expressions(index, rule, root, own, place);
+            self.types.truncate(count);
         }
     }
 

@@ -2,6 +2,7 @@
 //! value can have (apiserver/pkg/cel/common/schemas.go and apiserver/pkg/cel/types.go).
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use super::names;
 use super::schema::{Additional, Schema};
@@ -182,8 +183,9 @@ impl<'a> Declarations<'a> {
         let add_meta = resource && !has_meta(schema);
         let mut fields = Vec::with_capacity(schema.properties.len());
         let mut min_size = 2;
+        let required: HashSet<&str> = schema.required.iter().copied().collect();
         let mut add = |this: &mut Self, name: &'a str, field: DeclId, has_default: bool| {
-            if !has_default && schema.required.contains(&name) {
+            if !has_default && required.contains(name) {
                 min_size += this.get(field).min_size + 4 + i64::try_from(name.len()).unwrap_or(i64::MAX);
             }
             if let Some(name) = names::escape(name) {

@@ -1,8 +1,11 @@
-//! The rules of a schema held against one value, as the API server holds a schema's own defaults against them.
+//! The rules of a schema evaluated on one value, as the API server evaluates them on a schema's own defaults.
 //!
 //! What is known here is the language itself with bools, numbers, strings, lists and maps, its macros, and the
 //! functions on strings and lists. Everything else (times, quantities, addresses, optionals…) is not known, and a rule
-//! that comes to it says nothing: what is found is certain, what is not found may still be refused.
+//! that comes to it has no result: what is found is certain, what is not found may still be rejected.
+//!
+//! Evaluation is metered twice, in a [`Budget`]: with Kubernetes' own costs, whose limits the API server enforces, and
+//! with the work that is really done here, which Kubernetes' costs underestimate.
 
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -10,46 +13,56 @@ use std::rc::Rc;
 use serde_json::Value as Json;
 
 use super::ast::{Ast, Expr, Fold, Id, Literal};
+use super::budget::Budget;
+use super::cost::{LIST_COST, MAP_COST};
 use super::eval_functions::call;
 use super::library;
 use super::report::Step;
 use super::schema::{Additional, Rule, Schema};
 use super::{names, parse};
 
-/// How many steps all rules of one value may take; what takes more is not known.
-const MAX_STEPS: usize = 500_000;
 /// How deep an expression may be nested.
 const MAX_DEPTH: usize = 100;
 
 /// A rule that a value breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {
-    /// The way to the schema whose rule it is, from that which the value was held against.
+    /// The way from the schema of the value to the schema that has the rule.
     pub path: Vec<Step>,
     /// Which of the schema's rules.
     pub rule: usize,
-    /// Why the rule could not be answered; nothing where the answer is no.
+    /// Why the rule has no result; nothing where the result is `false`.
     pub error: Option<&'static str>,
 }
 
-/// The first rule of the schema, or of those within it, that the value breaks.
+/// Returns the first rule of the schema, or of those within it, that the value breaks.
+///
+/// `budget` is shared by all defaults of one version of a CRD, as it is in the API server.
 ///
 /// Source: `Validator.Validate` of apiextensions-apiserver (`pkg/apiserver/schema/cel/validation.go`), with the value
-/// as the old one too, as `ValidateDefaults` asks.
+/// as the old one too, as `ValidateDefaults` evaluates them.
 #[must_use]
-pub fn broken_rule(schema: &Schema<'_>, value: &Json) -> Option<Broken> {
-    let mut steps = MAX_STEPS;
-    find(schema, value, &mut Vec::new(), &mut steps)
+pub fn broken_rule(schema: &Schema<'_>, value: &Json, budget: &mut Budget) -> Option<Broken> {
+    find(schema, value, &mut Vec::new(), budget)
 }
 
-fn find(schema: &Schema<'_>, value: &Json, path: &mut Vec<Step>, steps: &mut usize) -> Option<Broken> {
+fn find(schema: &Schema<'_>, value: &Json, path: &mut Vec<Step>, budget: &mut Budget) -> Option<Broken> {
     if value.is_null() {
         return None;
     }
     if !schema.rules.is_empty() && !schema.embedded_resource {
         let own = converted(schema, value);
         for (index, rule) in schema.rules.iter().enumerate() {
-            let error = match holds(rule, &own, steps) {
+            if budget.is_spent() {
+                let error = Some(SCHEMA_BUDGET);
+                return Some(Broken { path: path.clone(), rule: index, error });
+            }
+            budget.begin();
+            let outcome = holds(rule, &own, budget);
+            let within = budget.end();
+            let error = match outcome {
+                Err(Stop::Cost) => Some(RULE_LIMIT),
+                _ if !within => Some(SCHEMA_BUDGET),
                 Ok(Val::Bool(false)) => None,
                 Err(Stop::Error(error)) => Some(error),
                 _ => continue,
@@ -59,7 +72,7 @@ fn find(schema: &Schema<'_>, value: &Json, path: &mut Vec<Step>, steps: &mut usi
     }
     let mut within = |step: Step, schema: &Schema<'_>, value: &Json| {
         path.push(step);
-        let found = find(schema, value, path, steps);
+        let found = find(schema, value, path, budget);
         path.pop();
         found
     };
@@ -76,14 +89,18 @@ fn find(schema: &Schema<'_>, value: &Json, path: &mut Vec<Step>, steps: &mut usi
     }
 }
 
-fn holds(rule: &Rule<'_>, own: &Val, steps: &mut usize) -> Outcome {
-    // Twice asked: with the value as the old one, and with none.
+const RULE_LIMIT: &str = "its evaluation exceeds the API server's cost limit of 1000000 for one rule";
+const SCHEMA_BUDGET: &str =
+    "the API server's cost budget of 10000000 for all defaults of a version is exhausted";
+
+fn holds(rule: &Rule<'_>, own: &Val, budget: &mut Budget) -> Outcome {
+    // Evaluated twice: with the value as the old one, and with none.
     if rule.optional_old_self.is_some() {
         return Err(Stop::Unknown);
     }
     let ast = parse::parse(rule.rule, library::kubernetes().dialect).map_err(|_| Stop::Unknown)?;
     let variables = vec![("self", Ok(own.clone())), ("oldSelf", Ok(own.clone()))];
-    Evaluation { ast: &ast, variables, steps, depth: 0 }.value(ast.root)
+    Evaluation { ast: &ast, variables, budget, depth: 0 }.value(ast.root)
 }
 
 /// Why there is no value.
@@ -93,6 +110,8 @@ pub(super) enum Stop {
     Unknown,
     /// The API server does not come to a value either.
     Error(&'static str),
+    /// The evaluation costs more than the API server allows for one rule.
+    Cost,
 }
 
 pub(super) type Outcome = Result<Val, Stop>;
@@ -109,11 +128,49 @@ pub(super) enum Val {
     List(Rc<Vec<Val>>),
     /// A list that is a set or a map, with an equality and an addition of its own.
     Keyed(Rc<Vec<Val>>),
-    Map(Rc<Vec<(Val, Val)>>),
-    /// The fields of an object, by the names that expressions have for them.
+    Map(Rc<Map>),
+    /// The fields of an object, by the names that expressions have for them, sorted by these.
     Object(Rc<Vec<(String, Val)>>),
     /// Something of which nothing is known.
     Opaque,
+}
+
+/// The entries of a map.
+#[derive(Debug)]
+pub(super) struct Map {
+    pub(super) entries: Vec<(Val, Val)>,
+    /// Whether all keys are strings, and sorted.
+    sorted: bool,
+}
+
+impl Map {
+    fn literal(entries: Vec<(Val, Val)>) -> Self {
+        Self { entries, sorted: false }
+    }
+
+    fn sorted(mut entries: Vec<(Rc<str>, Val)>) -> Self {
+        entries.sort_by(|a, b| a.0.cmp(&b.0));
+        let entries = entries.into_iter().map(|(key, value)| (Val::String(key), value)).collect();
+        Self { entries, sorted: true }
+    }
+
+    /// The value of a key.
+    pub(super) fn get(&self, key: &Val, budget: &mut Budget) -> Result<Option<Val>, Stop> {
+        if let (true, Val::String(key)) = (self.sorted, key) {
+            let compare = |(known, _): &(Val, Val)| match known {
+                Val::String(known) => (**known).cmp(key),
+                _ => Ordering::Less,
+            };
+            budget.work(1)?;
+            return Ok(self.entries.binary_search_by(compare).ok().map(|at| self.entries[at].1.clone()));
+        }
+        for (known, value) in &self.entries {
+            if equal(known, key, budget)? {
+                return Ok(Some(value.clone()));
+            }
+        }
+        Ok(None)
+    }
 }
 
 impl Val {
@@ -123,6 +180,20 @@ impl Val {
 
     pub(super) fn list(items: Vec<Self>) -> Self {
         Self::List(Rc::new(items))
+    }
+
+    /// The size that Kubernetes' costs go by.
+    pub(super) fn size(&self) -> u64 {
+        let size = match self {
+            Self::String(text) => text.chars().count(),
+            Self::List(items) | Self::Keyed(items) => items.len(),
+            Self::Map(map) => map.entries.len(),
+            Self::Object(fields) => fields.len(),
+            // What is not known counts as little as possible.
+            Self::Opaque => 0,
+            _ => 1,
+        };
+        size as u64
     }
 
     /// A length as an int.
@@ -159,17 +230,18 @@ fn converted(schema: &Schema<'_>, value: &Json) -> Val {
         }
         ("object", Json::Object(_)) if schema.embedded_resource => Val::Opaque,
         ("object", Json::Object(map)) => match &schema.additional_properties {
-            Additional::Schema(schema) => Val::Map(Rc::new(
-                map.iter()
-                    .map(|(key, value)| (Val::string(key.as_str()), converted(schema, value)))
-                    .collect(),
-            )),
+            Additional::Schema(schema) => {
+                let entries = map.iter().map(|(key, value)| (key.as_str().into(), converted(schema, value)));
+                Val::Map(Rc::new(Map::sorted(entries.collect())))
+            }
             Additional::Unset if !schema.properties.is_empty() => {
                 let field = |(key, value): (&String, &Json)| {
                     let property = schema.property(key)?;
                     Some((names::escape(key)?.into_owned(), converted(property, value)))
                 };
-                Val::Object(Rc::new(map.iter().filter_map(field).collect()))
+                let mut fields: Vec<_> = map.iter().filter_map(field).collect();
+                fields.sort_by(|a, b| a.0.cmp(&b.0));
+                Val::Object(Rc::new(fields))
             }
             _ => Val::Opaque,
         },
@@ -180,18 +252,13 @@ fn converted(schema: &Schema<'_>, value: &Json) -> Val {
 struct Evaluation<'a, 's> {
     ast: &'a Ast<'s>,
     variables: Vec<(&'a str, Outcome)>,
-    steps: &'a mut usize,
+    budget: &'a mut Budget,
     depth: usize,
 }
 
 impl<'a> Evaluation<'a, '_> {
-    fn spend(&mut self, steps: usize) -> Result<(), Stop> {
-        *self.steps = self.steps.checked_sub(steps).ok_or(Stop::Unknown)?;
-        Ok(())
-    }
-
     fn value(&mut self, id: Id) -> Outcome {
-        self.spend(1)?;
+        self.budget.work(1)?;
         if self.depth == MAX_DEPTH {
             return Err(Stop::Unknown);
         }
@@ -213,35 +280,69 @@ impl<'a> Evaluation<'a, '_> {
                 Literal::String(text) => Ok(Val::string(text.as_str())),
                 Literal::Bytes(_) => Err(Stop::Unknown),
             },
-            Expr::Ident(name) => self
-                .variables
-                .iter()
-                .rev()
-                .find(|(known, _)| known == name)
-                .map_or(Err(Stop::Unknown), |(_, value)| value.clone()),
+            Expr::Ident(name) => {
+                self.budget.cost(1)?;
+                let variable = self.variables.iter().rev().find(|(known, _)| known == name);
+                variable.map_or(Err(Stop::Unknown), |(_, value)| value.clone())
+            }
             Expr::Select { operand, field, test } => {
-                let found = match self.value(*operand)? {
+                let operand_value = self.value(*operand)?;
+                if *test {
+                    // The test has no cost, and is one attribute with what it stands behind.
+                    self.refund(*operand);
+                } else {
+                    self.budget.cost(1)?;
+                }
+                let found = match operand_value {
                     // A field that is null counts as not being there.
                     Val::Object(fields) => fields
-                        .iter()
-                        .find(|(name, value)| name == field && !matches!(value, Val::Null))
-                        .map(|(_, value)| value.clone()),
-                    Val::Map(entries) => entry(&entries, &Val::string(*field))?,
+                        .binary_search_by(|(name, _)| name.as_str().cmp(field))
+                        .ok()
+                        .map(|at| fields[at].1.clone())
+                        .filter(|value| !matches!(value, Val::Null)),
+                    Val::Map(map) => map.get(&Val::string(*field), self.budget)?,
                     _ => return Err(Stop::Unknown),
                 };
                 if *test { Ok(Val::Bool(found.is_some())) } else { found.ok_or(NO_KEY) }
             }
             Expr::List { items, optional } if optional.is_empty() => {
+                if !self.is_constant(id) {
+                    self.budget.cost(LIST_COST)?;
+                }
                 items.iter().map(|item| self.value(*item)).collect::<Result<_, _>>().map(Val::list)
             }
             Expr::Map(entries) if entries.iter().all(|entry| !entry.optional) => {
+                if !self.is_constant(id) {
+                    self.budget.cost(MAP_COST)?;
+                }
                 let entries =
                     entries.iter().map(|entry| Ok((self.value(entry.key)?, self.value(entry.value)?)));
-                entries.collect::<Result<_, Stop>>().map(|entries| Val::Map(Rc::new(entries)))
+                let entries = entries.collect::<Result<_, Stop>>()?;
+                Ok(Val::Map(Rc::new(Map::literal(entries))))
             }
             Expr::Call { target, function, args } => self.call(*target, function, args),
             Expr::Fold(fold) => self.fold(fold),
             Expr::List { .. } | Expr::Map(_) | Expr::Message { .. } => Err(Stop::Unknown),
+        }
+    }
+
+    /// Whether the API server takes a literal as a constant, which costs nothing.
+    fn is_constant(&self, id: Id) -> bool {
+        match self.ast.expr(id) {
+            Expr::Literal(_) => true,
+            Expr::List { items, .. } => items.iter().all(|item| self.is_constant(*item)),
+            Expr::Map(entries) => {
+                entries.iter().all(|entry| self.is_constant(entry.key) && self.is_constant(entry.value))
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes the cost of a variable back that is not evaluated for itself, but as part of another expression. Costs
+    /// here are never more than the API server's.
+    fn refund(&mut self, id: Id) {
+        if matches!(self.ast.expr(id), Expr::Ident(_) | Expr::Select { .. }) {
+            self.budget.refund(1);
         }
     }
 
@@ -250,15 +351,19 @@ impl<'a> Evaluation<'a, '_> {
             ("_&&_", args) => return self.logic(args, false),
             ("_||_", args) => return self.logic(args, true),
             ("_?_:_", [condition, yes, no]) => {
-                return match self.value(*condition)? {
-                    Val::Bool(true) => self.value(*yes),
-                    Val::Bool(false) => self.value(*no),
-                    _ => Err(Stop::Unknown),
+                let chosen = match self.value(*condition)? {
+                    Val::Bool(true) => *yes,
+                    Val::Bool(false) => *no,
+                    _ => return Err(Stop::Unknown),
                 };
+                let value = self.value(chosen);
+                self.refund(chosen);
+                return value;
             }
             ("@not_strictly_false", [value]) => {
+                self.budget.cost(1)?;
                 return match self.value(*value) {
-                    Err(Stop::Unknown) => Err(Stop::Unknown),
+                    Err(stop @ (Stop::Unknown | Stop::Cost)) => Err(stop),
                     value => Ok(Val::Bool(!matches!(value, Ok(Val::Bool(false))))),
                 };
             }
@@ -268,15 +373,18 @@ impl<'a> Evaluation<'a, '_> {
         for id in target.iter().chain(args) {
             values.push(self.value(*id)?);
         }
-        for value in &values {
-            self.spend(match value {
-                Val::String(text) => text.len() / 10,
-                Val::List(items) | Val::Keyed(items) => items.len(),
-                Val::Map(entries) => entries.len(),
-                _ => 0,
-            })?;
+        if function == "_[_]"
+            && let [_, index] = args
+        {
+            self.refund(*index);
         }
-        call(function, target.is_some(), &values)
+        if function == "@in"
+            && let [_, list] = args
+            && self.is_constant(*list)
+        {
+            self.budget.constant_membership();
+        }
+        call(function, target.is_some(), &values, self.budget)
     }
 
     /// `&&` and `||`: one side that decides is enough, whatever becomes of the other.
@@ -286,6 +394,7 @@ impl<'a> Evaluation<'a, '_> {
             match self.value(*arg) {
                 Ok(Val::Bool(value)) if value == deciding => return Ok(Val::Bool(deciding)),
                 Ok(Val::Bool(_)) => {}
+                Err(Stop::Cost) => return Err(Stop::Cost),
                 Ok(_) | Err(Stop::Unknown) => outcome = Err(Stop::Unknown),
                 Err(error) if outcome.is_ok() => outcome = Err(error),
                 Err(_) => {}
@@ -295,7 +404,11 @@ impl<'a> Evaluation<'a, '_> {
     }
 
     fn fold(&mut self, fold: &'a Fold<'_>) -> Outcome {
-        let items: Vec<(Option<Val>, Val)> = match (self.value(fold.range)?, &fold.var2) {
+        let range = self.value(fold.range)?;
+        if let Val::List(_) | Val::Keyed(_) | Val::Map(_) = range {
+            self.budget.work(usize::try_from(range.size() / 8).unwrap_or(usize::MAX))?;
+        }
+        let items: Vec<(Option<Val>, Val)> = match (range, &fold.var2) {
             (Val::List(items) | Val::Keyed(items), None) => {
                 items.iter().map(|item| (None, item.clone())).collect()
             }
@@ -304,9 +417,9 @@ impl<'a> Evaluation<'a, '_> {
                 .enumerate()
                 .map(|(index, item)| Ok((Some(Val::length(index)?), item.clone())))
                 .collect::<Result<_, Stop>>()?,
-            (Val::Map(entries), None) => entries.iter().map(|(key, _)| (None, key.clone())).collect(),
-            (Val::Map(entries), Some(_)) => {
-                entries.iter().map(|(key, value)| (Some(key.clone()), value.clone())).collect()
+            (Val::Map(map), None) => map.entries.iter().map(|(key, _)| (None, key.clone())).collect(),
+            (Val::Map(map), Some(_)) => {
+                map.entries.iter().map(|(key, value)| (Some(key.clone()), value.clone())).collect()
             }
             _ => return Err(Stop::Unknown),
         };
@@ -336,10 +449,12 @@ impl<'a> Evaluation<'a, '_> {
             let next = match goes_on {
                 Ok(Val::Bool(true)) => Some(self.value(fold.step)),
                 Ok(Val::Bool(false)) => None,
+                Err(Stop::Cost) => return Err(Stop::Cost),
                 _ => return Err(Stop::Unknown),
             };
             self.variables.truncate(accumulator + 1);
             match next {
+                Some(Err(Stop::Cost)) => return Err(Stop::Cost),
                 Some(next) => self.variables[accumulator].1 = next,
                 None => break,
             }
@@ -350,47 +465,40 @@ impl<'a> Evaluation<'a, '_> {
 
 pub(super) const NO_KEY: Stop = Stop::Error("no such key");
 
-/// What a map has at a key.
-pub(super) fn entry(entries: &[(Val, Val)], key: &Val) -> Result<Option<Val>, Stop> {
-    for (known, value) in entries {
-        if equal(known, key)? {
-            return Ok(Some(value.clone()));
-        }
-    }
-    Ok(None)
-}
-
 /// Whether two values are equal: numbers by what they say, values of other types never.
-pub(super) fn equal(a: &Val, b: &Val) -> Result<bool, Stop> {
+pub(super) fn equal(a: &Val, b: &Val, budget: &mut Budget) -> Result<bool, Stop> {
+    budget.work(1)?;
     Ok(match (a, b) {
         (Val::Opaque | Val::Keyed(_), _) | (_, Val::Opaque | Val::Keyed(_)) => return Err(Stop::Unknown),
         (Val::Null, Val::Null) => true,
         (Val::Bool(a), Val::Bool(b)) => a == b,
-        (Val::String(a), Val::String(b)) => a == b,
+        (Val::String(a), Val::String(b)) => {
+            budget.read(a.len().min(b.len()))?;
+            a == b
+        }
         (Val::List(a), Val::List(b)) => {
             let mut all = a.len() == b.len();
             for (a, b) in a.iter().zip(b.iter()) {
-                all = all && equal(a, b)?;
+                all = all && equal(a, b, budget)?;
             }
             all
         }
         (Val::Map(a), Val::Map(b)) => {
-            let mut all = a.len() == b.len();
-            for (key, value) in a.iter() {
-                all = all && matches!(entry(b, key)?, Some(other) if equal(value, &other)?);
+            let mut all = a.entries.len() == b.entries.len();
+            for (key, value) in &a.entries {
+                all = all && matches!(b.get(key, budget)?, Some(other) if equal(value, &other, budget)?);
             }
             all
         }
         (Val::Object(a), Val::Object(b)) => {
             let mut all = a.len() == b.len();
-            for (name, value) in a.iter() {
-                let other = b.iter().find(|(other, _)| other == name);
-                all = all && matches!(other, Some((_, other)) if equal(value, other)?);
+            for ((name, value), (other_name, other)) in a.iter().zip(b.iter()) {
+                all = all && name == other_name && equal(value, other, budget)?;
             }
             all
         }
         (a, b) if is_number(a) && is_number(b) => compare(a, b)? == Some(Ordering::Equal),
-        // Of maps and objects that are compared with each other nothing is said.
+        // Of maps and objects that are compared with each other nothing is known.
         (Val::Map(_), Val::Object(_)) | (Val::Object(_), Val::Map(_)) => return Err(Stop::Unknown),
         _ => false,
     })

@@ -2,20 +2,26 @@
 
 use std::cmp::Ordering;
 
-use super::eval::{NO_KEY, Outcome, Stop, Val, compare, entry, equal};
-use crate::go_regex::GoRegex;
+use super::budget::Budget;
+use super::cost::{REGEX, TRAVERSAL};
+use super::eval::{NO_KEY, Outcome, Stop, Val, compare, equal};
 
 const OVERFLOW: Stop = Stop::Error("integer overflow");
 const BY_ZERO: Stop = Stop::Error("division by zero");
 const OUT_OF_BOUNDS: Stop = Stop::Error("index out of bounds");
 const INVALID_NUMBER: Stop = Stop::Error("invalid number");
 
-/// Calls a function; `member` says that the first value is what it is called on.
-pub(super) fn call(function: &str, member: bool, values: &[Val]) -> Outcome {
+/// Calls a function; `member` says that the first value is what it is called on. What the call costs is announced to
+/// `budget` before it is done.
+pub(super) fn call(function: &str, member: bool, values: &[Val], budget: &mut Budget) -> Outcome {
+    charge(function, values, budget)?;
     match values {
-        [value] => one(function, member, value),
-        [a, b] => two(function, member, a, b),
+        [value] => one(function, member, value, budget),
+        [a, b] => two(function, member, a, b, budget),
         [Val::String(text), Val::String(from), Val::String(to)] if member && function == "replace" => {
+            let found =
+                if from.is_empty() { text.chars().count() + 1 } else { text.matches(&**from).count() };
+            budget.make(text.len().saturating_add(found.saturating_mul(to.len())))?;
             Ok(Val::string(text.replace(&**from, to)))
         }
         [Val::String(text), Val::Int(start), Val::Int(end)] if member && function == "substring" => {
@@ -25,14 +31,81 @@ pub(super) fn call(function: &str, member: bool, values: &[Val]) -> Outcome {
     }
 }
 
-fn one(function: &str, member: bool, value: &Val) -> Outcome {
+/// Announces what a call costs: in Kubernetes' units (`CallCost` of `k8s.io/apiserver/pkg/cel/library/cost.go` and
+/// `costCall` of cel-go's `interpreter/runtimecost.go`), but never more than these, and the work for reading its values.
+fn charge(function: &str, values: &[Val], budget: &mut Budget) -> Result<(), Stop> {
+    for value in values {
+        match value {
+            Val::String(text) => budget.read(text.len())?,
+            Val::List(items) | Val::Keyed(items)
+                if matches!(function, "isSorted" | "sum" | "min" | "max" | "join") =>
+            {
+                budget.work(items.len())?;
+            }
+            _ => {}
+        }
+    }
+    let size = |index: usize| values.get(index).map_or(0, Val::size);
+    let cost = match (function, values) {
+        ("isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf", [value, ..]) => traversal(value),
+        ("lowerAscii" | "upperAscii" | "substring" | "trim" | "startsWith" | "endsWith", _) => {
+            scaled(size(0), TRAVERSAL)
+        }
+        ("replace" | "split", _) => scaled(size(0), 2.0 * TRAVERSAL),
+        ("join", [Val::List(items), rest @ ..]) => {
+            let between =
+                rest.first().map_or(0, Val::size).saturating_mul(items.len().saturating_sub(1) as u64);
+            let texts = items.iter().map(Val::size).fold(between, u64::saturating_add);
+            scaled(texts, 2.0 * TRAVERSAL)
+        }
+        ("@in", [_, Val::List(items) | Val::Keyed(items)]) => {
+            if budget.take_constant_membership() {
+                0
+            } else {
+                items.len() as u64
+            }
+        }
+        ("_==_" | "_!=_", _) => scaled(size(0).min(size(1)), TRAVERSAL),
+        ("_<_" | "_<=_" | "_>_" | "_>=_", [Val::String(_), Val::String(_)]) => {
+            scaled(size(0).min(size(1)), TRAVERSAL)
+        }
+        ("_+_", [Val::String(_), Val::String(_)]) => scaled(size(0).saturating_add(size(1)), TRAVERSAL),
+        ("matches", _) => scaled(size(0).saturating_add(1), TRAVERSAL).saturating_mul(scaled(size(1), REGEX)),
+        ("contains", _) => scaled(size(0), TRAVERSAL).saturating_mul(scaled(size(1), TRAVERSAL)),
+        _ => 1,
+    };
+    budget.cost(cost)
+}
+
+/// Kubernetes computes its costs in floating point.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "as Kubernetes does"
+)]
+fn scaled(size: u64, factor: f64) -> u64 {
+    (size as f64 * factor).ceil() as u64
+}
+
+/// `traversalCost` of `k8s.io/apiserver/pkg/cel/library/cost.go`.
+fn traversal(value: &Val) -> u64 {
+    match value {
+        Val::String(text) => text.len() as u64 / 10,
+        Val::List(items) | Val::Keyed(items) => items.iter().map(traversal).fold(0, u64::saturating_add),
+        Val::Map(_) | Val::Object(_) | Val::Opaque => 0,
+        _ => 1,
+    }
+}
+
+fn one(function: &str, member: bool, value: &Val, budget: &mut Budget) -> Outcome {
     match (function, member, value) {
         ("!_", _, Val::Bool(value)) => Ok(Val::Bool(!value)),
         ("-_", _, Val::Int(value)) => value.checked_neg().map(Val::Int).ok_or(OVERFLOW),
         ("-_", _, Val::Double(value)) => Ok(Val::Double(-value)),
         ("size", _, Val::String(text)) => Val::length(text.chars().count()),
         ("size", _, Val::List(items) | Val::Keyed(items)) => Val::length(items.len()),
-        ("size", _, Val::Map(entries)) => Val::length(entries.len()),
+        ("size", _, Val::Map(map)) => Val::length(map.entries.len()),
         ("dyn", false, value) => Ok(value.clone()),
         ("int", false, Val::Int(value)) => Ok(Val::Int(*value)),
         ("int", false, Val::String(text)) => text.parse().map(Val::Int).map_err(|_| INVALID_NUMBER),
@@ -40,8 +113,14 @@ fn one(function: &str, member: bool, value: &Val) -> Outcome {
         ("string", false, Val::String(text)) => Ok(Val::String(text.clone())),
         ("string", false, Val::Int(value)) => Ok(Val::string(value.to_string())),
         ("string", false, Val::Bool(value)) => Ok(Val::string(value.to_string())),
-        ("lowerAscii", true, Val::String(text)) => Ok(Val::string(text.to_ascii_lowercase())),
-        ("upperAscii", true, Val::String(text)) => Ok(Val::string(text.to_ascii_uppercase())),
+        ("lowerAscii", true, Val::String(text)) => {
+            budget.make(text.len())?;
+            Ok(Val::string(text.to_ascii_lowercase()))
+        }
+        ("upperAscii", true, Val::String(text)) => {
+            budget.make(text.len())?;
+            Ok(Val::string(text.to_ascii_uppercase()))
+        }
         ("isSorted", true, Val::List(items)) => {
             let mut sorted = true;
             for pair in items.windows(2) {
@@ -75,12 +154,12 @@ fn extreme(items: &[Val], wanted: Ordering) -> Outcome {
     Ok(most.clone())
 }
 
-fn two(function: &str, member: bool, a: &Val, b: &Val) -> Outcome {
+fn two(function: &str, member: bool, a: &Val, b: &Val, budget: &mut Budget) -> Outcome {
     let order =
         |wanted: fn(Ordering) -> bool| compare(a, b).map(|order| Val::Bool(order.is_some_and(wanted)));
     match function {
-        "_==_" => return equal(a, b).map(Val::Bool),
-        "_!=_" => return equal(a, b).map(|equal| Val::Bool(!equal)),
+        "_==_" => return equal(a, b, budget).map(Val::Bool),
+        "_!=_" => return equal(a, b, budget).map(|equal| Val::Bool(!equal)),
         "_<_" => return order(Ordering::is_lt),
         "_<=_" => return order(Ordering::is_le),
         "_>_" => return order(Ordering::is_gt),
@@ -93,27 +172,29 @@ fn two(function: &str, member: bool, a: &Val, b: &Val) -> Outcome {
         ("_-_", Val::Double(a), Val::Double(b)) => Ok(Val::Double(a - b)),
         ("_*_", Val::Double(a), Val::Double(b)) => Ok(Val::Double(a * b)),
         ("_/_", Val::Double(a), Val::Double(b)) => Ok(Val::Double(a / b)),
-        ("_+_", Val::String(a), Val::String(b)) => Ok(Val::string(format!("{a}{b}"))),
-        ("_+_", Val::List(a), Val::List(b)) => Ok(Val::list([a.as_slice(), b.as_slice()].concat())),
+        ("_+_", Val::String(a), Val::String(b)) => {
+            budget.make(a.len() + b.len())?;
+            Ok(Val::string(format!("{a}{b}")))
+        }
+        ("_+_", Val::List(a), Val::List(b)) => {
+            budget.make_list(a.len() + b.len())?;
+            Ok(Val::list([a.as_slice(), b.as_slice()].concat()))
+        }
         ("_[_]", Val::List(items) | Val::Keyed(items), Val::Int(index)) => {
             usize::try_from(*index).ok().and_then(|index| items.get(index).cloned()).ok_or(OUT_OF_BOUNDS)
         }
-        ("_[_]", Val::Map(entries), key) => entry(entries, key)?.ok_or(NO_KEY),
+        ("_[_]", Val::Map(map), key) => map.get(key, budget)?.ok_or(NO_KEY),
         ("@in", item, Val::List(items) | Val::Keyed(items)) => {
             for known in items.iter() {
-                if equal(known, item)? {
+                if equal(known, item, budget)? {
                     return Ok(Val::Bool(true));
                 }
             }
             Ok(Val::Bool(false))
         }
-        ("@in", key, Val::Map(entries)) => Ok(Val::Bool(entry(entries, key)?.is_some())),
-        ("matches", Val::String(text), Val::String(pattern)) => GoRegex::parse(pattern)
-            .ok()
-            .and_then(|pattern| pattern.is_match(text))
-            .map(Val::Bool)
-            .ok_or(Stop::Unknown),
-        (_, Val::String(text), Val::String(other)) if member => on_text(function, text, other),
+        ("@in", key, Val::Map(map)) => Ok(Val::Bool(map.get(key, budget)?.is_some())),
+        ("matches", Val::String(text), Val::String(pattern)) => budget.is_match(pattern, text).map(Val::Bool),
+        (_, Val::String(text), Val::String(other)) if member => on_text(function, text, other, budget),
         ("charAt", Val::String(text), Val::Int(index)) if member => {
             let length = text.chars().count();
             match usize::try_from(*index) {
@@ -130,7 +211,10 @@ fn two(function: &str, member: bool, a: &Val, b: &Val) -> Outcome {
                 Val::String(text) => Ok(&**text),
                 _ => Err(Stop::Unknown),
             });
-            Ok(Val::string(texts.collect::<Result<Vec<_>, _>>()?.join(between)))
+            let texts = texts.collect::<Result<Vec<_>, _>>()?;
+            let bytes = texts.iter().map(|text| text.len().saturating_add(between.len()));
+            budget.make(bytes.fold(0, usize::saturating_add))?;
+            Ok(Val::string(texts.join(between)))
         }
         _ => Err(Stop::Unknown),
     }
@@ -148,7 +232,7 @@ fn whole(function: &str, a: i64, b: i64) -> Outcome {
     result.map(Val::Int).ok_or(OVERFLOW)
 }
 
-fn on_text(function: &str, text: &str, other: &str) -> Outcome {
+fn on_text(function: &str, text: &str, other: &str, budget: &mut Budget) -> Outcome {
     let place = |found: Option<usize>| match found {
         Some(at) => Val::length(text[..at].chars().count()),
         None => Ok(Val::Int(-1)),
@@ -159,7 +243,11 @@ fn on_text(function: &str, text: &str, other: &str) -> Outcome {
         "endsWith" => Ok(Val::Bool(text.ends_with(other))),
         "indexOf" => place(text.find(other)),
         "lastIndexOf" => place(text.rfind(other)),
-        "split" if !other.is_empty() => Ok(Val::list(text.split(other).map(Val::string).collect())),
+        "split" if !other.is_empty() => {
+            budget.make_list(text.matches(other).count() + 1)?;
+            budget.make(text.len())?;
+            Ok(Val::list(text.split(other).map(Val::string).collect()))
+        }
         _ => Err(Stop::Unknown),
     }
 }

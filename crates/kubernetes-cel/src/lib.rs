@@ -17,6 +17,7 @@
 struct Readme;
 
 mod ast;
+mod budget;
 mod check;
 mod compile;
 mod cost;
@@ -46,6 +47,7 @@ mod time;
 mod types;
 mod validate;
 
+pub use budget::{Budget, CALL_LIMIT, DEFAULTS_BUDGET};
 pub use crd::{EXPRESSION_LIMIT, SCHEMA_LIMIT, check_schema, check_schema_with_lists};
 pub use eval::{Broken, broken_rule};
 pub use expression::{check_constraint, check_match_condition};

@@ -123,6 +123,21 @@ impl Types {
         ty
     }
 
+    /// How many types there are.
+    pub(super) fn count(&self) -> usize {
+        self.data.len()
+    }
+
+    /// Forgets all types but the first `count`: what one expression has made is of no use to the next.
+    pub(super) fn truncate(&mut self, count: usize) {
+        for data in self.data.drain(count..) {
+            self.index.remove(&data);
+        }
+        self.open.truncate(count);
+        self.wrapped.truncate(count);
+        self.sizes.truncate(count);
+    }
+
     pub(super) fn list(&mut self, element: Ty) -> Ty {
         self.make(Data::List(element))
     }

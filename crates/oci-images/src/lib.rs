@@ -4,6 +4,7 @@
 //! | module | contents | may import |
 //! | --- | --- | --- |
 //! | [`layout`] | images, layers, OCI layouts and archives, extraction of files; no network | nothing |
+//! | [`reference`] | names of images | nothing |
 //! | [`registry`] | the distribution protocol: a client and a small server | `layout` |
 
 #[cfg(doctest)]
@@ -11,4 +12,5 @@
 struct Readme;
 
 pub mod layout;
+pub mod reference;
 pub mod registry;

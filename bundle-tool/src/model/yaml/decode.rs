@@ -87,9 +87,30 @@ pub struct Decoded<T> {
 /// # Errors
 /// The first value whose type does not match its field.
 pub fn decode<T: de::DeserializeOwned>(value: Value<'_>, path: &Path<'_>) -> Result<Decoded<T>, DecodeError> {
+    decode_as(value, path, false)
+}
+
+/// Decodes `value` as [`decode`] does, but also takes fields whose names differ in case, as Go's `encoding/json` does. Of
+/// several such fields, the one in the right case counts, or else the first. Those in another case are still listed as
+/// unknown.
+///
+/// # Errors
+/// The first value whose type does not match its field.
+pub fn decode_ignoring_case<T: de::DeserializeOwned>(
+    value: Value<'_>,
+    path: &Path<'_>,
+) -> Result<Decoded<T>, DecodeError> {
+    decode_as(value, path, true)
+}
+
+fn decode_as<T: de::DeserializeOwned>(
+    value: Value<'_>,
+    path: &Path<'_>,
+    ignore_case: bool,
+) -> Result<Decoded<T>, DecodeError> {
     let unknown = RefCell::default();
-    let object = T::deserialize(Deserializer { value, key: None, path, unknown: &unknown, declared: &[] })
-        .map_err(|error| error.at(path, value.position()))?;
+    let decoder = Deserializer { value, key: None, path, unknown: &unknown, declared: &[], ignore_case };
+    let object = T::deserialize(decoder).map_err(|error| error.at(path, value.position()))?;
     Ok(Decoded { object, unknown: unknown.into_inner() })
 }
 
@@ -102,6 +123,7 @@ struct Deserializer<'a, 'p> {
     unknown: &'p RefCell<Vec<Unknown>>,
     /// The fields of the struct that the value is a field of, if it is one.
     declared: &'static [&'static str],
+    ignore_case: bool,
 }
 
 impl Deserializer<'_, '_> {
@@ -258,6 +280,7 @@ impl<'de> de::Deserializer<'de> for Deserializer<'_, '_> {
                 rest: self.value.items().enumerate(),
                 path: self.path,
                 unknown: self.unknown,
+                ignore_case: self.ignore_case,
             }),
             _ => Err(self.wrong("a list")),
         }
@@ -271,6 +294,9 @@ impl<'de> de::Deserializer<'de> for Deserializer<'_, '_> {
                 path: self.path,
                 unknown: self.unknown,
                 declared: None,
+                map: self.value,
+                ignore_case: self.ignore_case,
+                found: Vec::new(),
             }),
             _ => Err(self.wrong("a map")),
         }
@@ -290,6 +316,9 @@ impl<'de> de::Deserializer<'de> for Deserializer<'_, '_> {
                     path: self.path,
                     unknown: self.unknown,
                     declared: Some(fields),
+                    map: self.value,
+                    ignore_case: self.ignore_case,
+                    found: Vec::new(),
                 })
                 .map_err(|error: DecodeError| error.at(self.path, self.value.position())),
             _ => Err(self.wrong("a map")),
@@ -330,6 +359,7 @@ struct Items<'a, 'p, I: Iterator<Item = (usize, Value<'a>)>> {
     rest: I,
     path: &'p Path<'p>,
     unknown: &'p RefCell<Vec<Unknown>>,
+    ignore_case: bool,
 }
 
 impl<'de, 'a, I: Iterator<Item = (usize, Value<'a>)>> SeqAccess<'de> for Items<'a, '_, I> {
@@ -341,7 +371,8 @@ impl<'de, 'a, I: Iterator<Item = (usize, Value<'a>)>> SeqAccess<'de> for Items<'
     ) -> Result<Option<T::Value>, DecodeError> {
         let Some((index, value)) = self.rest.next() else { return Ok(None) };
         let path = self.path.index(index);
-        seed.deserialize(Deserializer { value, key: None, path: &path, unknown: self.unknown, declared: &[] })
+        let (unknown, ignore_case) = (self.unknown, self.ignore_case);
+        seed.deserialize(Deserializer { value, key: None, path: &path, unknown, declared: &[], ignore_case })
             .map(Some)
             .map_err(|error| error.at(&path, value.position()))
     }
@@ -354,6 +385,27 @@ struct Entries<'a, 'p, I: Iterator<Item = (Value<'a>, Value<'a>)>> {
     unknown: &'p RefCell<Vec<Unknown>>,
     /// The fields of the struct; none for a map.
     declared: Option<&'static [&'static str]>,
+    /// The whole map.
+    map: Value<'a>,
+    ignore_case: bool,
+    /// The fields that were found in another case.
+    found: Vec<&'static str>,
+}
+
+impl<'a, I: Iterator<Item = (Value<'a>, Value<'a>)>> Entries<'a, '_, I> {
+    /// Returns the declared field that `name` is in another case, unless the map has that field, too.
+    fn in_another_case(&mut self, name: &str) -> Option<&'static str> {
+        let declared = self.declared.filter(|_| self.ignore_case)?;
+        if declared.contains(&name) {
+            return None;
+        }
+        let meant = declared.iter().copied().find(|field| field.eq_ignore_ascii_case(name))?;
+        if self.map.get(meant).is_some() || self.found.contains(&meant) {
+            return None;
+        }
+        self.found.push(meant);
+        Some(meant)
+    }
 }
 
 impl<'de, 'a, I: Iterator<Item = (Value<'a>, Value<'a>)>> MapAccess<'de> for Entries<'a, '_, I> {
@@ -362,6 +414,15 @@ impl<'de, 'a, I: Iterator<Item = (Value<'a>, Value<'a>)>> MapAccess<'de> for Ent
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, DecodeError> {
         self.current = self.rest.next();
         let Some((key, _)) = self.current else { return Ok(None) };
+        if let Some(meant) = self.in_another_case(key.text()) {
+            self.unknown.borrow_mut().push(Unknown {
+                path: self.path.field(key.text()).to_string(),
+                name: key.text().to_owned(),
+                position: key.position(),
+                declared: self.declared.unwrap_or_default(),
+            });
+            return seed.deserialize(de::value::StrDeserializer::new(meant)).map(Some);
+        }
         seed.deserialize(de::value::StrDeserializer::new(key.text())).map(Some)
     }
 
@@ -372,7 +433,8 @@ impl<'de, 'a, I: Iterator<Item = (Value<'a>, Value<'a>)>> MapAccess<'de> for Ent
         let path =
             if self.declared.is_some() { self.path.field(key.text()) } else { self.path.key(key.text()) };
         let declared = self.declared.unwrap_or_default();
-        seed.deserialize(Deserializer { value, key: Some(key), path: &path, unknown: self.unknown, declared })
+        let (unknown, ignore_case) = (self.unknown, self.ignore_case);
+        seed.deserialize(Deserializer { value, key: Some(key), path: &path, unknown, declared, ignore_case })
             .map_err(|error| error.at(&path, value.position()))
     }
 }

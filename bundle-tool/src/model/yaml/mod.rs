@@ -11,7 +11,7 @@ mod scalar;
 mod tree;
 mod within;
 
-pub use decode::{DecodeError, Decoded, Unknown, decode};
+pub use decode::{DecodeError, Decoded, Unknown, decode, decode_ignoring_case};
 pub use emit::{compare_keys, emit, emit_within, is_plain_string};
 pub use path::{Path, Step};
 pub use scalar::{Scalar, is_refused, json_only, resolve, single_text};

@@ -106,6 +106,24 @@ impl Tree {
             None => Value { tree: &NULL, id: NodeId(0) },
         }
     }
+
+    /// Returns how deep the document is nested: 1 for a scalar, 2 for a list of scalars.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        // Children come before what holds them.
+        let mut depths: Vec<u32> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let below = match node.data {
+                Data::Sequence | Data::Mapping => {
+                    let children = &self.children[node.start as usize..node.end as usize];
+                    children.iter().filter_map(|child| depths.get(child.0 as usize)).max().copied()
+                }
+                _ => None,
+            };
+            depths.push(below.unwrap_or_default() + 1);
+        }
+        depths.into_iter().max().map_or(0, |depth| depth as usize)
+    }
 }
 
 /// Builds a [`Tree`] bottom-up: children first, then the sequence or mapping that holds them.
@@ -273,6 +291,18 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// Returns the depth of the document: 1 for a scalar, 2 for a list of scalars.
+    #[must_use]
+    pub fn depth(self) -> usize {
+        self.tree.depth()
+    }
+
+    /// Returns the number of nodes of the document.
+    #[must_use]
+    pub fn document_size(self) -> usize {
+        self.tree.nodes.len()
+    }
+
     /// Returns the kind of the value.
     #[must_use]
     pub fn kind(self) -> Kind {
@@ -405,6 +435,15 @@ impl<'a> Value<'a> {
         items.iter().map(move |&id| self.at(id))
     }
 
+    /// Returns an item of a list, by its index from zero.
+    #[must_use]
+    pub fn item(self, index: usize) -> Option<Value<'a>> {
+        if self.kind() != Kind::Array {
+            return None;
+        }
+        self.children().get(index).map(|&id| self.at(id))
+    }
+
     /// Returns the number of entries or items.
     #[must_use]
     pub fn len(self) -> usize {
@@ -438,7 +477,7 @@ impl<'a> Value<'a> {
                     found
                 }
                 Step::Key(name) => here.entry(name),
-                Step::Index(index) => here.items().nth(index).map(|item| (item, item)),
+                Step::Index(index) => here.item(index).map(|item| (item, item)),
             };
             let Some((key, value)) = found else { break };
             (position, here) = (key.position(), value);

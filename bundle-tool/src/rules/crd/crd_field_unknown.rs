@@ -17,8 +17,8 @@ pub(super) static RULE: Rule = Rule {
 fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
     let Ok(decoded) = crd.object.decode::<shape::Crd>() else { return };
     for field in decoded.unknown {
-        if reporter.is_full() {
-            return;
+        if reporter.skip_if_full() {
+            continue;
         }
         reporter.at(crd.object.file, &field.path, field.position, unknown_field(&field));
     }

@@ -9,25 +9,7 @@ use crate::rules::{Place, Role, SchemaNode};
 /// the resource itself, where any default is rejected, and not below `additionalProperties`.
 pub(super) fn site<'b>(node: &SchemaNode<'_, 'b>) -> Option<Value<'b>> {
     let covered = node.place == Place::Skeleton && node.no_default.is_none() && !node.below_additional;
-    let default = node.schema.get(Keyword::Default).filter(|_| covered)?;
-    let effort = size(default, MAX_EFFORT).saturating_mul(size(node.schema.value, MAX_EFFORT));
-    (effort <= MAX_EFFORT).then_some(default)
-}
-
-/// Maximum effort for one default, the product of its values and schemas. Real ones take some thousand steps; beyond
-/// this limit, the request to the API server times out.
-const MAX_EFFORT: usize = 100_000_000;
-
-/// Returns the number of values in a value, itself included, counting at most `maximum`.
-fn size(value: Value<'_>, maximum: usize) -> usize {
-    let mut size = 1;
-    for child in value.items().chain(value.entries().map(|(_, value)| value)) {
-        if size >= maximum {
-            break;
-        }
-        size += self::size(child, maximum - size);
-    }
-    size
+    node.schema.get(Keyword::Default).filter(|_| covered)
 }
 
 /// Validates the resources in a default, or the one that it is a part of.

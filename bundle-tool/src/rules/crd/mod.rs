@@ -36,6 +36,7 @@ mod schema_default_forbidden;
 mod schema_default_invalid;
 mod schema_default_metadata_invalid;
 mod schema_default_unknown_field;
+mod schema_default_unverified;
 mod schema_embedded_resource_invalid;
 mod schema_format_unknown;
 mod schema_int_or_string_conflict;
@@ -115,6 +116,7 @@ pub(super) static RULES: &[&Rule] = &[
     &schema_default_invalid::RULE,
     &schema_default_metadata_invalid::RULE,
     &schema_default_unknown_field::RULE,
+    &schema_default_unverified::RULE,
     &schema_embedded_resource_invalid::RULE,
     &schema_format_unknown::RULE,
     &schema_int_or_string_conflict::RULE,

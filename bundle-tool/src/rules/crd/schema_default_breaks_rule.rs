@@ -1,8 +1,5 @@
-use super::default::{metadata, site};
-use crate::model::crd::{Keyword, Keywords};
-use crate::model::yaml::Path;
 use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Reporter, Rule, SchemaNode, expressions, openapi};
+use crate::rules::{Check, Reporter, Rule, ValidSchema};
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-default-breaks-rule",
@@ -15,17 +12,9 @@ pub(super) static RULE: Rule = Rule {
         Project::ApiextensionsApiserver,
         "pkg/apiserver/schema/defaulting/validation.go",
     )],
-    check: Check::Schema(Keywords::of(&[Keyword::Default]), check),
+    check: Check::ValidSchema(check),
 };
 
-fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
-    let fits = |default: &_| {
-        !node.is_resource()
-            && metadata(node, *default).is_ok()
-            && openapi::validate(*default, node.schema, &Path::ROOT).is_ok()
-    };
-    let Some(default) = site(node).filter(fits) else { return };
-    if let Some(message) = expressions::broken_rule(node.schema.value, default) {
-        reporter.keyword(node, Keyword::Default, message);
-    }
+fn check(schema: &ValidSchema<'_, '_>, reporter: &mut Reporter<'_>) {
+    schema.report_defaults(reporter);
 }

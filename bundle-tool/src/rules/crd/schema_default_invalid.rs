@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     let Some(default) = site(node).filter(|default| metadata(node, *default).is_ok()) else { return };
-    if let Err(mismatch) = openapi::validate(default, node.schema, &Path::ROOT) {
+    if let Err(mismatch) = openapi::validate(default, node.schema, &Path::ROOT, &node.crd.effort) {
         let what = if mismatch.path.is_empty() { String::new() } else { format!(" at `{}`", mismatch.path) };
         let message = format!("the default does not match its schema{what}: {}", mismatch.message);
         reporter.keyword(node, Keyword::Default, message);

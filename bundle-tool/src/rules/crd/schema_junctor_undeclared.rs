@@ -1,5 +1,3 @@
-use std::collections::HashMap;
-
 use crate::model::crd::{Items, Keyword, Keywords, Schema};
 use crate::model::yaml::Path;
 use crate::report::{Impact, Project, Severity, Source, Suite};
@@ -68,12 +66,11 @@ fn nested(
     if !restriction.fills(Keyword::Properties) {
         return;
     }
-    let declared: HashMap<_, _> = schema.properties().map(|(name, value)| (name.text(), value)).collect();
     let properties = path.field("properties");
     for (key, value) in restriction.properties() {
         let here = properties.key(key.text());
-        match declared.get(key.text()) {
-            Some(declared) => nested(node, &Schema::read(value), &Schema::read(*declared), &here, reporter),
+        match schema.property(key.text()) {
+            Some(declared) => nested(node, &Schema::read(value), &Schema::read(declared), &here, reporter),
             // Another rule rejects metadata here.
             None if key.text() == "metadata" => {}
             None => {

@@ -23,8 +23,8 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     for (key, _) in node.schema.value.unique_entries() {
         let name = key.text();
         if Keyword::parse(name).is_none() {
-            if reporter.is_full() {
-                return;
+            if reporter.skip_if_full() {
+                continue;
             }
             let known = Keyword::ALL.iter().map(|keyword| keyword.name());
             let message = format!("unknown keyword `{name}`{}", did_you_mean(name, known));

@@ -29,10 +29,10 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     let keys = node.path.field(Keyword::XListMapKeys.name());
     for (index, key) in node.schema.list(Keyword::XListMapKeys).enumerate() {
         if !declared.contains(key.text()) {
-            if reporter.is_full() {
-                return;
+            if reporter.skip_if_full() {
+                continue;
             }
-            let near = did_you_mean(key.text(), declared.iter().copied());
+            let near = did_you_mean(key.text(), items.properties().map(|(name, _)| name.text()));
             let message = format!("the items do not declare the property `{}`{near}", key.text());
             reporter.field(&node.crd.object, &keys.index(index), message);
         }

@@ -24,9 +24,9 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let mut report = |field: &str, message: &str| reporter.field(&csv.object, &root.field(field), message);
     let written = |field: &str| {
         let keys: Vec<_> = field.split('.').collect();
-        csv.object.root.dig(&keys).is_some_and(|value| !value.is_null())
+        csv.dig(&keys).is_some_and(|value| !value.is_null())
     };
-    if is_without_version(csv.object.api_version()) {
+    if is_without_version(&csv.typed.api_version) {
         report("apiVersion", "missing required field `apiVersion`");
     }
     if !written("spec") {

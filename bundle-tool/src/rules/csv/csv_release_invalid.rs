@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
-    let Some(value) = csv.object.root.dig(&["spec", "release"]).filter(|value| !value.is_null()) else {
+    let Some(value) = csv.dig(&["spec", "release"]).filter(|value| !value.is_null()) else {
         return;
     };
     let release = value.text();

@@ -6,8 +6,13 @@ pub(super) static RULE: Rule = Rule {
     id: "csv-unknown-field",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "The CSV has a field that OLM does not declare.",
-    impacts: &[Impact::FieldDropped],
+    what: "The CSV has a field that OLM does not declare, or declares in another case.",
+    impacts: &[
+        Impact::FieldDropped,
+        Impact::Specific(
+            "A name in another case, such as `DISPLAYNAME`, counts where OLM installs the CSV from a catalog, because it decodes names there regardless of their case; it is dropped where the CSV is created directly.",
+        ),
+    ],
     help: "remove the field, or correct its name or indentation",
     sources: &[Source::file(
         Project::OperatorFrameworkApi,
@@ -18,8 +23,8 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     for unknown in &csv.unknown {
-        if reporter.is_full() {
-            return;
+        if reporter.skip_if_full() {
+            continue;
         }
         reporter.at(csv.object.file, &unknown.path, unknown.position, unknown_field(unknown));
     }

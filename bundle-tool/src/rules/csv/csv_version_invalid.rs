@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
-    if let Some(value) = csv.object.root.dig(&["spec", "version"])
+    if let Some(value) = csv.dig(&["spec", "version"])
         && let Err(error) = version::tolerant(&csv.typed.spec.version)
     {
         let message = format!("invalid version `{}`: {error}", value.text());

@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
-    if csv.object.root.dig(&["spec", "version"]).is_none() {
+    if csv.dig(&["spec", "version"]).is_none() {
         reporter.field(&csv.object, &Path::ROOT.field("spec.version"), "spec.version is not set");
     }
 }

@@ -24,7 +24,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         for role in ["owned", "required"] {
             let role_path = set_path.field(role);
             let keys: Vec<_> = set.split('.').chain([role]).collect();
-            for (index, api) in csv.object.root.dig(&keys).into_iter().flat_map(Value::items).enumerate() {
+            for (index, api) in csv.dig(&keys).into_iter().flat_map(Value::items).enumerate() {
                 let api_path = role_path.index(index);
                 for kind in ["statusDescriptors", "specDescriptors", "actionDescriptors"] {
                     let kind_path = api_path.field(kind);

@@ -23,7 +23,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         let key = examples::key(csv);
         let path = Path::ROOT.field("metadata.annotations");
         let path = path.key(key);
-        let text = csv.object.root.dig(&["metadata", "annotations", key]);
+        let text = csv.dig(&["metadata", "annotations", key]);
         match problem.offset.zip(text) {
             Some((offset, text)) => {
                 let position = text.position_within(offset);

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use crate::model::yaml::Path;
 use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
@@ -21,8 +23,9 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let list = root.field("spec.installModes");
     let modes = &csv.typed.spec.install_modes;
+    let mut seen = BTreeSet::new();
     for (index, mode) in modes.iter().enumerate() {
-        if modes[..index].iter().any(|other| other.r#type == mode.r#type) {
+        if !seen.insert(&mode.r#type) {
             let message = format!("duplicate install mode `{}`", mode.r#type);
             reporter.field(&csv.object, &list.index(index), message);
         }

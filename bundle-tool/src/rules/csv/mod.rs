@@ -13,6 +13,7 @@ mod csv_undecodable;
 mod csv_unknown_field;
 mod csv_version_invalid;
 mod csv_version_missing;
+mod csv_version_not_strict;
 mod descriptor_value_invalid;
 mod example_annotations_both;
 mod example_annotations_missing;
@@ -20,6 +21,7 @@ mod example_foreign;
 mod example_invalid;
 mod example_missing;
 mod examples;
+mod icon_not_base64;
 mod install_mode_duplicate;
 mod install_mode_none;
 mod install_mode_unknown;
@@ -52,12 +54,14 @@ pub(super) static RULES: &[&Rule] = &[
     &csv_unknown_field::RULE,
     &csv_version_invalid::RULE,
     &csv_version_missing::RULE,
+    &csv_version_not_strict::RULE,
     &descriptor_value_invalid::RULE,
     &example_annotations_both::RULE,
     &example_annotations_missing::RULE,
     &example_foreign::RULE,
     &example_invalid::RULE,
     &example_missing::RULE,
+    &icon_not_base64::RULE,
     &install_mode_duplicate::RULE,
     &install_mode_none::RULE,
     &install_mode_unknown::RULE,

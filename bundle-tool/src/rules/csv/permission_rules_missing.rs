@@ -21,7 +21,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     for field in ["spec.install.spec.permissions", "spec.install.spec.clusterPermissions"] {
         let keys: Vec<_> = field.split('.').collect();
         let list = root.field(field);
-        let items = csv.object.root.dig(&keys).into_iter().flat_map(Value::items);
+        let items = csv.dig(&keys).into_iter().flat_map(Value::items);
         for (index, permission) in items.enumerate() {
             if permission.get("rules").is_none_or(Value::is_null) {
                 let entry = list.index(index);

@@ -26,7 +26,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let deployments = root.field("spec.install.spec.deployments");
-    let list = csv.object.root.dig(&["spec", "install", "spec", "deployments"]);
+    let list = csv.dig(&["spec", "install", "spec", "deployments"]);
     for (index, deployment) in list.into_iter().flat_map(Value::items).enumerate() {
         let Some(pod) = deployment.dig(&["spec", "template", "spec"]) else { continue };
         let deployment_path = deployments.index(index);

@@ -1,6 +1,7 @@
 use crate::model::yaml::Path;
 use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
+use oci_images::reference::Reference;
 
 pub(super) static RULE: Rule = Rule {
     id: "related-image-invalid",
@@ -26,8 +27,8 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         let image = related.image.as_str();
         let message = if image.is_empty() {
             "missing required field `image`".to_owned()
-        } else if image.parse::<oci_images::registry::Reference>().is_err() {
-            format!("invalid image reference `{image}`")
+        } else if let Err(error) = image.parse::<Reference>() {
+            format!("invalid image reference `{image}`: {error}")
         } else {
             continue;
         };

@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let list = root.field("spec.webhookdefinitions");
-    let items = csv.object.root.dig(&["spec", "webhookdefinitions"]).into_iter().flat_map(Value::items);
+    let items = csv.dig(&["spec", "webhookdefinitions"]).into_iter().flat_map(Value::items);
     for (index, webhook) in items.enumerate() {
         for field in ["sideEffects", "admissionReviewVersions"] {
             if webhook.get(field).is_none_or(Value::is_null) {

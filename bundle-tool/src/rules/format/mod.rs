@@ -27,6 +27,7 @@ mod metadata_elsewhere;
 mod metadata_unread;
 mod object_too_large;
 mod package_empty;
+mod package_name_invalid;
 mod unsupported_kind;
 mod yaml_duplicate_key;
 mod yaml_syntax;
@@ -93,6 +94,7 @@ pub(super) static RULES: &[&Rule] = &[
     &metadata_unread::RULE,
     &object_too_large::RULE,
     &package_empty::RULE,
+    &package_name_invalid::RULE,
     &unsupported_kind::RULE,
     &yaml_duplicate_key::RULE,
     &yaml_syntax::RULE,

@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let keys = ["spec", "install", "spec", "deployments"];
-    if csv.object.root.dig(&keys).is_none_or(Value::is_null) {
+    if csv.dig(&keys).is_none_or(Value::is_null) {
         let path = Path::ROOT.field("spec.install.spec.deployments");
         reporter.field(&csv.object, &path, "missing required field `spec.install.spec.deployments`");
     }

@@ -24,7 +24,7 @@ impl<'e, 'r> Errors<'e, 'r> {
         let found = path.steps().into_iter().try_fold(self.object.root, |value, step| match step {
             Step::Field(name) => name.split('.').try_fold(value, Value::get),
             Step::Key(name) => value.get(name),
-            Step::Index(index) => value.items().nth(index),
+            Step::Index(index) => value.item(index),
         });
         found.is_some_and(|value| !value.is_null())
     }

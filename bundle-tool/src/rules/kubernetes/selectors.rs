@@ -95,14 +95,19 @@ pub(in crate::rules) fn label_keys(
     let list = path.field("matchLabelKeys");
     let mut selected: std::collections::BTreeSet<&String> =
         selector.iter().flat_map(|selector| selector.match_labels.iter().flat_map(BTreeMap::keys)).collect();
+    let mut numbers = BTreeMap::new();
+    for (index, key) in matching.iter().enumerate() {
+        numbers.entry(key).or_insert(index);
+    }
     for requirement in selector.iter().flat_map(|selector| selector.match_expressions.iter().flatten()) {
-        if let Some(index) = matching.iter().position(|key| *key == requirement.key)
+        if let Some(&index) = numbers.get(&requirement.key)
             && !selected.insert(&requirement.key)
         {
             errors.add(&list.index(index), format!("key `{}` is also in `labelSelector`", requirement.key));
         }
         selected.insert(&requirement.key);
     }
+    let differing: std::collections::BTreeSet<_> = differing.iter().collect();
     for (index, key) in matching.iter().enumerate().filter(|(_, key)| differing.contains(key)) {
         errors.add(&list.index(index), format!("key `{key}` is also in `mismatchLabelKeys`"));
     }

@@ -39,11 +39,9 @@ fn check(metadata: &Metadata<'_>, errors: &mut Errors<'_, '_>) {
         }
     }
     // Duplicates are dropped.
-    let controllers = owners
-        .iter()
-        .enumerate()
-        .filter(|(index, owner)| owner.controller == Some(true) && !owners[..*index].contains(owner));
-    if controllers.count() > 1 {
+    let mut controllers = owners.iter().filter(|owner| owner.controller == Some(true));
+    let first = controllers.next();
+    if controllers.any(|other| Some(other) != first) {
         errors.add(&list, "several owner references set `controller: true`");
     }
 }

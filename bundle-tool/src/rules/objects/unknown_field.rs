@@ -17,8 +17,8 @@ pub(super) static RULE: Rule = Rule {
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     for known in &context.known {
         for unknown in &known.unknown {
-            if reporter.is_full() {
-                return;
+            if reporter.skip_if_full() {
+                continue;
             }
             reporter.at(known.object.file, &unknown.path, unknown.position, unknown_field(unknown));
         }

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use crate::model::yaml::Path;
 use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
@@ -21,9 +23,13 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let list = root.field("spec.apiservicedefinitions.owned");
     let deployments = &csv.typed.spec.install.spec.deployments;
+    let names: BTreeSet<_> = deployments.iter().map(|deployment| &deployment.name).collect();
     for (index, service) in csv.typed.spec.apiservicedefinitions.owned.iter().enumerate() {
-        if deployments.iter().all(|deployment| deployment.name != service.deployment_name) {
+        if !names.contains(&service.deployment_name) {
             let entry = list.index(index);
+            if reporter.skip_if_full() {
+                continue;
+            }
             let message = super::unknown_deployment(&service.deployment_name, deployments);
             reporter.field(&csv.object, &entry.field("deploymentName"), message);
         }

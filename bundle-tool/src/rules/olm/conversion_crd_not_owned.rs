@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use crate::model::yaml::Path;
 use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
@@ -20,7 +22,8 @@ pub(super) static RULE: Rule = Rule {
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let list = root.field("spec.webhookdefinitions");
-    let owned = &csv.typed.spec.customresourcedefinitions.owned;
+    let owned = csv.typed.spec.customresourcedefinitions.owned.iter();
+    let owned: BTreeSet<_> = owned.map(|crd| &crd.name).collect();
     for (index, webhook) in csv.typed.spec.webhookdefinitions.iter().enumerate() {
         let entry = list.index(index);
         let crds = entry.field("conversionCRDs");
@@ -31,7 +34,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
             reporter.field(&csv.object, &crds, "missing CRDs: a conversion webhook requires at least one");
         }
         for (index, name) in webhook.conversion_crds.iter().enumerate() {
-            if owned.iter().all(|crd| crd.name != *name) {
+            if !owned.contains(name) {
                 reporter.field(
                     &csv.object,
                     &crds.index(index),

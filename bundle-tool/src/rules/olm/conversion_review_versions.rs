@@ -27,8 +27,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         let versions = &webhook.admission_review_versions;
         let known = |version: &String| version == "v1" || version == "v1beta1";
         // webhook-field-missing reports a missing list.
-        let written =
-            csv.object.root.dig(&["spec", "webhookdefinitions"]).and_then(|list| list.items().nth(index));
+        let written = csv.dig(&["spec", "webhookdefinitions"]).and_then(|list| list.item(index));
         let there = written.and_then(|webhook| webhook.get("admissionReviewVersions"));
         if webhook.r#type == "ConversionWebhook"
             && there.is_some_and(|versions| !versions.is_null())

@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use super::crds;
 use crate::model::yaml::Path;
 use crate::report::{Impact, Project, Severity, Source, Suite};
@@ -20,15 +22,11 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let crds = crds::all(context);
+    let mut first: HashMap<_, usize> = HashMap::new();
     for (index, crd) in crds.iter().enumerate() {
-        let same = |other: &&crds::Crd<'_>| {
-            (other.group, other.kind) == (crd.group, crd.kind)
-                && other
-                    .versions
-                    .iter()
-                    .any(|version| crd.versions.iter().any(|mine| mine.name == version.name))
-        };
-        if let Some(other) = crds[..index].iter().find(same) {
+        let versions = crd.versions.keys().map(|version| (crd.group, crd.kind, *version));
+        let others = versions.map(|version| *first.entry(version).or_insert(index));
+        if let Some(other) = others.min().filter(|other| *other < index).map(|other| &crds[other]) {
             let message = format!(
                 "duplicate CRD of `{}/{}`: the first one is in {}",
                 crd.group, crd.kind, other.object.file.path

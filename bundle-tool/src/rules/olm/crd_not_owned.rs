@@ -1,5 +1,6 @@
+use std::collections::BTreeSet;
+
 use super::crds;
-use crate::model::csv::CrdDescription;
 use crate::model::yaml::Path;
 use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
@@ -22,14 +23,16 @@ pub(super) static RULE: Rule = Rule {
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let Some(csv) = context.csvs.first() else { return };
     // csv-field-missing reports a missing spec.
-    if csv.object.root.get("spec").is_none() {
+    if csv.dig(&["spec"]).is_none() {
         return;
     }
     let owned = &csv.typed.spec.customresourcedefinitions.owned;
+    let names: BTreeSet<_> = owned.iter().map(|entry| entry.name.as_str()).collect();
+    let kinds: BTreeSet<_> = owned.iter().map(|entry| entry.kind.as_str()).collect();
     for crd in crds::all(context) {
         // owned-crd-missing reports an entry with errors.
-        let meant = |entry: &CrdDescription| entry.name == crd.object.name() || entry.kind == crd.kind;
-        if !owned.iter().any(meant) && !crd.versions.is_empty() {
+        let meant = names.contains(crd.object.name()) || kinds.contains(crd.kind);
+        if !meant && !crd.versions.is_empty() {
             let message = format!("CRD `{}` is not owned by the CSV", crd.object.name());
             reporter.field(&crd.object, &Path::ROOT, message);
         }

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use crate::model::yaml::Path;
 use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
@@ -22,19 +24,18 @@ pub(super) static RULE: Rule = Rule {
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let Some(csv) = context.csvs.first() else { return };
     let spec = &csv.typed.spec.install.spec;
-    let permissions = || spec.permissions.iter().chain(&spec.cluster_permissions);
-    let accounts: Vec<_> =
-        context.objects.iter().filter(|object| object.is("v1", "ServiceAccount")).collect();
+    let permissions = spec.permissions.iter().chain(&spec.cluster_permissions);
+    let objects = context.objects.iter().filter(|object| object.is("v1", "ServiceAccount"));
+    let accounts: BTreeSet<_> = permissions
+        .map(|permission| permission.service_account_name.as_str())
+        .chain(objects.map(|object| object.name()))
+        .collect();
     let root = Path::ROOT;
     let list = root.field("spec.install.spec.deployments");
     for (index, deployment) in spec.deployments.iter().enumerate() {
         let pod = deployment.spec.template.spec.as_ref();
         let name = pod.and_then(|pod| pod.service_account_name.as_deref()).unwrap_or_default();
-        let known = name.is_empty()
-            || name == "default"
-            || permissions().any(|permission| permission.service_account_name == name)
-            || accounts.iter().any(|account| account.name() == name);
-        if !known {
+        if !name.is_empty() && name != "default" && !accounts.contains(name) {
             let entry = list.index(index);
             let path = entry.field("spec.template.spec.serviceAccountName");
             reporter.field(&csv.object, &path, format!("unknown service account `{name}`"));

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use crate::model::yaml::Path;
 use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
@@ -21,8 +23,9 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let list = root.field("spec.install.spec.deployments");
     let deployments = &csv.typed.spec.install.spec.deployments;
+    let mut seen = BTreeSet::new();
     for (index, deployment) in deployments.iter().enumerate() {
-        if deployments[..index].iter().any(|other| other.name == deployment.name) {
+        if !seen.insert(&deployment.name) {
             let entry = list.index(index);
             let message = format!("duplicate Deployment `{}`", deployment.name);
             reporter.field(&csv.object, &entry.field("name"), message);

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
-    let written = csv.object.root.dig(&["spec", "install", "spec", "deployments"]);
+    let written = csv.dig(&["spec", "install", "spec", "deployments"]);
     if written.is_some_and(|list| list.kind() == Kind::Array && list.is_empty()) {
         let message = "empty list of Deployments";
         reporter.field(&csv.object, &Path::ROOT.field("spec.install.spec.deployments"), message);

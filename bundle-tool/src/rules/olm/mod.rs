@@ -16,6 +16,7 @@ mod owned_crd_missing;
 mod owned_crd_not_served;
 mod owned_version_unserved;
 mod permission_account_missing;
+mod required_api_incomplete;
 mod required_crd_name_invalid;
 mod required_crd_owned;
 mod service_account_in_both;
@@ -58,6 +59,7 @@ pub(super) static RULES: &[&Rule] = &[
     &owned_crd_not_served::RULE,
     &owned_version_unserved::RULE,
     &permission_account_missing::RULE,
+    &required_api_incomplete::RULE,
     &required_crd_name_invalid::RULE,
     &required_crd_owned::RULE,
     &service_account_in_both::RULE,

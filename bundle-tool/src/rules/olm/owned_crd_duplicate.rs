@@ -1,4 +1,5 @@
-use crate::model::csv::CrdDescription;
+use std::collections::BTreeSet;
+
 use crate::model::yaml::Path;
 use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
@@ -22,11 +23,9 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let list = root.field("spec.customresourcedefinitions.owned");
     let owned = &csv.typed.spec.customresourcedefinitions.owned;
+    let mut seen = BTreeSet::new();
     for (index, entry) in owned.iter().enumerate() {
-        let same = |other: &CrdDescription| {
-            (&other.name, &other.version, &other.kind) == (&entry.name, &entry.version, &entry.kind)
-        };
-        if owned[..index].iter().any(same) {
+        if !seen.insert((&entry.name, &entry.version, &entry.kind)) {
             let message = format!("duplicate owned CRD `{}` version `{}`", entry.name, entry.version);
             reporter.field(&csv.object, &list.index(index), message);
         }

@@ -1,4 +1,5 @@
-use crate::model::csv::CrdDescription;
+use std::collections::BTreeSet;
+
 use crate::model::yaml::Path;
 use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
@@ -20,10 +21,9 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let list = root.field("spec.customresourcedefinitions.required");
     let definitions = &csv.typed.spec.customresourcedefinitions;
+    let owned: BTreeSet<_> = definitions.owned.iter().map(|owned| (&owned.name, &owned.version)).collect();
     for (index, required) in definitions.required.iter().enumerate() {
-        let same =
-            |owned: &CrdDescription| (&owned.name, &owned.version) == (&required.name, &required.version);
-        if definitions.owned.iter().any(same) {
+        if owned.contains(&(&required.name, &required.version)) {
             reporter.field(
                 &csv.object,
                 &list.index(index),

@@ -1,4 +1,5 @@
-use crate::model::csv::StrategyDeployment;
+use std::collections::BTreeSet;
+
 use crate::model::yaml::Path;
 use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Context, Reporter, Rule};
@@ -20,13 +21,13 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let Some(csv) = context.csvs.first() else { return };
-    let deployments = &csv.typed.spec.install.spec.deployments;
+    let pods = csv.typed.spec.install.spec.deployments.iter().filter_map(|deployment| {
+        let pod = deployment.spec.template.spec.as_ref();
+        pod.and_then(|pod| pod.service_account_name.as_deref())
+    });
+    let used: BTreeSet<_> = pods.collect();
     for account in context.objects.iter().filter(|object| object.is("v1", "ServiceAccount")) {
-        let runs = |deployment: &StrategyDeployment| {
-            let pod = deployment.spec.template.spec.as_ref();
-            pod.and_then(|pod| pod.service_account_name.as_deref()).unwrap_or_default() == account.name()
-        };
-        if !account.name().is_empty() && deployments.iter().any(runs) {
+        if !account.name().is_empty() && used.contains(account.name()) {
             let message =
                 format!("unexpected service account `{}`: OLM creates it from the CSV", account.name());
             reporter.field(account, &Path::ROOT.field("metadata.name"), message);

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use crate::model::yaml::Path;
 use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
@@ -23,9 +25,13 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let list = root.field("spec.webhookdefinitions");
     let deployments = &csv.typed.spec.install.spec.deployments;
+    let names: BTreeSet<_> = deployments.iter().map(|deployment| &deployment.name).collect();
     for (index, webhook) in csv.typed.spec.webhookdefinitions.iter().enumerate() {
-        if !deployments.is_empty() && deployments.iter().all(|other| other.name != webhook.deployment_name) {
+        if !deployments.is_empty() && !names.contains(&webhook.deployment_name) {
             let entry = list.index(index);
+            if reporter.skip_if_full() {
+                continue;
+            }
             let message = super::unknown_deployment(&webhook.deployment_name, deployments);
             reporter.field(&csv.object, &entry.field("deploymentName"), message);
         }

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use crate::model::yaml::Path;
 use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
@@ -21,8 +23,9 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let list = root.field("spec.webhookdefinitions");
     let webhooks = &csv.typed.spec.webhookdefinitions;
+    let mut seen = BTreeSet::new();
     for (index, webhook) in webhooks.iter().enumerate() {
-        if webhooks[..index].iter().any(|other| other.generate_name == webhook.generate_name) {
+        if !seen.insert(&webhook.generate_name) {
             let entry = list.index(index);
             let message = format!("duplicate webhook name `{}`", webhook.generate_name);
             reporter.field(&csv.object, &entry.field("generateName"), message);

@@ -1,3 +1,5 @@
+use std::collections::{HashMap, HashSet};
+
 use crate::model::yaml::Path;
 use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
@@ -24,25 +26,25 @@ pub(super) static RULE: Rule = Rule {
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let list = root.field("spec.webhookdefinitions");
-    let mut taken: Vec<(&str, i32, IntOrString)> = Vec::new();
+    let mut taken: HashMap<(&str, i32), IntOrString> = HashMap::new();
+    let deployments = csv.typed.spec.install.spec.deployments.iter();
+    let deployments: HashSet<_> = deployments.map(|deployment| deployment.name.as_str()).collect();
     let port = |number: i32| if number > 0 { number } else { 443 };
     for service in &csv.typed.spec.apiservicedefinitions.owned {
         let number = port(service.container_port);
-        taken.push((service.deployment_name.as_str(), number, IntOrString::Int(number)));
+        taken.insert((service.deployment_name.as_str(), number), IntOrString::Int(number));
     }
     for (index, webhook) in csv.typed.spec.webhookdefinitions.iter().enumerate() {
         let number = port(webhook.container_port);
         let target = webhook.target_port.clone().unwrap_or(IntOrString::Int(number));
         let name = webhook.deployment_name.as_str();
-        if csv.typed.spec.install.spec.deployments.iter().all(|deployment| deployment.name != name) {
+        if !deployments.contains(name) {
             continue;
         }
-        if taken.iter().any(|(other, at, to)| (*other, *at) == (name, number) && *to != target) {
+        if *taken.entry((name, number)).or_insert_with(|| target.clone()) != target {
             let entry = list.index(index);
             let message = format!("conflicting target of port {number} of Deployment `{name}`");
             reporter.field(&csv.object, &entry.field("targetPort"), message);
-        } else {
-            taken.push((name, number, target));
         }
     }
 }

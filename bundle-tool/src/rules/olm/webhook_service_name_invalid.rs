@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use crate::model::yaml::Path;
 use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::{Check, Csv, Reporter, Rule};
@@ -26,10 +28,12 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let list = root.field("spec.install.spec.deployments");
     let spec = &csv.typed.spec;
+    let webhooks = spec.webhookdefinitions.iter().map(|webhook| webhook.deployment_name.as_str());
+    let services = spec.apiservicedefinitions.owned.iter().map(|service| service.deployment_name.as_str());
+    let servers: BTreeSet<_> = webhooks.chain(services).collect();
     for (index, deployment) in spec.install.spec.deployments.iter().enumerate() {
         let name = deployment.name.as_str();
-        let serves = spec.webhookdefinitions.iter().any(|webhook| webhook.deployment_name == name)
-            || spec.apiservicedefinitions.owned.iter().any(|service| service.deployment_name == name);
+        let serves = servers.contains(name);
         let letter = name.starts_with(|first: char| first.is_ascii_lowercase());
         if serves && !name.is_empty() && (name.len() > 55 || name.contains('.') || !letter) {
             let entry = list.index(index);

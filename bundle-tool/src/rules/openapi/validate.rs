@@ -3,14 +3,10 @@
 //! Source: `pkg/validation/validate` of `k8s.io/kube-openapi`, on what `ToKubeOpenAPI` of apiextensions-apiserver
 //! converts a structural schema to.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::rc::Rc;
-
 use super::formats;
 use crate::model::crd::{Additional, Items, Keyword, Schema};
 use crate::model::yaml::{Kind, Path, Value};
-use kubernetes_cel::go_regex::GoRegex;
+use crate::rules::effort::Effort;
 
 /// The first mismatch of a value and its schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,15 +19,18 @@ pub(in crate::rules) struct Mismatch {
 
 type Verdict = Result<(), Mismatch>;
 
-/// Validates `value`, whose path is `path`, against a schema of the skeleton.
-pub(in crate::rules) fn validate(value: Value<'_>, schema: &Schema<'_>, path: &Path<'_>) -> Verdict {
-    Validator::default().check(value, schema, false, path)
+/// Validates `value`, whose path is `path`, against a schema of the skeleton. What exceeds `effort` counts as valid.
+pub(in crate::rules) fn validate<'b>(
+    value: Value<'_>,
+    schema: &Schema<'b>,
+    path: &Path<'_>,
+    effort: &Effort<'b>,
+) -> Verdict {
+    Validator { effort }.check(value, schema, false, path)
 }
 
-/// Caches patterns, so that each is compiled once for all items of a list.
-#[derive(Default)]
-struct Validator<'b> {
-    patterns: RefCell<HashMap<&'b str, Option<Rc<GoRegex>>>>,
+struct Validator<'e, 'b> {
+    effort: &'e Effort<'b>,
 }
 
 /// A value as Kubernetes' JSON decoder returns it.
@@ -79,13 +78,12 @@ fn wrong(path: &Path<'_>, message: impl Into<String>) -> Verdict {
     Err(Mismatch { path: path.to_string(), message: message.into() })
 }
 
-impl<'b> Validator<'b> {
-    fn pattern(&self, pattern: &'b str) -> Option<Rc<GoRegex>> {
-        let mut patterns = self.patterns.borrow_mut();
-        patterns.entry(pattern).or_insert_with(|| GoRegex::parse(pattern).ok().map(Rc::new)).clone()
-    }
-
+impl<'b> Validator<'_, 'b> {
     fn check(&self, value: Value<'_>, schema: &Schema<'b>, nested: bool, path: &Path<'_>) -> Verdict {
+        // Reading the schema takes about as long as ten steps.
+        if !self.effort.spend(10 + value.text().len() / 64) {
+            return Ok(());
+        }
         let datum = Datum::of(value);
         check_type(datum, schema, path)?;
         if !matches!(datum, Datum::Null) {
@@ -97,6 +95,9 @@ impl<'b> Validator<'b> {
                 Datum::Array => self.check_list(value, schema, nested, path)?,
                 _ => {}
             }
+        }
+        if !self.effort.spend(schema.list(Keyword::Enum).len() / 8) {
+            return Ok(());
         }
         check_enum(datum, value, schema, path)?;
         if matches!(datum, Datum::Object) { self.check_object(value, schema, nested, path) } else { Ok(()) }
@@ -142,9 +143,7 @@ impl<'b> Validator<'b> {
         }
         let pattern = schema.text(Keyword::Pattern);
         // Another rule reports an invalid pattern.
-        if !pattern.is_empty()
-            && self.pattern(pattern).is_some_and(|regex| regex.is_match(text) == Some(false))
-        {
+        if !pattern.is_empty() && self.effort.matches(pattern, text) == Some(false) {
             return wrong(path, format!("must match the pattern `{pattern}`"));
         }
         let format = schema.text(Keyword::Format);
@@ -203,6 +202,9 @@ impl<'b> Validator<'b> {
                 }
                 (None, _) => {}
             }
+        }
+        if !self.effort.spend(schema.list(Keyword::Required).len()) {
+            return Ok(());
         }
         for required in schema.list(Keyword::Required) {
             if value.get(required.text()).is_none() {
@@ -331,8 +333,11 @@ fn check_enum(datum: Datum<'_>, value: Value<'_>, schema: &Schema<'_>, path: &Pa
     if allowed.len() == 0 || allowed.any(|allowed| equals(datum, value, allowed)) {
         return Ok(());
     }
-    let listed: Vec<String> = schema.list(Keyword::Enum).map(|allowed| format!("`{allowed:?}`")).collect();
-    wrong(path, format!("must be one of {}", listed.join(", ")))
+    const LISTED: usize = 20;
+    let all = schema.list(Keyword::Enum);
+    let more = if all.len() > LISTED { format!(" and {} more", all.len() - LISTED) } else { String::new() };
+    let listed: Vec<String> = all.take(LISTED).map(|allowed| format!("`{allowed:?}`")).collect();
+    wrong(path, format!("must be one of {}{more}", listed.join(", ")))
 }
 
 /// Returns whether `value`, converted to the type of `allowed` as Go does, is equal to it.

@@ -28,7 +28,7 @@ fn check(webhook: &Webhook<'_>, errors: &mut Errors<'_, '_>) {
     let list = webhook.path.field("admissionReviewVersions");
     let versions = &webhook.typed.admission_review_versions;
     let written = webhook.object.root.dig(&["spec", "webhookdefinitions"]);
-    let written = written.and_then(|list| list.items().nth(webhook.index)?.get("admissionReviewVersions"));
+    let written = written.and_then(|list| list.item(webhook.index)?.get("admissionReviewVersions"));
     // Another rule reports a missing list.
     if written.is_none_or(Value::is_null) {
         return;

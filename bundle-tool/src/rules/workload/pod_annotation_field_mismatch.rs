@@ -25,7 +25,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     let path = template.spec_path.field("securityContext");
     let pod = template.security();
     if let Some(profile) = pod.and_then(|security| security.seccomp_profile.as_ref())
-        && let Some(annotation) = template.annotations.get("seccomp.security.alpha.kubernetes.io/pod")
+        && let Some(annotation) = template.annotation("seccomp.security.alpha.kubernetes.io/pod")
     {
         seccomp(annotation, profile, &path.field("seccompProfile"), errors);
     }
@@ -36,18 +36,18 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
         let own = container.security_context.as_ref();
         let key = format!("container.seccomp.security.alpha.kubernetes.io/{}", container.name);
         if let Some(profile) = own.and_then(|security| security.seccomp_profile.as_ref())
-            && let Some(annotation) = template.annotations.get(key.as_str())
+            && let Some(annotation) = template.annotation(&key)
         {
             seccomp(annotation, profile, &path.field("seccompProfile"), errors);
         }
         let key = format!("container.apparmor.security.beta.kubernetes.io/{}", container.name);
         if let Some(profile) = own.and_then(|security| security.app_armor_profile.as_ref()).or(inherited)
-            && let Some(annotation) = template.annotations.get(key.as_str())
+            && let Some(annotation) = template.annotation(&key)
             && !windows
         {
             let valid = match profile.type_.as_str() {
-                "Unconfined" => *annotation == "unconfined",
-                "RuntimeDefault" => *annotation == "runtime/default",
+                "Unconfined" => annotation == "unconfined",
+                "RuntimeDefault" => annotation == "runtime/default",
                 "Localhost" => annotation.strip_prefix("localhost/") == profile.localhost_profile.as_deref(),
                 _ => true,
             };

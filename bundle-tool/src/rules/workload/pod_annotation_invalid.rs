@@ -27,12 +27,12 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     let path = template.path.field("metadata.annotations");
-    let own = template.template.metadata.as_ref().and_then(|metadata| metadata.annotations.as_ref());
+    let own = template.own_annotations();
     labels::annotation_keys(own.into_iter().flat_map(|annotations| annotations.keys()), &path, errors);
-    let size: usize = template.annotations.iter().map(|(key, value)| key.len() + value.len()).sum();
-    let own_size = own.map_or(0, labels::size);
+    let (own_size, added_size) = template.annotation_bytes();
+    let size = own_size + added_size;
     // metadata-annotations-too-large reports annotations of the CSV that are too large alone.
-    if size > labels::MAX_ANNOTATIONS && own_size > 0 && size - own_size <= labels::MAX_ANNOTATIONS {
+    if size > labels::MAX_ANNOTATIONS && added_size <= labels::MAX_ANNOTATIONS {
         let message = format!(
             "annotations of template and CSV of {size} bytes exceed the limit of {} bytes",
             labels::MAX_ANNOTATIONS

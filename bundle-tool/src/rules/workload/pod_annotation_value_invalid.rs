@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use k8s_openapi::api::core::v1::Toleration;
 
 use crate::report::{Impact, Project, Severity, Source, Suite};
@@ -20,11 +22,25 @@ pub(super) static RULE: Rule = Rule {
     check: Check::PodTemplate(check),
 };
 
+/// The beginnings of the keys whose values are validated.
+const KEYS: [&str; 6] = [
+    "container.apparmor.security.beta.kubernetes.io/",
+    "container.seccomp.security.alpha.kubernetes.io/",
+    "controller.kubernetes.io/pod-deletion-cost",
+    "kubernetes.io/config.mirror",
+    "scheduler.alpha.kubernetes.io/tolerations",
+    "seccomp.security.alpha.kubernetes.io/pod",
+];
+
 fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     let path = template.path.field("metadata.annotations");
-    for (key, value) in &template.annotations {
+    let mut containers = HashSet::new();
+    template.each_container(|container, _, _| {
+        containers.insert(container.name.as_str());
+    });
+    for (key, value) in template.annotations_with(&KEYS) {
         let path = path.key(key);
-        match *key {
+        match key {
             "kubernetes.io/config.mirror"
                 if template.spec.node_name.as_ref().is_none_or(String::is_empty) =>
             {
@@ -50,7 +66,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
             }
             _ => {
                 if let Some(container) = key.strip_prefix("container.apparmor.security.beta.kubernetes.io/") {
-                    if !has_container(template, container) {
+                    if !containers.contains(container) {
                         errors.add(&path, format!("unknown container `{container}`"));
                     } else if !is_apparmor(value) {
                         errors.add(&path, format!("invalid AppArmor profile `{value}`"));
@@ -59,12 +75,6 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
             }
         }
     }
-}
-
-fn has_container(template: &PodTemplate<'_>, name: &str) -> bool {
-    let mut found = false;
-    template.each_container(|container, _, _| found |= container.name == name);
-    found
 }
 
 fn is_cost(value: &str) -> bool {

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::{Errors, selectors};
 use crate::rules::workload::PodTemplate;
@@ -21,6 +23,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     let list = template.spec_path.field("topologySpreadConstraints");
     let constraints = template.spec.topology_spread_constraints.as_deref().unwrap_or_default();
+    let mut seen = BTreeSet::new();
     for (index, constraint) in constraints.iter().enumerate() {
         let path = list.index(index);
         if constraint.max_skew <= 0 {
@@ -32,11 +35,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
         errors.required(&path.field("topologyKey"), &constraint.topology_key);
         let action = constraint.when_unsatisfiable.as_str();
         errors.one_of(&path.field("whenUnsatisfiable"), action, &["DoNotSchedule", "ScheduleAnyway"]);
-        let repeated = constraints[..index].iter().any(|other| {
-            other.topology_key == constraint.topology_key
-                && other.when_unsatisfiable == constraint.when_unsatisfiable
-        });
-        if repeated {
+        if !seen.insert((&constraint.topology_key, &constraint.when_unsatisfiable)) {
             let message = format!("duplicate constraint for `{}` and `{action}`", constraint.topology_key);
             errors.add(&path, message);
         }

@@ -24,14 +24,16 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     template.each_container(|container, path, _| {
         let list = path.field("volumeDevices");
         let (mut named, mut taken) = (BTreeSet::new(), BTreeSet::new());
+        let mounts =
+            || container.volume_mounts.iter().flatten().filter(|mount| !template.is_dropped(&mount.name));
+        let mounted: BTreeSet<_> = mounts().map(|mount| &mount.name).collect();
+        let mount_paths: BTreeSet<_> = mounts().map(|mount| &mount.mount_path).collect();
         for (index, device) in container.volume_devices.iter().flatten().enumerate() {
             let path = list.index(index);
             let name = path.field("name");
-            let mut mounts =
-                container.volume_mounts.iter().flatten().filter(|mount| !template.is_dropped(&mount.name));
             if !device.name.is_empty() && !named.insert(&device.name) {
                 errors.add(&name, format!("duplicate device `{}`", device.name));
-            } else if mounts.clone().any(|mount| mount.name == device.name) {
+            } else if mounted.contains(&device.name) {
                 errors.add(&name, format!("volume `{}` is also mounted as a file system", device.name));
             } else if let Some(volume) = template.volume(&device.name)
                 && volume.persistent_volume_claim.is_none()
@@ -45,7 +47,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
                 && errors.check(&place, paths::without_backsteps(&device.device_path));
             if valid && !taken.insert(&device.device_path) {
                 errors.add(&place, format!("duplicate device path `{}`", device.device_path));
-            } else if valid && mounts.any(|mount| mount.mount_path == device.device_path) {
+            } else if valid && mount_paths.contains(&device.device_path) {
                 errors.add(
                     &place,
                     format!("conflicting device path `{}`: a volume is mounted there", device.device_path),

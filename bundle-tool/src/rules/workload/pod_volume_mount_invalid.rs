@@ -26,17 +26,18 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
             container.security_context.as_ref().is_some_and(|security| security.privileged == Some(true));
         let list = path.field("volumeMounts");
         let mut taken = BTreeSet::new();
+        let devices = container.volume_devices.iter().flatten();
+        let devices: BTreeSet<_> = devices.map(|device| &device.device_path).collect();
         for (index, mount) in container.volume_mounts.iter().flatten().enumerate() {
             if template.is_dropped(&mount.name) {
                 continue;
             }
             let path = list.index(index);
             let place = path.field("mountPath");
-            let mut devices = container.volume_devices.iter().flatten();
             let placed = errors.required(&place, &mount.mount_path);
             if placed && !taken.insert(&mount.mount_path) {
                 errors.add(&place, format!("duplicate mount path `{}`", mount.mount_path));
-            } else if placed && devices.any(|device| device.device_path == mount.mount_path) {
+            } else if placed && devices.contains(&mount.mount_path) {
                 errors.add(
                     &place,
                     format!("conflicting mount path `{}`: it is the path of a device", mount.mount_path),

@@ -207,7 +207,7 @@ pub(super) fn claims(
     errors: &mut Errors<'_, '_>,
 ) {
     let list = path.field("claims");
-    let mut used: BTreeSet<(&str, &str)> = BTreeSet::new();
+    let mut used: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (index, claim) in requirements.claims.iter().flatten().enumerate() {
         let path = list.index(index);
         let name = claim.name.as_str();
@@ -219,13 +219,13 @@ pub(super) fn claims(
             errors.check(&path.field("request"), names::dns_label(request));
         }
         // All requests of a claim overlap with each of them.
-        let overlaps = used.iter().any(|(other, part)| {
-            *other == name && (part.is_empty() || request.is_empty() || *part == request)
-        });
+        let parts = used.entry(name).or_default();
+        let overlaps =
+            !parts.is_empty() && (request.is_empty() || parts.contains("") || parts.contains(request));
         if overlaps {
             errors.add(&path, format!("duplicate claim `{name}`"));
         }
-        used.insert((name, request));
+        parts.insert(request);
         if !known.contains(name) {
             errors.add(
                 &path.field("name"),

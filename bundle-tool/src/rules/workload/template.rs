@@ -1,6 +1,8 @@
 //! The pod template of one Deployment.
 
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Bound;
 
 use k8s_openapi::api::core::v1::{Container, PodSecurityContext, PodSpec, PodTemplateSpec, Volume};
 
@@ -8,6 +10,7 @@ use super::Deployment;
 use crate::model::Object;
 use crate::model::yaml::Path;
 use crate::rules::context::Csv;
+use crate::rules::kubernetes::labels;
 
 /// A pod template with defaults, and its path.
 #[derive(Debug)]
@@ -22,8 +25,11 @@ pub struct PodTemplate<'t> {
     pub template: &'t PodTemplateSpec,
     /// The pods' spec with defaults.
     pub spec: &'t PodSpec,
-    /// The pods' annotations: OLM adds those of the CSV to those of the template.
-    pub annotations: BTreeMap<&'t str, &'t str>,
+    /// The CSV's annotations, which OLM adds to those of the template.
+    added_annotations: Option<&'t BTreeMap<String, String>>,
+    added_bytes: usize,
+    volumes: OnceCell<HashMap<&'t str, &'t Volume>>,
+    dropped: OnceCell<BTreeSet<&'t str>>,
 }
 
 /// The role of a container.
@@ -45,17 +51,59 @@ impl<'t> PodTemplate<'t> {
         spec_path: &'t Path<'t>,
     ) -> Self {
         let template = &deployment.prepared.spec.template;
-        let own = template.metadata.as_ref().and_then(|metadata| metadata.annotations.as_ref());
-        let added = csv.typed.metadata.annotations.as_ref();
-        let annotations = [own, added].into_iter().flatten().flatten();
         Self {
             object: deployment.object,
             path,
             spec_path,
             template,
             spec: &deployment.prepared.pod,
-            annotations: annotations.map(|(key, value)| (key.as_str(), value.as_str())).collect(),
+            added_annotations: csv.typed.metadata.annotations.as_ref(),
+            added_bytes: csv.annotation_bytes,
+            volumes: OnceCell::new(),
+            dropped: OnceCell::new(),
         }
+    }
+
+    /// The annotations of the template itself.
+    #[must_use]
+    pub fn own_annotations(&self) -> Option<&'t BTreeMap<String, String>> {
+        self.template.metadata.as_ref().and_then(|metadata| metadata.annotations.as_ref())
+    }
+
+    /// An annotation of the pods: OLM replaces those of the template by those of the CSV.
+    #[must_use]
+    pub fn annotation(&self, key: &str) -> Option<&'t str> {
+        let maps = [self.added_annotations, self.own_annotations()];
+        maps.into_iter().flatten().find_map(|map| map.get(key)).map(String::as_str)
+    }
+
+    /// The annotations of the pods whose keys begin with one of `prefixes`. Those of a CSV that has more of them than an
+    /// object may have are left out: another rule reports that.
+    pub fn annotations_with<'p>(
+        &'p self,
+        prefixes: &'p [&'p str],
+    ) -> impl Iterator<Item = (&'t str, &'t str)> + 'p {
+        let of = move |map: Option<&'t BTreeMap<String, String>>, prefix: &'p str| {
+            let range = map.map(|map| map.range::<str, _>((Bound::Included(prefix), Bound::Unbounded)));
+            range.into_iter().flatten().take_while(move |(key, _)| key.starts_with(prefix))
+        };
+        let few = self.added_annotations.filter(|_| self.added_bytes <= labels::MAX_ANNOTATIONS);
+        prefixes.iter().flat_map(move |prefix| {
+            let added = of(few, prefix);
+            let replaced =
+                move |key: &str| self.added_annotations.is_some_and(|added| added.contains_key(key));
+            let own = of(self.own_annotations(), prefix).filter(move |(key, _)| !replaced(key));
+            added.chain(own).map(|(key, value)| (key.as_str(), value.as_str()))
+        })
+    }
+
+    /// How many bytes the annotations that only the template has take, and those that the CSV adds.
+    #[must_use]
+    pub fn annotation_bytes(&self) -> (usize, usize) {
+        let size = |(key, value): (&String, &String)| key.len() + value.len();
+        let added = |key: &str| self.added_annotations.is_some_and(|added| added.contains_key(key));
+        let own = self.own_annotations().into_iter().flatten().filter(|(key, _)| !added(key));
+        (own.map(size).sum(), self.added_bytes)
     }
 
     /// Calls `visit` with every container, its path and its role.
@@ -84,13 +132,24 @@ impl<'t> PodTemplate<'t> {
     /// Returns the volume with this name.
     #[must_use]
     pub fn volume(&self, name: &str) -> Option<&'t Volume> {
-        self.spec.volumes.iter().flatten().find(|volume| volume.image.is_none() && volume.name == name)
+        let volumes = self.volumes.get_or_init(|| {
+            let mut volumes = HashMap::new();
+            for volume in self.spec.volumes.iter().flatten().filter(|volume| volume.image.is_none()) {
+                volumes.entry(volume.name.as_str()).or_insert(volume);
+            }
+            volumes
+        });
+        volumes.get(name).copied()
     }
 
     /// Returns whether mounts of this name are dropped because the volume is of type `image`.
     #[must_use]
     pub fn is_dropped(&self, name: &str) -> bool {
-        self.spec.volumes.iter().flatten().any(|volume| volume.image.is_some() && volume.name == name)
+        let dropped = self.dropped.get_or_init(|| {
+            let images = self.spec.volumes.iter().flatten().filter(|volume| volume.image.is_some());
+            images.map(|volume| volume.name.as_str()).collect()
+        });
+        dropped.contains(name)
     }
 
     /// Returns the pods' security context.

@@ -17,9 +17,27 @@ struct Part {
     repeats: u64,
     size: u64,
     height: u32,
+    /// What compiling it here takes, in units of a character.
+    weight: u64,
 }
 
-const SINGLE: Part = Part { repeats: 1, size: 1, height: 1 };
+const SINGLE: Part = Part { repeats: 1, size: 1, height: 1, weight: 1 };
+
+/// What compiling one of Unicode's tables takes.
+const TABLE_WEIGHT: u64 = 300;
+
+/// A class or set of characters, by its translation.
+fn set(translated: &str) -> Part {
+    let tables = translated.matches("\\p").count() + translated.matches("\\P").count();
+    let ranges = translated.len() / 8;
+    SINGLE.weighing(1 + ranges as u64 + TABLE_WEIGHT * tables as u64)
+}
+
+impl Part {
+    const fn weighing(self, weight: u64) -> Self {
+        Self { weight, ..self }
+    }
+}
 
 /// A sequence of parts between two bars.
 #[derive(Debug, Clone, Copy, Default)]
@@ -28,6 +46,7 @@ struct Sequence {
     repeats: u64,
     size: u64,
     height: u32,
+    weight: u64,
     /// The last part, which a repetition would apply to.
     last: Option<Part>,
 }
@@ -44,6 +63,7 @@ impl Sequence {
             self.repeats = self.repeats.max(part.repeats);
             self.size = self.size.saturating_add(part.size);
             self.height = self.height.max(part.height);
+            self.weight = self.weight.saturating_add(part.weight);
         }
     }
 
@@ -53,6 +73,7 @@ impl Sequence {
             repeats: self.repeats.max(1),
             size: self.size.max(1),
             height: self.height.max(1) + u32::from(self.parts > 1),
+            weight: self.weight,
         }
     }
 }
@@ -76,6 +97,7 @@ impl Group {
                 repeats: before.repeats.max(part.repeats),
                 size: before.size.saturating_add(part.size),
                 height: before.height.max(part.height),
+                weight: before.weight.saturating_add(part.weight),
             },
         });
     }
@@ -104,8 +126,8 @@ struct Parser<'t> {
     last_repeat: Option<&'t str>,
 }
 
-/// Reads `pattern`; returns it in Rust's dialect.
-pub(super) fn parse(pattern: &str) -> Result<String, RegexError> {
+/// Reads `pattern`; returns it in Rust's dialect, and its weight.
+pub(super) fn parse(pattern: &str) -> Result<(String, u64), RegexError> {
     let mut parser = Parser {
         rest: pattern,
         translated: String::with_capacity(pattern.len() + 16),
@@ -119,8 +141,9 @@ pub(super) fn parse(pattern: &str) -> Result<String, RegexError> {
     if !parser.groups.is_empty() {
         return Err(RegexError::MissingParenthesis);
     }
-    check(parser.current.part())?;
-    Ok(parser.translated)
+    let whole = parser.current.part();
+    check(whole)?;
+    Ok((parser.translated, whole.weight))
 }
 
 fn check(part: Part) -> Result<(), RegexError> {
@@ -163,7 +186,7 @@ impl<'t> Parser<'t> {
             '[' => {
                 let (translated, after) = class(before)?;
                 self.translated.push_str(&translated);
-                self.current.current.push(SINGLE);
+                self.current.current.push(set(&translated));
                 self.rest = after;
             }
             '\\' => self.escape()?,
@@ -226,6 +249,7 @@ impl<'t> Parser<'t> {
                 let minimum = minimum.unwrap_or_default();
                 let times = maximum.unwrap_or(minimum);
                 repeated.size = part.size.saturating_mul(times.max(1)).saturating_add(times - minimum);
+                repeated.weight = part.weight.saturating_mul(times.max(1));
                 repeated.repeats = if times == 0 { 1 } else { part.repeats.saturating_mul(times) };
                 if times >= 2 && repeated.repeats > MAX_REPEAT {
                     return Err(RegexError::RepeatCount(written.to_owned()));
@@ -327,9 +351,9 @@ impl<'t> Parser<'t> {
                 self.rest = after;
             }
             _ => {
-                if let Some((set, after)) = escape::set(before)? {
-                    self.translated.push_str(&set);
-                    self.current.current.push(SINGLE);
+                if let Some((translated, after)) = escape::set(before)? {
+                    self.translated.push_str(&translated);
+                    self.current.current.push(set(&translated));
                     self.rest = after;
                 } else {
                     let (code, after) = escape::character(before)?;

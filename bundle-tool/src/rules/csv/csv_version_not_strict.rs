@@ -1,0 +1,28 @@
+use crate::model::version;
+use crate::model::yaml::Path;
+use crate::report::{Impact, Project, Severity, Source, Suite};
+use crate::rules::{Check, Csv, Reporter, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "csv-version-not-strict",
+    suite: Suite::Bundle,
+    severity: Severity::Warning,
+    what: "`spec.version` is a version to OLM, but not to catalogs: it begins with `v`, has spaces or leading zeros, or lacks a number.",
+    impacts: &[Impact::Specific(
+        "OLM accepts the version, but `opm` rejects every catalog that contains the bundle.",
+    )],
+    help: "write MAJOR.MINOR.PATCH, without `v`",
+    sources: &[Source::file(Project::OperatorRegistry, "alpha/declcfg/declcfg_to_model.go")],
+    check: Check::Csv(check),
+};
+
+fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
+    let text = csv.typed.spec.version.as_str();
+    if text.is_empty() || version::strict(text).is_ok() {
+        return;
+    }
+    if let Ok(meant) = version::tolerant(text) {
+        let message = format!("invalid version `{text}`: catalogs require `{meant}`");
+        reporter.field(&csv.object, &Path::ROOT.field("spec.version"), message);
+    }
+}

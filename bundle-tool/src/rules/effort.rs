@@ -1,0 +1,119 @@
+//! How much work is spent on what a CRD's defaults are validated with.
+//!
+//! Validating one value against a schema with alternatives, patterns or CEL rules can take any amount of work, for the
+//! API server too. Here it is limited: what it does not suffice for counts as valid, and a warning says so. The limit of
+//! a bundle is divided among its CRDs by their size, so that each gets the same share whatever the order.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kubernetes_cel::Budget;
+use kubernetes_cel::go_regex::GoRegex;
+
+/// How many steps all defaults of a bundle may take: about 0.1 µs each.
+const MAX_STEPS: u64 = 20_000_000;
+/// How much work CEL rules may take for all defaults of a bundle: about 0.1 µs a unit.
+const MAX_CEL_WORK: u64 = 20_000_000;
+
+/// What is left to spend on one CRD.
+#[derive(Debug)]
+pub(super) struct Effort<'b> {
+    steps: AtomicU64,
+    cel_work: AtomicU64,
+    patterns: Mutex<HashMap<&'b str, Option<Arc<GoRegex>>>>,
+}
+
+impl<'b> Effort<'b> {
+    /// The share of a CRD of `size` nodes in a bundle whose CRDs have `total` nodes together.
+    pub(super) fn share(size: usize, total: usize) -> Self {
+        let of = |limit: u64| limit.saturating_mul(size as u64) / (total as u64).max(1);
+        Self {
+            steps: AtomicU64::new(of(MAX_STEPS)),
+            cel_work: AtomicU64::new(of(MAX_CEL_WORK)),
+            patterns: Mutex::default(),
+        }
+    }
+
+    /// Takes steps; whether there are as many left.
+    pub(super) fn spend(&self, steps: usize) -> bool {
+        let take = |left: u64| Some(left.saturating_sub(steps as u64));
+        let before = self.steps.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
+        before.is_ok_and(|before| before >= steps as u64)
+    }
+
+    /// Whether something could not be validated for want of steps.
+    pub(super) fn is_spent(&self) -> bool {
+        self.steps.load(Ordering::Relaxed) == 0 || self.cel_work.load(Ordering::Relaxed) == 0
+    }
+
+    /// Evaluates CEL rules with what is left.
+    pub(super) fn with_budget<T>(&self, evaluate: impl FnOnce(&mut Budget) -> T) -> T {
+        let mut budget = Budget::new(self.cel_work.load(Ordering::Relaxed));
+        let result = evaluate(&mut budget);
+        self.cel_work.store(budget.work_left(), Ordering::Relaxed);
+        result
+    }
+
+    /// Whether `pattern` matches `text`; nothing where that is not known, because the pattern is not valid or too
+    /// expensive. Each pattern is compiled once.
+    pub(super) fn matches(&self, pattern: &'b str, text: &str) -> Option<bool> {
+        /// How many steps compiling a unit of an expression's weight counts for.
+        const STEPS_TO_COMPILE: usize = 8;
+        /// How many states of an expression are visited in a step.
+        const STATES_A_STEP: usize = 16;
+        let known = {
+            let mut patterns = self.patterns.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(known) = patterns.get(pattern) {
+                known.clone()
+            } else {
+                let parsed = GoRegex::parse(pattern).ok().map(Arc::new);
+                let weight = parsed.as_ref().map_or(1, |parsed| parsed.weight());
+                let steps = usize::try_from(weight).unwrap_or(usize::MAX).saturating_mul(STEPS_TO_COMPILE);
+                let affordable = self.spend(steps);
+                let parsed = parsed.filter(|_| affordable);
+                patterns.insert(pattern, parsed.clone());
+                parsed
+            }
+        }?;
+        let states = usize::try_from(known.weight()).unwrap_or(usize::MAX) / STATES_A_STEP + 1;
+        if !self.spend(text.len().saturating_add(1).saturating_mul(states)) {
+            return None;
+        }
+        known.is_match(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_run_out_once_and_for_all() {
+        let effort = Effort::share(1, MAX_STEPS as usize / 100);
+        assert!(effort.spend(60));
+        assert!(!effort.is_spent());
+        assert!(!effort.spend(60));
+        assert!(effort.is_spent());
+        assert!(!effort.spend(1));
+    }
+
+    #[test]
+    fn patterns_are_compiled_once_and_not_beyond_the_limit() {
+        let effort = Effort::share(1, MAX_STEPS as usize / 1000);
+        for _ in 0..50 {
+            assert_eq!(effort.matches("^a+$", "aa"), Some(true));
+        }
+        assert!(!effort.is_spent());
+        assert_eq!(effort.matches(r"(\pL{100}){10}", "aa"), None);
+        assert!(effort.is_spent());
+        assert_eq!(effort.matches("(", "aa"), None);
+    }
+
+    #[test]
+    fn a_long_text_is_not_matched_beyond_the_limit() {
+        let effort = Effort::share(1, MAX_STEPS as usize / 1000);
+        assert_eq!(effort.matches("^a+$", &"a".repeat(2000)), None);
+        assert!(effort.is_spent());
+    }
+}

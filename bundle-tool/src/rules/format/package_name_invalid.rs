@@ -1,0 +1,25 @@
+use crate::model::Annotations;
+use crate::report::{Impact, Project, Severity, Source, Suite};
+use crate::rules::kubernetes::names;
+use crate::rules::{Check, Context, Reporter, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "package-name-invalid",
+    suite: Suite::Bundle,
+    severity: Severity::Error,
+    what: "The package name in `metadata/annotations.yaml` is no DNS label: it has uppercase letters, `_` or dots, or more than 63 characters.",
+    impacts: &[Impact::OpmRejects],
+    help: "use lowercase letters, digits and `-`, at most 63 of them, with a letter or digit at both ends",
+    sources: &[Source::file(Project::OperatorRegistry, "alpha/declcfg/declcfg_to_model.go")],
+    check: Check::Bundle(check),
+};
+
+fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
+    let Some(annotations) = context.bundle.annotations() else { return };
+    // That it is missing is reported by other rules.
+    let Some(name) = annotations.get(Annotations::PACKAGE).filter(|name| !name.is_empty()) else { return };
+    if names::dns_label(name).is_err() {
+        let message = format!("invalid package name `{name}`: expected a DNS label");
+        super::report_annotation(&annotations, Annotations::PACKAGE, reporter, message);
+    }
+}

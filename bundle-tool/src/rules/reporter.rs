@@ -1,0 +1,201 @@
+//! Collects findings: the first [`MAX_FINDINGS`] of each rule are kept, the others are counted, so that no number of
+//! findings of one rule hides another rule's.
+
+use std::collections::BTreeMap;
+
+use super::crds::SchemaNode;
+use super::rule::Rule;
+use crate::model::crd::Keyword;
+use crate::model::yaml::{Path, Position, Unknown};
+use crate::model::{File, Object};
+use crate::report::suggest::did_you_mean;
+use crate::report::{Finding, Severity, Suite};
+
+/// How many findings of one rule are kept for one bundle.
+pub const MAX_FINDINGS: usize = 500;
+/// How many bytes of a message are kept: values are quoted in it, and a value can be of any length.
+const MAX_MESSAGE: usize = 600;
+/// How many bytes of a field path are kept.
+const MAX_PATH: usize = 2000;
+
+/// Returns the message for a field that its type does not declare.
+pub(super) fn unknown_field(field: &Unknown) -> String {
+    let near = did_you_mean(&field.name, field.declared.iter().copied());
+    format!("unknown field `{}`{near}", field.name)
+}
+
+/// The findings of several rules.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    kept: Vec<Finding>,
+    counts: BTreeMap<&'static str, (&'static Rule, usize)>,
+}
+
+impl Findings {
+    /// Whether a rule of the suite `bundle` found an error.
+    pub(super) fn has_error(&self) -> bool {
+        self.counts.values().any(|(rule, _)| rule.severity == Severity::Error && rule.suite == Suite::Bundle)
+    }
+
+    /// Whether one of the rules that `wanted` picks found something.
+    pub(super) fn any(&self, wanted: impl Fn(&Rule) -> bool) -> bool {
+        self.counts.values().any(|(rule, _)| wanted(rule))
+    }
+
+    /// Keeps only the findings of the rules that `wanted` picks.
+    pub(super) fn retain(&mut self, wanted: impl Fn(&Rule) -> bool) {
+        self.counts.retain(|_, (rule, _)| wanted(rule));
+        self.kept.retain(|finding| self.counts.contains_key(finding.rule));
+    }
+
+    /// Adds the findings of `other`.
+    pub(super) fn merge(&mut self, other: Self) {
+        for (id, (rule, more)) in other.counts {
+            self.counts.entry(id).or_insert((rule, 0)).1 += more;
+        }
+        if self.kept.is_empty() {
+            self.kept = other.kept;
+            return;
+        }
+        let mut kept: BTreeMap<&str, usize> = BTreeMap::new();
+        for finding in &self.kept {
+            *kept.entry(finding.rule).or_default() += 1;
+        }
+        self.kept.extend(other.kept.into_iter().filter(|finding| {
+            let kept = kept.entry(finding.rule).or_default();
+            *kept += 1;
+            *kept <= MAX_FINDINGS
+        }));
+    }
+
+    /// Returns the findings that were kept and, for each rule with more of them, a finding with the number of the others.
+    pub(super) fn into_list(self) -> Vec<Finding> {
+        let Self { mut kept, counts } = self;
+        for (rule, count) in counts.into_values() {
+            if count > MAX_FINDINGS {
+                let more = count - MAX_FINDINGS;
+                let message = format!("{more} more findings of this rule are not listed");
+                kept.push(finding(rule, None, None, None, message));
+            }
+        }
+        kept
+    }
+
+    fn is_full(&self, rule: &Rule) -> bool {
+        self.counts.get(rule.id).is_some_and(|(_, count)| *count >= MAX_FINDINGS)
+    }
+
+    /// Counts one more finding of a rule; whether it is to be kept.
+    fn count(&mut self, rule: &'static Rule) -> bool {
+        let (_, count) = self.counts.entry(rule.id).or_insert((rule, 0));
+        *count += 1;
+        *count <= MAX_FINDINGS
+    }
+}
+
+fn finding(
+    rule: &Rule,
+    file: Option<String>,
+    position: Option<Position>,
+    path: Option<String>,
+    message: String,
+) -> Finding {
+    Finding {
+        rule: rule.id,
+        suite: rule.suite,
+        severity: rule.severity,
+        message: shortened(message, MAX_MESSAGE),
+        help: rule.help,
+        file,
+        line: position.map(|position| position.line),
+        column: position.map(|position| position.column),
+        path: path.map(|path| shortened(path, MAX_PATH)),
+    }
+}
+
+/// The text, without its middle where it has more than `limit` bytes.
+fn shortened(text: String, limit: usize) -> String {
+    if text.len() <= limit {
+        return text;
+    }
+    let head = text.floor_char_boundary(limit / 3);
+    let tail = text.ceil_char_boundary(text.len() - limit / 3);
+    format!("{}… ({} bytes left out) …{}", &text[..head], tail - head, &text[tail..])
+}
+
+/// Takes the findings of one rule.
+#[derive(Debug)]
+pub struct Reporter<'r> {
+    rule: &'static Rule,
+    findings: &'r mut Findings,
+}
+
+impl<'r> Reporter<'r> {
+    /// A reporter for `rule` that adds to `findings`.
+    pub(super) fn new(rule: &'static Rule, findings: &'r mut Findings) -> Self {
+        Self { rule, findings }
+    }
+
+    /// Reports something that is wrong with the bundle as a whole.
+    pub fn bundle(&mut self, message: impl Into<String>) {
+        self.push(|| (None, None, None, message.into()));
+    }
+
+    /// Reports something that is wrong with a file or directory, named by its path below the bundle.
+    pub fn path(&mut self, path: &str, message: impl Into<String>) {
+        self.push(|| (Some(path.to_owned()), None, None, message.into()));
+    }
+
+    /// Reports something that is wrong at a place of a file.
+    pub fn place(&mut self, file: &File, position: Position, message: impl Into<String>) {
+        self.push(|| (Some(file.path.clone()), Some(position), None, message.into()));
+    }
+
+    /// Reports something that is wrong with a field of an object; the place is that of the field, or of its nearest
+    /// ancestor.
+    pub fn field(&mut self, object: &Object<'_>, path: &Path<'_>, message: impl Into<String>) {
+        self.push(|| {
+            let text = Some(path.to_string()).filter(|path| !path.is_empty());
+            (Some(object.file.path.clone()), Some(object.locate(path)), text, message.into())
+        });
+    }
+
+    /// Reports something that is wrong with a keyword of a schema.
+    pub fn keyword(&mut self, node: &SchemaNode<'_, '_>, keyword: Keyword, message: impl Into<String>) {
+        self.field(&node.crd.object, &node.path.field(keyword.name()), message);
+    }
+
+    /// Reports something that is wrong with a field whose path and place are known already.
+    pub fn at(&mut self, file: &File, path: &str, position: Position, message: impl Into<String>) {
+        self.push(|| (Some(file.path.clone()), Some(position), Some(path.to_owned()), message.into()));
+    }
+
+    /// Counts a finding and returns true if findings of the rule are only counted, so that the caller need not write its
+    /// message: a suggestion takes time in the number of candidates.
+    pub fn skip_if_full(&mut self) -> bool {
+        let is_full = self.findings.is_full(self.rule);
+        if is_full {
+            self.findings.count(self.rule);
+        }
+        is_full
+    }
+
+    fn push(&mut self, what: impl FnOnce() -> (Option<String>, Option<Position>, Option<String>, String)) {
+        if self.findings.count(self.rule) {
+            let (file, position, path, message) = what();
+            self.findings.kept.push(finding(self.rule, file, position, path, message));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_lose_their_middle() {
+        assert_eq!(shortened("short".to_owned(), 5), "short");
+        let text = shortened("é".repeat(1000), 30);
+        assert_eq!(text, format!("{}… (1980 bytes left out) …{}", "é".repeat(5), "é".repeat(5)));
+    }
+}
