@@ -71,7 +71,7 @@ impl Annotations {
                 return Err(Error::DefaultChannel { default: default.clone(), channels });
             }
             None if channels.contains(',') => {
-                ledger.warn_at(None, "the bundle has several channels and no default; set --default-channel")
+                ledger.warn_at(None, "the bundle has several channels and no default; set --default-channel");
             }
             _ => {}
         }

@@ -117,7 +117,7 @@ fn typed(
                 let path = remark.path;
                 match remark.change {
                     Change::Dropped => {
-                        ledger.warn_at(at, format!("{title}: unknown field `{path}` was omitted"))
+                        ledger.warn_at(at, format!("{title}: unknown field `{path}` was omitted"));
                     }
                     Change::Renamed(name) => {
                         ledger.warn_at(
@@ -126,7 +126,7 @@ fn typed(
                         );
                     }
                     Change::Quoted(text) => {
-                        ledger.inform(at, format!("{title}: {path}: expected a string; written as {text:?}"))
+                        ledger.inform(at, format!("{title}: {path}: expected a string; written as {text:?}"));
                     }
                 }
             }

@@ -117,8 +117,9 @@ fn suggestion(message: &str) -> String {
     let Some(unknown) = words.next().filter(|_| message.starts_with("unknown ")) else {
         return String::new();
     };
-    let similarity =
-        |word: &str| similar::TextDiff::from_chars(&unknown.to_lowercase(), &word.to_lowercase()).ratio();
+    let similarity = |word: &str| {
+        similar::TextDiff::from_chars(unknown.to_lowercase().as_str(), word.to_lowercase().as_str()).ratio()
+    };
     match words.map(|word| (similarity(word), word)).max_by(|a, b| a.0.total_cmp(&b.0)) {
         Some((likely, word)) if likely > 0.6 => format!("; did you mean `{word}`?"),
         _ => String::new(),

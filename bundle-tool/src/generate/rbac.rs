@@ -121,10 +121,10 @@ pub(super) fn split<'c>(
     let last: HashMap<(&str, &str), usize> =
         rest_of_bindings.iter().map(|binding| ((binding.kind(), binding.name()), binding.source)).collect();
     for &binding in &rest_of_bindings {
-        if last.get(&(binding.kind(), binding.name())) != Some(&binding.source) {
-            omit_overridden(binding, ledger);
-        } else {
+        if last.get(&(binding.kind(), binding.name())) == Some(&binding.source) {
             rbac.rest.push(binding);
+        } else {
+            omit_overridden(binding, ledger);
         }
     }
     for item in &collected.service_accounts {
@@ -137,7 +137,7 @@ pub(super) fn split<'c>(
     Ok(rbac)
 }
 
-/// The service account that a Deployment's pods run as.
+/// Returns the service account that a Deployment's pods run as.
 fn account(deployment: &Item) -> &str {
     match text(&deployment.json, &["spec", "template", "spec", "serviceAccountName"]) {
         "" => DEFAULT_ACCOUNT,

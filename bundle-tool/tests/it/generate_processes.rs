@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::project::{Project, stderr};
 
-/// How many ConfigMaps each input has.
+/// How many objects of kind `ConfigMap` each input has.
 const OBJECTS: usize = 30;
 
 /// Returns manifests in which every object says `tag`.
@@ -19,9 +19,8 @@ fn manifests(tag: &str) -> String {
          spec: {{selector: {{matchLabels: {{a: b}}}}, template: {{metadata: {{labels: {{a: b}}}}, spec: {{containers: [{{name: a, image: 'quay.io/a/b:{tag}'}}]}}}}}}\n"
     );
     for index in 0..OBJECTS {
-        text += &format!(
-            "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{index}}}\ndata: {{tag: {tag}}}\n"
-        );
+        text.push_str("---\napiVersion: v1\nkind: ConfigMap\n");
+        text.extend([format!("metadata: {{name: c{index}}}\ndata: {{tag: {tag}}}\n")]);
     }
     text
 }
