@@ -65,10 +65,12 @@
 //! | [`rules`] | one file for each rule; validates the model | `model`, `report` |
 //! | [`generate`] | builds a bundle from plain manifests | `model` |
 //! | [`catalog`] | builds file-based catalogs from bundles, and validates them | `model`, `report` |
+//! | [`diff`] | compares two versions of an operator: what an upgrade changes and breaks | `model` |
 //! | [`cli`] | the command line; the only module that composes the others | all |
 
 pub mod catalog;
 pub mod cli;
+pub mod diff;
 pub mod generate;
 pub mod model;
 pub mod read;

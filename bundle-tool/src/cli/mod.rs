@@ -3,6 +3,7 @@
 //! Data goes to standard output, everything else to standard error. The exit status is that of [`Exit`].
 
 mod catalog;
+mod diff;
 mod explain;
 mod generate;
 mod images;
@@ -63,6 +64,7 @@ Examples:
 #[derive(Debug, Subcommand)]
 enum Command {
     Catalog(catalog::Catalog),
+    Diff(diff::Diff),
     Explain(explain::Explain),
     Push(push::Push),
     Registry(registry::Registry),
@@ -110,6 +112,7 @@ fn report_file_size_limit() {
 fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Catalog(command) => command.run(),
+        Command::Diff(command) => command.run(),
         Command::Explain(command) => command.run(),
         Command::Push(command) => command.run(),
         Command::Registry(command) => command.run(),

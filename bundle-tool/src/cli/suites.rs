@@ -52,5 +52,6 @@ fn help(suite: Suite) -> &'static str {
         Suite::Categories => "Categories of OperatorHub.io",
         Suite::GoodPractices => "Recommendations of the Operator Framework",
         Suite::DeprecatedApis => "Uses of APIs that were removed from Kubernetes",
+        Suite::Olmv1 => "What OLM v1 rejects and OLM v0 accepts",
     }
 }

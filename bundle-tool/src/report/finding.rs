@@ -23,17 +23,20 @@ pub enum Suite {
     GoodPractices,
     /// APIs that Kubernetes has removed.
     DeprecatedApis,
+    /// What OLM v1 rejects and OLM v0 accepts.
+    Olmv1,
 }
 
 impl Suite {
     /// All suites.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Bundle,
         Self::OperatorHubV2,
         Self::Capabilities,
         Self::Categories,
         Self::GoodPractices,
         Self::DeprecatedApis,
+        Self::Olmv1,
     ];
 
     /// The suite's name.
@@ -46,6 +49,7 @@ impl Suite {
             Self::Categories => "categories",
             Self::GoodPractices => "good-practices",
             Self::DeprecatedApis => "deprecated-apis",
+            Self::Olmv1 => "olmv1",
         }
     }
 }

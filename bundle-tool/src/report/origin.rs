@@ -12,6 +12,9 @@ pub enum Validator {
     ApiServer,
     /// The OLM operators on the cluster, including the bundle unpacker.
     Olm,
+    /// operator-controller, the operator of OLM v1.
+    #[serde(rename = "olm-v1")]
+    OlmV1,
     /// `operator-sdk bundle validate`.
     OperatorSdk,
     /// `opm`, which builds catalogs.
@@ -26,6 +29,7 @@ impl fmt::Display for Validator {
         f.write_str(match self {
             Self::ApiServer => "the API server",
             Self::Olm => "OLM",
+            Self::OlmV1 => "OLM v1",
             Self::OperatorSdk => "operator-sdk",
             Self::Opm => "opm",
             Self::OperatorHub => "OperatorHub.io",
@@ -62,6 +66,8 @@ pub enum Impact {
     InstallFails,
     /// OLM cannot resolve dependencies in the namespace.
     ResolutionFails,
+    /// OLM v1 rejects the bundle.
+    OlmV1Rejects,
     /// `operator-sdk bundle validate` rejects the bundle.
     SdkRejects,
     /// `opm` rejects the bundle.
@@ -94,6 +100,7 @@ impl Impact {
             | Self::CsvPending
             | Self::InstallFails
             | Self::ResolutionFails => Some(Validator::Olm),
+            Self::OlmV1Rejects => Some(Validator::OlmV1),
             Self::SdkRejects => Some(Validator::OperatorSdk),
             Self::OpmRejects => Some(Validator::Opm),
             Self::SubmissionRejected => Some(Validator::OperatorHub),
@@ -131,6 +138,7 @@ impl fmt::Display for Impact {
             Self::ResolutionFails => f.write_str(
                 "OLM's resolver fails, and no operator in the namespace can be installed or upgraded.",
             ),
+            Self::OlmV1Rejects => f.write_str("OLM v1 does not install the bundle."),
             Self::SdkRejects => f.write_str("`operator-sdk bundle validate` rejects the bundle."),
             Self::OpmRejects => f.write_str("`opm` rejects the bundle."),
             Self::SubmissionRejected => f.write_str("OperatorHub.io rejects the submission."),
@@ -164,6 +172,8 @@ pub enum Project {
     Etcd,
     /// `github.com/operator-framework/api`.
     OperatorFrameworkApi,
+    /// `github.com/operator-framework/operator-controller`.
+    OperatorController,
     /// `github.com/operator-framework/operator-registry`.
     OperatorRegistry,
     /// `github.com/operator-framework/operator-lifecycle-manager`.
@@ -187,6 +197,7 @@ impl Project {
             Self::GoYaml => "go.yaml.in/yaml/v2",
             Self::Etcd => "go.etcd.io/etcd",
             Self::OperatorFrameworkApi => "operator-framework/api",
+            Self::OperatorController => "operator-framework/operator-controller",
             Self::OperatorRegistry => "operator-framework/operator-registry",
             Self::OperatorLifecycleManager => "operator-framework/operator-lifecycle-manager",
             Self::OperatorSdk => "operator-framework/operator-sdk",

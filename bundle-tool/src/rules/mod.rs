@@ -19,6 +19,7 @@ pub mod kubernetes;
 pub mod metadata;
 pub mod objects;
 mod olm;
+mod olmv1;
 mod openapi;
 mod operatorhub;
 mod rbac;
@@ -56,6 +57,7 @@ pub static DIRECTORIES: &[(&str, &[&Rule])] = &[
     ("metadata", metadata::RULES),
     ("objects", objects::RULES),
     ("olm", olm::RULES),
+    ("olmv1", olmv1::RULES),
     ("operatorhub", operatorhub::RULES),
     ("rbac", rbac::RULES),
     ("webhook", webhook::RULES),

@@ -12,7 +12,8 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
         ("rules", &["model", "report"]),
         ("generate", &["model"]),
         ("catalog", &["model", "report"]),
-        ("cli", &["model", "read", "report", "rules", "generate", "catalog"]),
+        ("diff", &["model"]),
+        ("cli", &["model", "read", "report", "rules", "generate", "catalog", "diff"]),
     ])
 }
 

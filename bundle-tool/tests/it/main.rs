@@ -6,6 +6,7 @@ mod bad_input;
 mod catalog;
 mod catalog_add;
 mod catalog_graph;
+mod diff;
 mod directions;
 mod generate;
 mod generate_manifests;

@@ -8,6 +8,7 @@ mod dependency_rule_invalid;
 mod dependency_type_unknown;
 mod dependency_value_wrong;
 mod entries;
+mod olmv1_dependency_unsupported;
 mod property_constraint_invalid;
 mod property_incomplete;
 mod property_required_invalid;
@@ -22,6 +23,7 @@ pub(super) static RULES: &[&Rule] = &[
     &dependency_rule_invalid::RULE,
     &dependency_type_unknown::RULE,
     &dependency_value_wrong::RULE,
+    &olmv1_dependency_unsupported::RULE,
     &property_constraint_invalid::RULE,
     &property_incomplete::RULE,
     &property_required_invalid::RULE,

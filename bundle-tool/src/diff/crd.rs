@@ -1,0 +1,468 @@
+//! What an upgrade changes in one CRD, check by check as OLM v1 does before it upgrades.
+//!
+//! Source: operator-controller 1.11, `internal/operator-controller/rukpak/preflights/crdupgradesafety`, with the checks
+//! of crdify that it calls. Each check reports at most once for each version and path, as there.
+
+use std::collections::{BTreeSet, HashMap};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::schema::{Schema, canonical, flatten, same_json};
+use super::versions::compare_versions;
+
+/// What a change means for the objects that exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Effect {
+    /// The API server rejects the CRD, or may reject objects that are valid today.
+    Rejects,
+    /// The API server drops data of existing objects.
+    Drops,
+    /// Objects are read with other values than before.
+    Changes,
+    /// Existing objects stay as they are; OLM v1 rejects the upgrade all the same.
+    Harmless,
+}
+
+/// One change that OLM v1 rejects.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[non_exhaustive]
+pub struct Change {
+    /// The check that finds it, as crdify names it: `type`, `existingFieldRemoval`.
+    pub check: &'static str,
+    /// The version (`v1`), two served versions (`v1beta1 -> v1`), or nothing if it is about the whole CRD.
+    pub version: String,
+    /// The field (`^.spec.size`), or upstream's text if it is about the whole CRD.
+    pub path: String,
+    /// What changed, for people: `10 -> 5`.
+    pub detail: String,
+    /// What it means for the objects that exist.
+    pub effect: Effect,
+}
+
+/// The checks' own fields, sorted: what is not among them is `unhandled`.
+const HANDLED: &[&str] = &[
+    "default",
+    "description",
+    "enum",
+    "items",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "minimum",
+    "nullable",
+    "oneOf",
+    "pattern",
+    "properties",
+    "required",
+    "type",
+];
+
+/// Fields that people read and no server checks, sorted.
+const DESCRIPTIVE: &[&str] = &["description", "example", "externalDocs", "id", "title"];
+
+/// All changes between two CRDs of one name that OLM v1 rejects, sorted.
+///
+/// `stored` are the versions that objects are stored in (`status.storedVersions` of the installed CRD).
+///
+/// What two served versions of the old CRD differ in already is not reported again. OLM v1 compares the messages, which
+/// name newly required fields in random order, so it almost always reports a known change again if there are more than two;
+/// `strict` does as well.
+pub(super) fn changes(old: &Value, new: &Value, stored: &[String], strict: bool) -> Vec<Change> {
+    let mut found = whole(old, new, stored);
+    let old_versions = Versions::new(old);
+    let new_versions = Versions::new(new);
+    for (name, schema) in &old_versions.schemas {
+        if let Some(other) = new_versions.schemas.get(name) {
+            removed_fields(name, schema, other, &mut found);
+            found.extend(compare(name, schema, other));
+        }
+    }
+    if new["spec"]["conversion"]["strategy"] != "Webhook" {
+        let known: HashMap<_, BTreeSet<Change>> = old_versions
+            .pairs()
+            .into_iter()
+            .map(|(name, old, new)| (name.clone(), compare(&name, old, new)))
+            .collect();
+        for (name, old, new) in new_versions.pairs() {
+            let known = known.get(&name);
+            found.extend(compare(&name, old, new).into_iter().filter(|change| {
+                let unordered =
+                    strict && change.check == "required" && change.detail.matches(", ").count() > 1;
+                unordered || !known.is_some_and(|known| known.contains(change))
+            }));
+        }
+    }
+    let mut found: Vec<_> = found.into_iter().collect();
+    found.sort();
+    found
+}
+
+/// The storage version, in which objects are stored unless something else is known.
+pub(super) fn storage_versions(crd: &Value) -> Vec<String> {
+    let versions = crd["spec"]["versions"].as_array().into_iter().flatten();
+    versions
+        .filter(|version| version["storage"] == true)
+        .filter_map(|version| version["name"].as_str())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The schemas of a CRD's versions, flattened once.
+struct Versions<'c> {
+    schemas: HashMap<&'c str, HashMap<String, Schema<'c>>>,
+    /// The served ones, in Kubernetes' order.
+    served: Vec<&'c str>,
+}
+
+impl<'c> Versions<'c> {
+    fn new(crd: &'c Value) -> Self {
+        let mut schemas = HashMap::new();
+        let mut served = Vec::new();
+        for version in crd["spec"]["versions"].as_array().into_iter().flatten() {
+            let Some(name) = version["name"].as_str() else { continue };
+            schemas.entry(name).or_insert_with(|| flatten(&version["schema"]["openAPIV3Schema"]));
+            if version["served"] == true {
+                served.push(name);
+            }
+        }
+        served.sort_by(|a, b| compare_versions(a, b));
+        Self { schemas, served }
+    }
+
+    /// Every pair of served versions, the lower first: `v1beta1 -> v1`.
+    fn pairs(&self) -> Vec<(String, &HashMap<String, Schema<'c>>, &HashMap<String, Schema<'c>>)> {
+        let mut pairs = Vec::new();
+        for (index, lower) in self.served.iter().enumerate() {
+            for higher in &self.served[index + 1..] {
+                pairs.push((format!("{lower} -> {higher}"), &self.schemas[lower], &self.schemas[higher]));
+            }
+        }
+        pairs
+    }
+}
+
+/// The checks of the CRD as a whole: its scope and the versions that objects are stored in.
+fn whole(old: &Value, new: &Value, stored: &[String]) -> BTreeSet<Change> {
+    let mut found = BTreeSet::new();
+    let mut add = |check, path, detail, effect| {
+        found.insert(Change { check, version: String::new(), path, detail, effect });
+    };
+    let scope = |crd: &Value| crd["spec"]["scope"].as_str().unwrap_or_default().to_owned();
+    let (old_scope, new_scope) = (scope(old), scope(new));
+    if old_scope != new_scope {
+        let path = format!("scope changed : {old_scope:?} -> {new_scope:?}");
+        add("scope", path, format!("{old_scope} -> {new_scope}"), Effect::Rejects);
+    }
+    let versions: BTreeSet<_> =
+        new["spec"]["versions"].as_array().into_iter().flatten().filter_map(|v| v["name"].as_str()).collect();
+    let removed: Vec<_> = stored.iter().map(String::as_str).filter(|name| !versions.contains(name)).collect();
+    if !removed.is_empty() {
+        let path = format!("stored versions removed : [{}]", removed.join(" "));
+        add("storedVersionRemoval", path, removed.join(", "), Effect::Rejects);
+    }
+    found
+}
+
+/// `existingFieldRemoval`: paths of a version that its successor lacks.
+fn removed_fields(
+    version: &str,
+    old: &HashMap<String, Schema<'_>>,
+    new: &HashMap<String, Schema<'_>>,
+    found: &mut BTreeSet<Change>,
+) {
+    for path in old.keys().filter(|path| !new.contains_key(*path)) {
+        found.insert(Change {
+            check: "existingFieldRemoval",
+            version: String::new(),
+            path: format!("removed field : {version}.{path}"),
+            detail: format!("{version} {}", field(path)),
+            effect: Effect::Drops,
+        });
+    }
+}
+
+/// A path as people write it: `spec.size`.
+pub(super) fn field(path: &str) -> &str {
+    path.strip_prefix("^.").unwrap_or(path)
+}
+
+/// All property checks for every path of the old version; one that is gone is compared with the empty schema.
+fn compare(
+    version: &str,
+    old: &HashMap<String, Schema<'_>>,
+    new: &HashMap<String, Schema<'_>>,
+) -> BTreeSet<Change> {
+    let mut found = BTreeSet::new();
+    for (path, &old) in old {
+        let new = new.get(path).copied().unwrap_or(Schema::EMPTY);
+        property(old, new, &mut |check, detail, effect| {
+            found.insert(Change { check, version: version.to_owned(), path: path.clone(), detail, effect });
+        });
+    }
+    found
+}
+
+/// The property checks of one path.
+fn property(old: Schema<'_>, new: Schema<'_>, add: &mut impl FnMut(&'static str, String, Effect)) {
+    let (before, after) = (old.string("type"), new.string("type"));
+    if before != after {
+        let widened = before == "integer" && after == "number";
+        add(
+            "type",
+            format!("{before:?} -> {after:?}"),
+            if widened { Effect::Harmless } else { Effect::Rejects },
+        );
+    }
+    default(old, new, add);
+    enumeration(old, new, add);
+    let known: BTreeSet<_> = old.list("required").iter().filter_map(Value::as_str).collect();
+    let required: Vec<_> =
+        new.list("required").iter().filter_map(Value::as_str).filter(|name| !known.contains(name)).collect();
+    if !required.is_empty() {
+        add("required", required.join(", "), Effect::Rejects);
+    }
+    for (check, tightens) in [
+        ("minimum", f64::gt as fn(&f64, &f64) -> bool),
+        ("minLength", f64::gt),
+        ("minItems", f64::gt),
+        ("minProperties", f64::gt),
+        ("maximum", f64::lt),
+        ("maxLength", f64::lt),
+        ("maxItems", f64::lt),
+        ("maxProperties", f64::lt),
+    ] {
+        let number = |schema: Schema<'_>| schema.value(check).and_then(Value::as_f64);
+        match (number(old), number(new)) {
+            (None, Some(bound)) => add(check, format!("none -> {bound}"), Effect::Rejects),
+            (Some(before), Some(after)) if tightens(&after, &before) => {
+                add(check, format!("{before} -> {after}"), Effect::Rejects);
+            }
+            _ => {}
+        }
+    }
+    let (before, after) = (old.flag("nullable"), new.flag("nullable"));
+    if before != after {
+        add(
+            "nullable",
+            format!("{before} -> {after}"),
+            if after { Effect::Harmless } else { Effect::Changes },
+        );
+    }
+    let (before, after) = (old.string("pattern"), new.string("pattern"));
+    if before != after {
+        let effect = if after.is_empty() { Effect::Harmless } else { Effect::Rejects };
+        add("pattern", format!("{before:?} -> {after:?}"), effect);
+    }
+    one_of(old, new, add);
+    let unhandled = old.differences(new, HANDLED);
+    if !unhandled.is_empty() {
+        let detail = unhandled.iter().map(|name| {
+            let text =
+                |schema: Schema<'_>| schema.value(name).map_or_else(|| "none".to_owned(), Value::to_string);
+            format!("{name}: {} -> {}", text(old), text(new))
+        });
+        let harmless = unhandled.iter().all(|name| DESCRIPTIVE.contains(name));
+        let effect = if harmless { Effect::Harmless } else { Effect::Rejects };
+        add("unhandled", detail.collect::<Vec<_>>().join("; "), effect);
+    }
+}
+
+fn default(old: Schema<'_>, new: Schema<'_>, add: &mut impl FnMut(&'static str, String, Effect)) {
+    match (old.value("default"), new.value("default")) {
+        (None, None) => {}
+        (Some(before), Some(after)) if same_json(before, after) => {}
+        (before, after) => {
+            let text = |value: Option<&Value>| value.map_or_else(|| "none".to_owned(), Value::to_string);
+            add("default", format!("{} -> {}", text(before), text(after)), Effect::Changes);
+        }
+    }
+}
+
+/// `enum`: added where there was none, or a value removed; additions are allowed.
+fn enumeration(old: Schema<'_>, new: Schema<'_>, add: &mut impl FnMut(&'static str, String, Effect)) {
+    let values = |schema: Schema<'_>| -> BTreeSet<String> {
+        schema.list("enum").iter().map(Value::to_string).collect()
+    };
+    let (before, after) = (values(old), values(new));
+    let join = |values: &mut dyn Iterator<Item = &String>| values.cloned().collect::<Vec<_>>().join(", ");
+    if before.is_empty() && !after.is_empty() {
+        add("enum", format!("any value -> {}", join(&mut after.iter())), Effect::Rejects);
+    } else if before.difference(&after).next().is_some() {
+        let effect = if after.is_empty() { Effect::Harmless } else { Effect::Rejects };
+        add("enum", format!("removed {}", join(&mut before.difference(&after))), effect);
+    }
+}
+
+/// `oneOf`: a subschema added or removed, compared without its own description and example.
+fn one_of(old: Schema<'_>, new: Schema<'_>, add: &mut impl FnMut(&'static str, String, Effect)) {
+    let (before, after) = (old.list("oneOf"), new.list("oneOf"));
+    let set = |list: &[Value]| -> BTreeSet<String> {
+        list.iter().map(|schema| canonical(schema, &["description", "example"])).collect()
+    };
+    if set(before) != set(after) {
+        let effect = if after.is_empty() { Effect::Harmless } else { Effect::Rejects };
+        add("oneOf", format!("{} -> {} subschemas", before.len(), after.len()), effect);
+    }
+}
+
+/// Omits what existing objects do not notice, and the follow-up errors of removed fields: each removed field is
+/// reported once, as removed, and only the uppermost of a removed subtree.
+pub(super) fn keep_relevant(changes: &mut Vec<Change>) {
+    let removed: BTreeSet<(String, String)> = changes
+        .iter()
+        .filter(|change| change.check == "existingFieldRemoval")
+        .filter_map(|change| change.path.strip_prefix("removed field : ")?.split_once(".^"))
+        .map(|(version, path)| (version.to_owned(), format!("^{path}")))
+        .collect();
+    let below = |version: &str, path: &str| {
+        path.match_indices(['.', '['])
+            .any(|(end, _)| removed.contains(&(version.to_owned(), path[..end].to_owned())))
+    };
+    changes.retain(|change| match change.check {
+        "existingFieldRemoval" => {
+            let place = change.path.strip_prefix("removed field : ").and_then(|place| place.split_once(".^"));
+            place.is_none_or(|(version, path)| !below(version, &format!("^{path}")))
+        }
+        _ => {
+            change.effect != Effect::Harmless
+                && !removed.contains(&(change.version.clone(), change.path.clone()))
+                && !below(&change.version, &change.path)
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn crd(schema: &Value) -> Value {
+        let version =
+            json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}});
+        json!({"spec": {"scope": "Namespaced", "versions": [version]}})
+    }
+
+    /// The checks that an upgrade of the field `f` fails.
+    fn checks(old: &Value, new: &Value) -> Vec<(&'static str, Effect)> {
+        let wrap = |field: &Value| crd(&json!({"type": "object", "properties": {"f": field}}));
+        let found = changes(&wrap(old), &wrap(new), &["v1".to_owned()], true);
+        found.into_iter().map(|change| (change.check, change.effect)).collect()
+    }
+
+    #[test]
+    fn each_property_check_has_changes_that_fail_and_changes_that_pass() {
+        use Effect::{Changes, Harmless, Rejects};
+        let failing = [
+            (json!({"type": "string"}), json!({"type": "integer"}), "type", Rejects),
+            (json!({"type": "integer"}), json!({"type": "number"}), "type", Harmless),
+            (json!({}), json!({"default": 1}), "default", Changes),
+            (json!({"default": 1}), json!({}), "default", Changes),
+            (json!({"default": 1}), json!({"default": 2}), "default", Changes),
+            (json!({}), json!({"required": ["a"]}), "required", Rejects),
+            (json!({}), json!({"enum": ["a"]}), "enum", Rejects),
+            (json!({"enum": ["a", "b"]}), json!({"enum": ["a"]}), "enum", Rejects),
+            (json!({"enum": ["a"]}), json!({}), "enum", Harmless),
+            (json!({}), json!({"minimum": 0}), "minimum", Rejects),
+            (json!({"minimum": 1}), json!({"minimum": 2}), "minimum", Rejects),
+            (json!({"minLength": 1}), json!({"minLength": 2}), "minLength", Rejects),
+            (json!({"minItems": 1}), json!({"minItems": 2}), "minItems", Rejects),
+            (json!({"minProperties": 1}), json!({"minProperties": 2}), "minProperties", Rejects),
+            (json!({"maximum": 2}), json!({"maximum": 1}), "maximum", Rejects),
+            (json!({}), json!({"maxLength": 1}), "maxLength", Rejects),
+            (json!({"maxItems": 2}), json!({"maxItems": 1}), "maxItems", Rejects),
+            (json!({"maxProperties": 2}), json!({"maxProperties": 1}), "maxProperties", Rejects),
+            (json!({}), json!({"nullable": true}), "nullable", Harmless),
+            (json!({"nullable": true}), json!({}), "nullable", Changes),
+            (json!({}), json!({"pattern": "a"}), "pattern", Rejects),
+            (json!({"pattern": "a"}), json!({}), "pattern", Harmless),
+            (json!({"oneOf": [{"required": ["a"]}]}), json!({}), "oneOf", Harmless),
+            (json!({"format": "int32"}), json!({"format": "int64"}), "unhandled", Rejects),
+            (json!({"title": "a"}), json!({"title": "b"}), "unhandled", Harmless),
+            (json!({}), json!({"x-kubernetes-validations": [{"rule": "true"}]}), "unhandled", Rejects),
+        ];
+        for (old, new, check, effect) in &failing {
+            assert_eq!(checks(old, new), [(*check, *effect)], "{old} -> {new}");
+        }
+        let passing = [
+            (json!({"default": 1}), json!({"default": 1.0})),
+            (json!({"required": ["a"]}), json!({})),
+            (json!({"enum": ["a"]}), json!({"enum": ["a", "b"]})),
+            (json!({"minimum": 1}), json!({"minimum": 0})),
+            (json!({"minimum": 1}), json!({})),
+            (json!({"maxLength": 1}), json!({"maxLength": 2})),
+            (json!({"maxLength": 1}), json!({})),
+            (json!({"description": "a"}), json!({"description": "b"})),
+            (
+                json!({"oneOf": [{"required": ["a"]}]}),
+                json!({"oneOf": [{"required": ["a"], "description": "d"}]}),
+            ),
+            (json!({"title": ""}), json!({"nullable": false})),
+        ];
+        for (old, new) in &passing {
+            assert_eq!(checks(old, new), [], "{old} -> {new}");
+        }
+    }
+
+    #[test]
+    fn a_removed_field_is_reported_once_unless_strict() {
+        let old = crd(
+            &json!({"type": "object", "properties": {"a": {"type": "object", "properties": {"b": {"type": "string"}}}}}),
+        );
+        let new = crd(&json!({"type": "object", "properties": {}}));
+        let mut found = changes(&old, &new, &["v1".to_owned()], true);
+        let checks: Vec<_> = found.iter().map(|change| (change.check, change.path.as_str())).collect();
+        assert_eq!(
+            checks,
+            [
+                ("existingFieldRemoval", "removed field : v1.^.a"),
+                ("existingFieldRemoval", "removed field : v1.^.a.b"),
+                ("type", "^.a"),
+                ("type", "^.a.b"),
+            ]
+        );
+        keep_relevant(&mut found);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].path, "removed field : v1.^.a");
+    }
+
+    #[test]
+    fn scope_and_stored_versions_are_checked() {
+        let old = crd(&json!({"type": "object"}));
+        let mut new = old.clone();
+        new["spec"]["scope"] = json!("Cluster");
+        new["spec"]["versions"][0]["name"] = json!("v2");
+        let found = changes(&old, &new, &storage_versions(&old), true);
+        let found: Vec<_> = found.iter().map(|change| (change.check, change.path.as_str())).collect();
+        assert_eq!(
+            found,
+            [
+                ("scope", "scope changed : \"Namespaced\" -> \"Cluster\""),
+                ("storedVersionRemoval", "stored versions removed : [v1]"),
+            ]
+        );
+    }
+
+    #[test]
+    fn served_versions_are_compared_with_each_other_unless_a_webhook_converts() {
+        let version = |name: &str, schema: Value| json!({"name": name, "served": true, "storage": name == "v1", "schema": {"openAPIV3Schema": schema}});
+        let string = json!({"type": "object", "properties": {"f": {"type": "string"}}});
+        let old = json!({"spec": {"scope": "Namespaced", "versions": [version("v1beta1", string.clone())]}});
+        let integer = json!({"type": "object", "properties": {"f": {"type": "integer"}}});
+        let both = [version("v1", integer), version("v1beta1", string)];
+        let mut new = json!({"spec": {"scope": "Namespaced", "versions": both}});
+        let found = changes(&old, &new, &[], true);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].check, found[0].version.as_str()), ("type", "v1beta1 -> v1"));
+        // What the installed CRD has already is not reported again.
+        assert_eq!(changes(&new, &new, &[], true), []);
+        new["spec"]["conversion"] = json!({"strategy": "Webhook"});
+        assert_eq!(changes(&old, &new, &[], true), []);
+    }
+}

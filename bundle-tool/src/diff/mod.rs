@@ -1,0 +1,186 @@
+//! What an upgrade from one bundle to another changes, and what it breaks.
+//!
+//! CRDs are compared as OLM v1 compares them before it upgrades ([`Change`]); permissions, install modes, webhooks and
+//! images as administrators read them. Bundles are read elsewhere; nothing here does I/O.
+
+mod bundle;
+mod crd;
+mod report;
+mod schema;
+mod versions;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use self::bundle::Summary;
+use crate::model::Bundle;
+use crate::model::yaml::Value;
+
+pub use bundle::{Lists, Permission};
+pub use crd::{Change, Effect};
+pub use report::{markdown, text};
+
+/// How strictly CRDs are compared.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// Report everything that OLM v1 rejects, harmless changes and follow-up errors among it.
+    pub strict: bool,
+    /// The versions that objects are stored in (`status.storedVersions` of the installed CRDs); by default, the old
+    /// CRD's storage version.
+    pub stored_versions: Vec<String>,
+}
+
+/// What changes between two versions.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Difference {
+    /// The version of this format: 1.
+    pub version: u32,
+    /// The old CSV's name.
+    pub old: String,
+    /// The new CSV's name.
+    pub new: String,
+    /// CRDs that both bundles have and that differ in something that can break, sorted by name.
+    pub crds: Vec<CrdDifference>,
+    /// CRDs that only one of the bundles has.
+    pub crd_names: Lists<String>,
+    /// What service accounts may do, before and after.
+    pub permissions: Lists<Permission>,
+    /// Supported install modes.
+    pub install_modes: Lists<String>,
+    /// Webhooks, by type and name.
+    pub webhooks: Lists<String>,
+    /// Images that the operator runs or names in relatedImages.
+    pub images: Lists<String>,
+    /// APIs that have to be there, CRDs and others.
+    pub required_apis: Lists<String>,
+    /// `spec.minKubeVersion`, if it differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_kube_version: Option<(String, String)>,
+}
+
+/// What changes in one CRD.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct CrdDifference {
+    /// The CRD's name: `memcacheds.cache.example.com`.
+    pub name: String,
+    /// The changes that break, sorted.
+    pub breaking: Vec<Change>,
+}
+
+impl Difference {
+    /// Whether the upgrade breaks something: a CRD's change, an install mode or a CRD that is gone.
+    #[must_use]
+    pub fn breaks(&self) -> bool {
+        !self.crds.is_empty() || !self.install_modes.removed.is_empty() || !self.crd_names.removed.is_empty()
+    }
+
+    /// Whether OLM v1's CRD upgrade safety check rejects the upgrade.
+    #[must_use]
+    pub fn breaks_crds(&self) -> bool {
+        !self.crds.is_empty()
+    }
+}
+
+/// One version of an operator, as far as an upgrade is judged by it.
+#[derive(Debug)]
+pub struct Version {
+    /// CRDs of `apiextensions.k8s.io/v1` by name.
+    crds: BTreeMap<String, Json>,
+    summary: Summary,
+}
+
+impl Version {
+    /// Takes what matters from a bundle.
+    #[must_use]
+    pub fn of_bundle(bundle: &Bundle) -> Self {
+        Self::of_objects(bundle.objects().map(|object| object.root))
+    }
+
+    /// Takes what matters from objects: CRDs, and a CSV if there is one. The last of several with one name counts.
+    #[must_use]
+    pub fn of_objects<'o>(objects: impl Iterator<Item = Value<'o>>) -> Self {
+        let mut crds = BTreeMap::new();
+        let mut summary = Summary::default();
+        for object in objects {
+            let field = |name| object.get(name).map(Value::text).unwrap_or_default();
+            match (field("apiVersion"), field("kind")) {
+                ("apiextensions.k8s.io/v1", "CustomResourceDefinition") => {
+                    let name = object.dig(&["metadata", "name"]).map(Value::text).unwrap_or_default();
+                    crds.insert(name.to_owned(), object.to_json());
+                }
+                (_, "ClusterServiceVersion") => summary = Summary::new(object),
+                _ => {}
+            }
+        }
+        Self { crds, summary }
+    }
+
+    /// Whether there is neither a CRD nor a CSV.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.crds.is_empty() && self.summary.name.is_empty()
+    }
+}
+
+/// Compares two versions of an operator.
+///
+/// Unless [`Options::strict`] is set, changes that existing objects do not notice are omitted, as are the follow-up
+/// errors of a removed field.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use bundle_tool::{diff, read};
+///
+/// let crd = |maximum: u32| {
+///     let text = format!(
+///         "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: gizmos.example.com}}\n\
+///          spec: {{scope: Namespaced, versions: [{{name: v1, served: true, storage: true, schema: {{openAPIV3Schema: \
+///          {{type: object, properties: {{size: {{type: integer, maximum: {maximum}}}}}}}}}}}]}}\n"
+///     );
+///     let files = BTreeMap::from([("manifests/crd.yaml".to_owned(), text.into_bytes())]);
+///     diff::Version::of_bundle(&read::bundle::files("gizmo", &files))
+/// };
+/// let difference = diff::compare(crd(10), crd(5), &diff::Options::default());
+/// assert_eq!(difference.crds[0].breaking[0].check, "maximum");
+/// assert_eq!(difference.crds[0].breaking[0].detail, "10 -> 5");
+/// ```
+#[must_use]
+pub fn compare(old: Version, new: Version, options: &Options) -> Difference {
+    let mut changed = Vec::new();
+    for (name, crd) in &new.crds {
+        let Some(before) = old.crds.get(name) else { continue };
+        let stored = match options.stored_versions.as_slice() {
+            [] => crd::storage_versions(before),
+            stored => stored.to_vec(),
+        };
+        let mut breaking = crd::changes(before, crd, &stored, options.strict);
+        if !options.strict {
+            crd::keep_relevant(&mut breaking);
+        }
+        if !breaking.is_empty() {
+            changed.push(CrdDifference { name: name.clone(), breaking });
+        }
+    }
+    let crd_names = Lists::of(old.crds.into_keys().collect(), new.crds.into_keys().collect());
+    let (old, new) = (old.summary, new.summary);
+    Difference {
+        version: 1,
+        crds: changed,
+        crd_names,
+        permissions: Lists::of(old.permissions, new.permissions),
+        install_modes: Lists::of(old.install_modes, new.install_modes),
+        webhooks: Lists::of(old.webhooks, new.webhooks),
+        images: Lists::of(old.images, new.images),
+        required_apis: Lists::of(old.required_apis, new.required_apis),
+        min_kube_version: (old.min_kube_version != new.min_kube_version)
+            .then_some((old.min_kube_version, new.min_kube_version)),
+        old: old.name,
+        new: new.name,
+    }
+}

@@ -1,0 +1,104 @@
+//! A difference for people: plain text, and Markdown for a pull request.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+
+use super::crd::field;
+use super::{Change, Difference, Effect, Lists};
+
+/// Writes a difference as text.
+///
+/// # Errors
+/// `out` cannot be written.
+pub fn text(difference: &Difference, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{} -> {}", difference.old, difference.new)?;
+    for crd in &difference.crds {
+        writeln!(out, "\ncustom resource definition {}", crd.name)?;
+        for change in &crd.breaking {
+            writeln!(out, "  {}", sentence(change))?;
+        }
+    }
+    for (title, changes) in sections(difference, ["-", "+"]) {
+        writeln!(out, "\n{title}")?;
+        for change in changes {
+            writeln!(out, "  {change}")?;
+        }
+    }
+    writeln!(out, "\n{}", summary(difference))
+}
+
+/// Writes a difference as Markdown.
+///
+/// # Errors
+/// `out` cannot be written.
+pub fn markdown(difference: &Difference, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "### `{}` → `{}`\n\n{}", difference.old, difference.new, summary(difference))?;
+    for crd in &difference.crds {
+        writeln!(out, "\n#### Custom resource definition `{}`\n", crd.name)?;
+        for change in &crd.breaking {
+            writeln!(out, "- {}", sentence(change))?;
+        }
+    }
+    for (title, changes) in sections(difference, ["removed:", "added:"]) {
+        writeln!(out, "\n#### {}{}\n", title[..1].to_uppercase(), &title[1..])?;
+        for change in changes {
+            writeln!(out, "- {change}")?;
+        }
+    }
+    Ok(())
+}
+
+/// One change of a CRD: where, what, and what it means.
+fn sentence(change: &Change) -> String {
+    let effect = match change.effect {
+        Effect::Rejects => "may reject existing objects",
+        Effect::Drops => "drops data of existing objects",
+        Effect::Changes => "changes how existing objects are read",
+        Effect::Harmless => "OLM v1 rejects it, existing objects stay valid",
+    };
+    let detail = &change.detail;
+    match change.check {
+        "scope" => format!("scope changed: {detail} (the API server rejects the CRD)"),
+        "storedVersionRemoval" => {
+            format!("stored version removed: {detail} (the API server rejects the CRD)")
+        }
+        "existingFieldRemoval" => format!("field removed: {detail} ({effect})"),
+        check => format!("{} {}: {check}: {detail} ({effect})", change.version, field(&change.path)),
+    }
+}
+
+/// The sections after the CRDs that are not empty; `marks` precede what is removed and what is added.
+fn sections(difference: &Difference, marks: [&str; 2]) -> Vec<(&'static str, Vec<String>)> {
+    let mut sections = vec![
+        ("custom resource definitions", lines(&difference.crd_names, marks)),
+        ("install modes", lines(&difference.install_modes, marks)),
+        ("permissions", lines(&difference.permissions, marks)),
+        ("webhooks", lines(&difference.webhooks, marks)),
+        ("required APIs", lines(&difference.required_apis, marks)),
+        ("images", lines(&difference.images, marks)),
+    ];
+    if let Some((old, new)) = &difference.min_kube_version {
+        let name = |version: &str| if version.is_empty() { "any".to_owned() } else { version.to_owned() };
+        sections.push(("minimum Kubernetes version", vec![format!("{} -> {}", name(old), name(new))]));
+    }
+    sections.retain(|(_, lines)| !lines.is_empty());
+    sections
+}
+
+fn lines<T: Display>(lists: &Lists<T>, [removed, added]: [&str; 2]) -> Vec<String> {
+    let removed = lists.removed.iter().map(|item| format!("{removed} {item}"));
+    removed.chain(lists.added.iter().map(|item| format!("{added} {item}"))).collect()
+}
+
+fn summary(difference: &Difference) -> String {
+    let changes: usize = difference.crds.iter().map(|crd| crd.breaking.len()).sum();
+    let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    let mut parts = vec![plural(changes, "breaking change") + " in " + &plural(difference.crds.len(), "CRD")];
+    if !difference.crd_names.removed.is_empty() {
+        parts.push(plural(difference.crd_names.removed.len(), "CRD") + " removed");
+    }
+    if !difference.install_modes.removed.is_empty() {
+        parts.push(plural(difference.install_modes.removed.len(), "install mode") + " removed");
+    }
+    parts.join(", ")
+}

@@ -1,0 +1,48 @@
+use super::entries;
+use crate::model::yaml::Path;
+use crate::report::{Impact, Project, Severity, Source, Suite};
+use crate::rules::{Check, Context, Reporter, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "olmv1-dependency-unsupported",
+    suite: Suite::Olmv1,
+    severity: Severity::Error,
+    what: "The bundle depends on a package, an API or a constraint.",
+    impacts: &[
+        Impact::OlmV1Rejects,
+        Impact::Specific(
+            "Its resolver does not install dependencies, and does not consider bundles that have any.",
+        ),
+    ],
+    help: "remove the dependency, and document that it must be installed first",
+    sources: &[Source::symbols(
+        Project::OperatorController,
+        "internal/operator-controller/resolve/validation.go",
+        &["NoDependencyValidation"],
+    )],
+    check: Check::Bundle(check),
+};
+
+fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
+    for entry in entries::dependencies(context.bundle) {
+        if ["olm.package", "olm.gvk", "olm.constraint"].contains(&entry.kind) {
+            let message = format!("unsupported dependency of type `{}`", entry.kind);
+            entry.at("type", |path, position| reporter.at(entry.file, path, position, message));
+        }
+    }
+    for entry in entries::properties(context.bundle) {
+        if ["olm.package.required", "olm.gvk.required", "olm.constraint"].contains(&entry.kind) {
+            let message = format!("unsupported property of type `{}`", entry.kind);
+            entry.at("type", |path, position| reporter.at(entry.file, path, position, message));
+        }
+    }
+    for csv in &context.csvs {
+        let required = &csv.typed.spec.customresourcedefinitions.required;
+        let root = Path::ROOT;
+        let list = root.field("spec.customresourcedefinitions.required");
+        for (index, crd) in required.iter().enumerate() {
+            let message = format!("unsupported dependency on the API `{}`", crd.name);
+            reporter.field(&csv.object, &list.index(index), message);
+        }
+    }
+}

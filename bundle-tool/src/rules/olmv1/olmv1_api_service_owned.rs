@@ -1,0 +1,26 @@
+use crate::model::yaml::Path;
+use crate::report::{Impact, Project, Severity, Source, Suite};
+use crate::rules::{Check, Csv, Reporter, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "olmv1-api-service-owned",
+    suite: Suite::Olmv1,
+    severity: Severity::Error,
+    what: "The CSV owns an aggregated API.",
+    impacts: &[Impact::OlmV1Rejects],
+    help: "serve the API through a CRD, or stay on OLM v0",
+    sources: &[Source::symbols(
+        Project::OperatorController,
+        "internal/operator-controller/applier/provider.go",
+        &["RegistryV1ManifestProvider.Get"],
+    )],
+    check: Check::Csv(check),
+};
+
+fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
+    let owned = &csv.typed.spec.apiservicedefinitions.owned;
+    if !owned.is_empty() {
+        let path = Path::ROOT.field("spec.apiservicedefinitions.owned");
+        reporter.field(&csv.object, &path, format!("unsupported aggregated APIs: {} owned", owned.len()));
+    }
+}

@@ -1,0 +1,31 @@
+use crate::model::Object;
+use crate::model::yaml::{Kind, Path};
+use crate::report::{Impact, Project, Severity, Source, Suite};
+use crate::rules::{Check, Reporter, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    id: "olmv1-metadata-type",
+    suite: Suite::Olmv1,
+    severity: Severity::Error,
+    what: "A name or namespace is not a string to a reader of YAML 1.1, in which `n`, `yes` and `1` are none.",
+    impacts: &[Impact::OlmV1Rejects],
+    help: "quote the value",
+    sources: &[Source::symbols(
+        Project::OperatorController,
+        "internal/operator-controller/rukpak/bundle/source/source.go",
+        &["fsBundleSource.GetBundle"],
+    )],
+    check: Check::Object(check),
+};
+
+fn check(object: &Object<'_>, reporter: &mut Reporter<'_>) {
+    let Some(metadata) = object.root.get("metadata") else { return };
+    for field in ["name", "namespace", "generateName"] {
+        let Some(value) = metadata.get(field) else { continue };
+        if matches!(value.kind(), Kind::Boolean | Kind::Integer | Kind::Number) {
+            let message =
+                format!("invalid {field} `{}`: expected a string, found a {}", value.text(), value.kind());
+            reporter.field(object, &Path::ROOT.field("metadata").field(field), message);
+        }
+    }
+}
