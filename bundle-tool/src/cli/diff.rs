@@ -53,11 +53,9 @@ enum Output {
 
 impl Diff {
     pub(super) fn run(self) -> Result<Exit> {
-        let old = self.read(&self.old)?;
-        let new = self.read(&self.new)?;
-        let mut options = diff::Options::default();
-        options.strict = self.strict;
-        options.stored_versions.clone_from(&self.stored_versions);
+        let old = read(&self.old, &self.registries)?;
+        let new = read(&self.new, &self.registries)?;
+        let options = diff::Options { strict: self.strict, stored_versions: self.stored_versions };
         let difference = diff::compare(old, new, &options);
         let mut out = io::BufWriter::new(io::stdout().lock());
         match self.output {
@@ -72,28 +70,28 @@ impl Diff {
         let breaks = if self.strict { difference.breaks_crds() } else { difference.breaks() };
         Ok(if breaks { Exit::Findings } else { Exit::Success })
     }
+}
 
-    fn read(&self, reference: &str) -> Result<diff::Version> {
-        let path = Path::new(reference);
-        let version = match Location::of_image(reference)? {
-            None if path.is_dir() && !path.join("manifests").is_dir() => {
-                let manifests = read::manifests::folder(path)?;
-                diff::Version::of_objects(manifests.iter().map(|manifest| manifest.tree.root()))
-            }
-            None => diff::Version::of_bundle(&read::bundle::folder(path)?),
-            Some(location) => {
-                let contents = runtime()?
-                    .block_on(location.contents(&self.registries))
-                    .with_context(|| format!("failed to read {reference}"))?;
-                if contents.is_catalog() {
-                    bail!("{reference} is a catalog image, not a bundle image");
-                }
-                diff::Version::of_bundle(&read::bundle::files(reference, &contents.into_bundle()))
-            }
-        };
-        if version.is_empty() {
-            bail!("{reference} contains neither a ClusterServiceVersion nor a CustomResourceDefinition");
+fn read(reference: &str, registries: &Registries) -> Result<diff::Version> {
+    let path = Path::new(reference);
+    let version = match Location::of_image(reference)? {
+        None if path.is_dir() && !path.join("manifests").is_dir() => {
+            let manifests = read::manifests::folder(path)?;
+            diff::Version::of_objects(manifests.iter().map(|manifest| manifest.tree.root()))
         }
-        Ok(version)
+        None => diff::Version::of_bundle(&read::bundle::folder(path)?),
+        Some(location) => {
+            let contents = runtime()?
+                .block_on(location.contents(registries))
+                .with_context(|| format!("failed to read {reference}"))?;
+            if contents.is_catalog() {
+                bail!("{reference} is a catalog image, not a bundle image");
+            }
+            diff::Version::of_bundle(&read::bundle::files(reference, &contents.into_bundle()))
+        }
+    };
+    if version.is_empty() {
+        bail!("{reference} contains neither a ClusterServiceVersion nor a CustomResourceDefinition");
     }
+    Ok(version)
 }

@@ -23,9 +23,11 @@ pub struct Lists<T> {
 
 impl<T: Ord + Clone> Lists<T> {
     /// What differs between two sets.
-    pub(super) fn of(old: BTreeSet<T>, new: BTreeSet<T>) -> Self {
-        let added = new.difference(&old).cloned().collect();
-        Self { added, removed: old.into_iter().filter(|item| !new.contains(item)).collect() }
+    pub(super) fn of(old: &BTreeSet<T>, new: &BTreeSet<T>) -> Self {
+        Self {
+            added: new.difference(old).cloned().collect(),
+            removed: old.difference(new).cloned().collect(),
+        }
     }
 
     /// Whether nothing differs.

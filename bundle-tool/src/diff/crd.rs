@@ -114,9 +114,12 @@ pub(super) fn storage_versions(crd: &Value) -> Vec<String> {
         .collect()
 }
 
+/// The schemas of one version by path.
+type Flat<'c> = HashMap<String, Schema<'c>>;
+
 /// The schemas of a CRD's versions, flattened once.
 struct Versions<'c> {
-    schemas: HashMap<&'c str, HashMap<String, Schema<'c>>>,
+    schemas: HashMap<&'c str, Flat<'c>>,
     /// The served ones, in Kubernetes' order.
     served: Vec<&'c str>,
 }
@@ -137,7 +140,7 @@ impl<'c> Versions<'c> {
     }
 
     /// Every pair of served versions, the lower first: `v1beta1 -> v1`.
-    fn pairs(&self) -> Vec<(String, &HashMap<String, Schema<'c>>, &HashMap<String, Schema<'c>>)> {
+    fn pairs(&self) -> Vec<(String, &Flat<'c>, &Flat<'c>)> {
         let mut pairs = Vec::new();
         for (index, lower) in self.served.iter().enumerate() {
             for higher in &self.served[index + 1..] {
@@ -171,12 +174,7 @@ fn whole(old: &Value, new: &Value, stored: &[String]) -> BTreeSet<Change> {
 }
 
 /// `existingFieldRemoval`: paths of a version that its successor lacks.
-fn removed_fields(
-    version: &str,
-    old: &HashMap<String, Schema<'_>>,
-    new: &HashMap<String, Schema<'_>>,
-    found: &mut BTreeSet<Change>,
-) {
+fn removed_fields(version: &str, old: &Flat<'_>, new: &Flat<'_>, found: &mut BTreeSet<Change>) {
     for path in old.keys().filter(|path| !new.contains_key(*path)) {
         found.insert(Change {
             check: "existingFieldRemoval",
@@ -194,11 +192,7 @@ pub(super) fn field(path: &str) -> &str {
 }
 
 /// All property checks for every path of the old version; one that is gone is compared with the empty schema.
-fn compare(
-    version: &str,
-    old: &HashMap<String, Schema<'_>>,
-    new: &HashMap<String, Schema<'_>>,
-) -> BTreeSet<Change> {
+fn compare(version: &str, old: &Flat<'_>, new: &Flat<'_>) -> BTreeSet<Change> {
     let mut found = BTreeSet::new();
     for (path, &old) in old {
         let new = new.get(path).copied().unwrap_or(Schema::EMPTY);

@@ -167,17 +167,17 @@ pub fn compare(old: Version, new: Version, options: &Options) -> Difference {
             changed.push(CrdDifference { name: name.clone(), breaking });
         }
     }
-    let crd_names = Lists::of(old.crds.into_keys().collect(), new.crds.into_keys().collect());
+    let crd_names = Lists::of(&old.crds.into_keys().collect(), &new.crds.into_keys().collect());
     let (old, new) = (old.summary, new.summary);
     Difference {
         version: 1,
         crds: changed,
         crd_names,
-        permissions: Lists::of(old.permissions, new.permissions),
-        install_modes: Lists::of(old.install_modes, new.install_modes),
-        webhooks: Lists::of(old.webhooks, new.webhooks),
-        images: Lists::of(old.images, new.images),
-        required_apis: Lists::of(old.required_apis, new.required_apis),
+        permissions: Lists::of(&old.permissions, &new.permissions),
+        install_modes: Lists::of(&old.install_modes, &new.install_modes),
+        webhooks: Lists::of(&old.webhooks, &new.webhooks),
+        images: Lists::of(&old.images, &new.images),
+        required_apis: Lists::of(&old.required_apis, &new.required_apis),
         min_kube_version: (old.min_kube_version != new.min_kube_version)
             .then_some((old.min_kube_version, new.min_kube_version)),
         old: old.name,

@@ -42,7 +42,7 @@ impl fmt::Display for Validator {
 pub enum Impact {
     /// The API server rejects a CRD of the bundle.
     CrdRejected,
-    /// The API server rejects an object of the bundle, or one that OLM creates during the InstallPlan.
+    /// The API server rejects an object of the bundle, or one that OLM creates during the `InstallPlan`.
     ObjectRejected,
     /// The API server rejects the CSV.
     CsvRejected,
@@ -52,11 +52,11 @@ pub enum Impact {
     WebhookRejected,
     /// The API server rejects the Service that OLM creates for a webhook or an aggregated API.
     ServiceRejected,
-    /// The API server rejects the APIService that OLM creates for an aggregated API.
+    /// The API server rejects the `APIService` that OLM creates for an aggregated API.
     ApiServiceRejected,
     /// OLM cannot unpack the bundle image.
     UnpackFails,
-    /// OLM rejects a step of the InstallPlan.
+    /// OLM rejects a step of the `InstallPlan`.
     InstallPlanFails,
     /// OLM rejects the CSV with this reason.
     CsvFails(&'static str),

@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn steps_run_out_once_and_for_all() {
-        let effort = Effort::share(1, MAX_STEPS as usize / 100);
+        let effort = Effort::share(1, usize::try_from(MAX_STEPS).unwrap() / 100);
         assert!(effort.spend(60));
         assert!(!effort.is_spent());
         assert!(!effort.spend(60));
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn patterns_are_compiled_once_and_not_beyond_the_limit() {
-        let effort = Effort::share(1, MAX_STEPS as usize / 1000);
+        let effort = Effort::share(1, usize::try_from(MAX_STEPS).unwrap() / 1000);
         for _ in 0..50 {
             assert_eq!(effort.matches("^a+$", "aa"), Some(true));
         }
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_long_text_is_not_matched_beyond_the_limit() {
-        let effort = Effort::share(1, MAX_STEPS as usize / 1000);
+        let effort = Effort::share(1, usize::try_from(MAX_STEPS).unwrap() / 1000);
         assert_eq!(effort.matches("^a+$", &"a".repeat(2000)), None);
         assert!(effort.is_spent());
     }

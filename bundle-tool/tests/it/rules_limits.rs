@@ -207,7 +207,7 @@ const FAMILIES: &[Family] = &[
             |i| json!({"name": format!("gizmos{i}.gadgets.example.com"), "kind": format!("Gizmo{i}"), "version": "v1"}),
         );
         csv(|csv| {
-            csv["spec"]["customresourcedefinitions"] = json!({"owned": owned.clone(), "required": owned})
+            csv["spec"]["customresourcedefinitions"] = json!({"owned": owned.clone(), "required": owned});
         })
     }),
     ("owned versions of one CRD", |n| {

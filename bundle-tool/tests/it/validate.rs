@@ -145,7 +145,7 @@ fn links_and_special_files_end_in_findings() {
     let output = Command::cargo_bin("bundle-tool")
         .unwrap()
         .args(["validate", "--output", "json", folder.to_str().unwrap()])
-        .timeout(std::time::Duration::from_secs(60))
+        .timeout(std::time::Duration::from_mins(1))
         .assert()
         .code(1);
     let answer = json(&output);

@@ -93,15 +93,12 @@ impl Budget {
 
     /// Announces work, before it is done.
     pub(super) fn work(&mut self, units: usize) -> Result<(), Stop> {
-        match self.work.checked_sub(units as u64) {
-            Some(left) => {
-                self.work = left;
-                Ok(())
-            }
-            None => {
-                self.work = 0;
-                Err(Stop::Unknown)
-            }
+        if let Some(left) = self.work.checked_sub(units as u64) {
+            self.work = left;
+            Ok(())
+        } else {
+            self.work = 0;
+            Err(Stop::Unknown)
         }
     }
 
@@ -126,17 +123,16 @@ impl Budget {
 
     /// Whether an expression matches. Each is compiled once.
     pub(super) fn is_match(&mut self, pattern: &Rc<str>, text: &str) -> Result<bool, Stop> {
-        let known = match self.expressions.get(pattern) {
-            Some(known) => known.clone(),
-            None => {
-                let parsed = GoRegex::parse(pattern).ok().map(Rc::new);
-                if let Some(parsed) = &parsed {
-                    let weight = usize::try_from(parsed.weight()).unwrap_or(usize::MAX);
-                    self.work(weight.saturating_mul(UNITS_TO_COMPILE))?;
-                }
-                self.expressions.insert(Rc::clone(pattern), parsed.clone());
-                parsed
+        let known = if let Some(known) = self.expressions.get(pattern) {
+            known.clone()
+        } else {
+            let parsed = GoRegex::parse(pattern).ok().map(Rc::new);
+            if let Some(parsed) = &parsed {
+                let weight = usize::try_from(parsed.weight()).unwrap_or(usize::MAX);
+                self.work(weight.saturating_mul(UNITS_TO_COMPILE))?;
             }
+            self.expressions.insert(Rc::clone(pattern), parsed.clone());
+            parsed
         };
         let known = known.ok_or(Stop::Unknown)?;
         self.work(match_work(&known, text))?;

@@ -27,7 +27,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
                 reporter.path(&file.path, "the file contains only comments");
             }
             Content::Unreadable(reason) => {
-                reporter.path(&file.path, format!("failed to read the file: {reason}"))
+                reporter.path(&file.path, format!("failed to read the file: {reason}"));
             }
             Content::Documents { .. } | Content::Other => {}
         }

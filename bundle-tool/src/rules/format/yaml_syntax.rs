@@ -24,7 +24,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
                 reporter.place(file, error.position, format!("invalid YAML: {}", error.message));
             }
             Content::Unreadable(reason) => {
-                reporter.path(&file.path, format!("failed to read the file: {reason}"))
+                reporter.path(&file.path, format!("failed to read the file: {reason}"));
             }
             Content::Documents { .. } | Content::Other => {}
         }

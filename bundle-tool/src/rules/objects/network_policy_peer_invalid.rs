@@ -47,7 +47,7 @@ fn peers(peers: Option<&Vec<NetworkPolicyPeer>>, list: &Path<'_>, errors: &mut E
         let selected = peer.pod_selector.is_some() || peer.namespace_selector.is_some();
         match &peer.ip_block {
             None if !selected => {
-                errors.add(&path, "empty peer: must set `podSelector`, `namespaceSelector` or `ipBlock`")
+                errors.add(&path, "empty peer: must set `podSelector`, `namespaceSelector` or `ipBlock`");
             }
             None => {}
             Some(block) => {

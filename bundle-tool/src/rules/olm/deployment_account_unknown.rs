@@ -28,7 +28,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let objects = context.objects.iter().filter(|object| object.is("v1", "ServiceAccount"));
     let accounts: BTreeSet<_> = permissions
         .map(|permission| permission.service_account_name.as_str())
-        .chain(objects.map(|object| object.name()))
+        .chain(objects.map(crate::model::bundle::Object::name))
         .collect();
     let root = Path::ROOT;
     let list = root.field("spec.install.spec.deployments");

@@ -30,12 +30,12 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let spec = &csv.typed.spec;
     let webhooks = spec.webhookdefinitions.iter().map(|webhook| webhook.deployment_name.as_str());
     let services = spec.apiservicedefinitions.owned.iter().map(|service| service.deployment_name.as_str());
-    let servers: BTreeSet<_> = webhooks.chain(services).collect();
+    let with_service: BTreeSet<_> = webhooks.chain(services).collect();
     for (index, deployment) in spec.install.spec.deployments.iter().enumerate() {
         let name = deployment.name.as_str();
-        let serves = servers.contains(name);
+        let has_service = with_service.contains(name);
         let letter = name.starts_with(|first: char| first.is_ascii_lowercase());
-        if serves && !name.is_empty() && (name.len() > 55 || name.contains('.') || !letter) {
+        if has_service && !name.is_empty() && (name.len() > 55 || name.contains('.') || !letter) {
             let entry = list.index(index);
             let message = format!(
                 "invalid Service name `{name}-service`: must be a DNS label of at most 63 characters that starts with a letter"

@@ -328,12 +328,14 @@ fn check_number(number: f64, schema: &Schema<'_>, path: &Path<'_>) -> Verdict {
     Ok(())
 }
 
+/// Maximum number of allowed values that a message lists.
+const LISTED: usize = 20;
+
 fn check_enum(datum: Datum<'_>, value: Value<'_>, schema: &Schema<'_>, path: &Path<'_>) -> Verdict {
     let mut allowed = schema.list(Keyword::Enum);
     if allowed.len() == 0 || allowed.any(|allowed| equals(datum, value, allowed)) {
         return Ok(());
     }
-    const LISTED: usize = 20;
     let all = schema.list(Keyword::Enum);
     let more = if all.len() > LISTED { format!(" and {} more", all.len() - LISTED) } else { String::new() };
     let listed: Vec<String> = all.take(LISTED).map(|allowed| format!("`{allowed:?}`")).collect();

@@ -38,7 +38,7 @@ fn validate(profile: &AppArmorProfile, path: &Path<'_>, errors: &mut Errors<'_, 
     let name = path.field("localhostProfile");
     match (profile.localhost_profile.as_deref(), profile.type_.as_str()) {
         (None | Some(""), "Localhost") => {
-            errors.add(&name, "missing required field `localhostProfile` for type `Localhost`")
+            errors.add(&name, "missing required field `localhostProfile` for type `Localhost`");
         }
         (Some(text), "Localhost") if text.trim() != text => {
             errors.add(&name, "invalid profile name: must not start or end with whitespace");

@@ -34,10 +34,10 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
             }
             match (config_map, secret) {
                 (None, None) => {
-                    errors.add(&path, "missing source: `configMapRef` or `secretRef` must be set")
+                    errors.add(&path, "missing source: `configMapRef` or `secretRef` must be set");
                 }
                 (Some(_), Some(_)) => {
-                    errors.add(&path, "`configMapRef` and `secretRef` are mutually exclusive")
+                    errors.add(&path, "`configMapRef` and `secretRef` are mutually exclusive");
                 }
                 _ => {}
             }

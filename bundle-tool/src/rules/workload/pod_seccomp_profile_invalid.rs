@@ -38,13 +38,13 @@ fn validate(profile: &SeccompProfile, path: &Path<'_>, errors: &mut Errors<'_, '
     let file = path.field("localhostProfile");
     match (&profile.localhost_profile, profile.type_.as_str()) {
         (None, "Localhost") => {
-            errors.add(&file, "missing required field `localhostProfile` for type `Localhost`")
+            errors.add(&file, "missing required field `localhostProfile` for type `Localhost`");
         }
         (Some(name), "Localhost") => {
             errors.check(&file, paths::descending(name));
         }
         (Some(_), _) => {
-            errors.add(&file, "unexpected `localhostProfile`: only supported for type `Localhost`")
+            errors.add(&file, "unexpected `localhostProfile`: only supported for type `Localhost`");
         }
         (None, _) => {}
     }

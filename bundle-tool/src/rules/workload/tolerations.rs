@@ -25,7 +25,7 @@ pub(super) fn faults(toleration: &Toleration) -> Vec<(&'static str, String)> {
         // Reported above if there is no key.
         _ if key.is_empty() => {}
         other => {
-            faults.push(("operator", format!("unsupported operator `{other}`: must be `Equal` or `Exists`")))
+            faults.push(("operator", format!("unsupported operator `{other}`: must be `Equal` or `Exists`")));
         }
     }
     if !matches!(effect, "" | "NoSchedule" | "PreferNoSchedule" | "NoExecute") {

@@ -333,7 +333,7 @@ pub(super) fn downward_files(
         match (&item.field_ref, &item.resource_field_ref) {
             (None, None) => errors.add(&path, "missing source: `fieldRef` or `resourceFieldRef` must be set"),
             (Some(_), Some(_)) => {
-                errors.add(&path, "`fieldRef` and `resourceFieldRef` are mutually exclusive")
+                errors.add(&path, "`fieldRef` and `resourceFieldRef` are mutually exclusive");
             }
             (None, Some(resource)) => {
                 sources::resource(resource, true, &path.field("resourceFieldRef"), errors);
