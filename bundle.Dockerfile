@@ -11,6 +11,6 @@ LABEL operators.operatorframework.io.metrics.builder=bundle-tool-v0.0.1
 LABEL operators.operatorframework.io.metrics.mediatype.v1=metrics+v1
 LABEL operators.operatorframework.io.metrics.project_layout=unknown
 
-# The folders that the labels name.
+# The directories that the labels name.
 COPY bundle/manifests /manifests/
 COPY bundle/metadata /metadata/

@@ -9,7 +9,7 @@
 //! use bundle_tool::{catalog, read};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let bundle = read::bundle::folder(Path::new("tests/fixtures/bundle"))?;
+//! let bundle = read::bundle::directory(Path::new("tests/fixtures/bundle"))?;
 //! let report = rules::validate(&bundle, &Selection::default());
 //! for finding in &report.findings {
 //!     println!("{}: {}: {}", finding.severity, finding.rule, finding.message);

@@ -1,6 +1,6 @@
 //! A CSV is installed beside its CRDs, and what OLM makes of it agrees with what `bundle-tool validate` says.
 //!
-//! Each case is the sound bundle of the rules' tests with one edit. OLM needs no catalogue for this: it takes any CSV
+//! Each case is the sound bundle of the rules' tests with one edit. OLM needs no catalog for this: it takes any CSV
 //! in a namespace with an operator group.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]

@@ -76,10 +76,10 @@ fn read(reference: &str, registries: &Registries) -> Result<diff::Version> {
     let path = Path::new(reference);
     let version = match Location::of_image(reference)? {
         None if path.is_dir() && !path.join("manifests").is_dir() => {
-            let manifests = read::manifests::folder(path)?;
+            let manifests = read::manifests::directory(path)?;
             diff::Version::of_objects(manifests.iter().map(|manifest| manifest.tree.root()))
         }
-        None => diff::Version::of_bundle(&read::bundle::folder(path)?),
+        None => diff::Version::of_bundle(&read::bundle::directory(path)?),
         Some(location) => {
             let contents = runtime()?
                 .block_on(location.contents(registries))

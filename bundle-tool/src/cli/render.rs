@@ -57,7 +57,7 @@ impl Render {
             let image = self.image.as_deref();
             let read = match Location::of_image(reference)? {
                 Some(location) => self.read_image(reference, &location),
-                None => read_folder(Path::new(reference), image),
+                None => read_directory(Path::new(reference), image),
             };
             rendered.merge(read.with_context(|| format!("failed to render {reference}"))?);
         }
@@ -86,9 +86,9 @@ impl Render {
 }
 
 /// The blobs of a bundle's or a catalog's directory.
-fn read_folder(path: &Path, image: Option<&str>) -> Result<Catalog> {
+fn read_directory(path: &Path, image: Option<&str>) -> Result<Catalog> {
     if path.join("manifests").is_dir() && path.join("metadata").is_dir() {
-        let bundle = read::bundle::folder(path)?;
+        let bundle = read::bundle::directory(path)?;
         if let Some((file, reason)) = bundle.unreadable() {
             bail!("failed to read {}: {reason}", path.join(&file.path).display());
         }

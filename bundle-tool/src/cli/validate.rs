@@ -122,7 +122,7 @@ fn read_directory(reference: &str) -> Result<Bundle> {
         bail!("empty REF: expected a bundle directory, `oci:DIR`, `oci-archive:FILE` or an image name");
     }
     let path = Path::new(reference);
-    read::bundle::folder(path).map_err(|error| {
+    read::bundle::directory(path).map_err(|error| {
         let help = if path.is_file() {
             "expected a bundle directory, or `oci-archive:FILE` for an image archive"
         } else if path.exists() {

@@ -64,10 +64,10 @@ fn package_of(csv: &str) -> &str {
     csv.split_once(".v").map_or(csv, |(package, _)| package)
 }
 
-/// The base: the package's CSV of the input, or that of the kustomize folder, or a bare one.
+/// The base: the package's CSV of the input, or that of the kustomize directory, or a bare one.
 ///
 /// # Errors
-/// The kustomize folder's CSV does not fit its type, or the input holds two of the package.
+/// The kustomize directory's CSV does not fit its type, or the input holds two of the package.
 pub(super) fn choose(
     package: &str,
     collected: &Collected,

@@ -208,7 +208,7 @@ impl Csv {
     }
 }
 
-/// The annotation `createdAt` of a CSV that was written here; where a person wrote the file anew, something changed
+/// The annotation `createdAt` of a CSV that was written here; if someone rewrote the file, something changed
 /// anyway.
 #[must_use]
 pub fn created_at(csv: &[u8]) -> Option<String> {

@@ -1,17 +1,17 @@
-//! `bundle.Dockerfile`: the bundle's folders FROM scratch, with the annotations as labels.
+//! `bundle.Dockerfile`: the bundle's directories FROM scratch, with the annotations as labels.
 
 use std::collections::HashSet;
 
 use super::annotations::Annotations;
 
 const LABELS: &str = "# The annotations of metadata/annotations.yaml.";
-const COPIES: &str = "# The folders that the labels name.";
+const COPIES: &str = "# The directories that the labels name.";
 
 /// The file; lines that a person added to the `previous` one are kept.
-pub(super) fn text(annotations: &Annotations, folder: &str, previous: Option<&str>) -> String {
-    let folder = folder.trim_end_matches('/');
+pub(super) fn text(annotations: &Annotations, directory: &str, previous: Option<&str>) -> String {
+    let directory = directory.trim_end_matches('/');
     let from = |name: &str| {
-        if folder.is_empty() || folder == "." { name.to_owned() } else { format!("{folder}/{name}") }
+        if directory.is_empty() || directory == "." { name.to_owned() } else { format!("{directory}/{name}") }
     };
     let mut copies = vec![
         format!("COPY {} /manifests/", from("manifests")),

@@ -133,7 +133,7 @@ pub struct Options {
     /// The layout of the project, as its PROJECT file names it.
     pub layout: Option<String>,
     /// The bundle's directory, relative to that of the Dockerfile.
-    pub folder: String,
+    pub directory: String,
     /// The time set by `SOURCE_DATE_EPOCH`, in RFC 3339.
     pub epoch: Option<String>,
     /// The time now, in RFC 3339.
@@ -273,7 +273,7 @@ pub fn bundle(input: &Input, options: &Options) -> Result<Generated, Error> {
     let (name, version, version_origin) = (csv.name(), csv.version.clone(), csv.origin);
     let channels = annotations.channels();
     csv.date(&csv_path, &mut files, &input.previous, options)?;
-    let dockerfile = dockerfile::text(&annotations, &options.folder, input.previous_dockerfile.as_deref());
+    let dockerfile = dockerfile::text(&annotations, &options.directory, input.previous_dockerfile.as_deref());
     ledger.close();
     Ok(Generated {
         package,

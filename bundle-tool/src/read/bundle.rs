@@ -44,7 +44,7 @@ pub enum ReadError {
 ///
 /// # Errors
 /// The directory does not exist, is not a directory or cannot be listed, or the machine cannot read a file.
-pub fn folder(path: &Path) -> Result<Bundle, ReadError> {
+pub fn directory(path: &Path) -> Result<Bundle, ReadError> {
     let mut directories = Vec::new();
     let mut listed = Vec::new();
     let (mut total, mut to_read) = (0, 0);
@@ -266,7 +266,7 @@ mod tests {
         for (name, size) in [("a", MAX_FILE_SIZE + 1), ("b", 10), ("c", 20), ("d", MAX_FILE_SIZE), ("e", 1)] {
             std::fs::File::create(manifests.join(name)).unwrap().set_len(size).unwrap();
         }
-        let bundle = folder(dir.path()).unwrap();
+        let bundle = directory(dir.path()).unwrap();
         let unreadable: Vec<_> = bundle
             .files
             .iter()

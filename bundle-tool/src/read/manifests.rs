@@ -46,22 +46,22 @@ pub enum ManifestError {
     },
 }
 
-/// Reads all manifests below `folder` (which may be a file), sorted by path.
+/// Reads all manifests below `directory` (which may be a file), sorted by path.
 ///
 /// Symbolic links are followed. Directories whose name begins with a dot are skipped. A file that is not named as YAML or
 /// JSON counts only where it parses as Kubernetes objects.
 ///
 /// # Errors
 /// Something cannot be read, or a file named as YAML or JSON is not.
-pub fn folder(folder: &Path) -> Result<Vec<Document>, ManifestError> {
-    files(folder, list(folder)?)
+pub fn directory(directory: &Path) -> Result<Vec<Document>, ManifestError> {
+    files(directory, list(directory)?)
 }
 
-/// Reads the manifests in some of the files that [`list`] returned for `folder`.
+/// Reads the manifests in some of the files that [`list`] returned for `directory`.
 ///
 /// # Errors
-/// As [`folder`].
-pub fn files(folder: &Path, paths: Vec<PathBuf>) -> Result<Vec<Document>, ManifestError> {
+/// As [`directory`].
+pub fn files(directory: &Path, paths: Vec<PathBuf>) -> Result<Vec<Document>, ManifestError> {
     let read_error = |path: &Path, source| ManifestError::Read { path: path.to_owned(), source };
     let mut manifests = Vec::new();
     let mut total = 0;
@@ -86,12 +86,12 @@ pub fn files(folder: &Path, paths: Vec<PathBuf>) -> Result<Vec<Document>, Manife
                     total += bytes.len() as u64;
                     aliased
                         .add(parsed.aliased)
-                        .map_err(|reason| ManifestError::Aliases { path: folder.to_owned(), reason })?;
+                        .map_err(|reason| ManifestError::Aliases { path: directory.to_owned(), reason })?;
                 }
             }
         }
         if total > MAX_TOTAL_SIZE {
-            return Err(read_error(folder, Unreadable::TotalTooLarge(MAX_TOTAL_SIZE)));
+            return Err(read_error(directory, Unreadable::TotalTooLarge(MAX_TOTAL_SIZE)));
         }
     }
     Ok(manifests)
@@ -112,21 +112,21 @@ pub fn stream(name: &str, stream: impl Read) -> Result<Vec<Document>, ManifestEr
     Ok(parsed.documents.into_iter().map(|tree| Document { file: file.clone(), tree }).collect())
 }
 
-/// Lists the files below `folder`, or `folder` itself if it is a file. What is not a file is an error where it is named as
+/// Lists the files below `directory`, or `directory` itself if it is a file. What is not a file is an error where it is named as
 /// a manifest.
 ///
 /// # Errors
 /// Something cannot be read.
-pub fn list(folder: &Path) -> Result<Vec<PathBuf>, ManifestError> {
-    let metadata = fs::metadata(folder)
-        .map_err(|source| ManifestError::Read { path: folder.to_owned(), source: source.into() })?;
+pub fn list(directory: &Path) -> Result<Vec<PathBuf>, ManifestError> {
+    let metadata = fs::metadata(directory)
+        .map_err(|source| ManifestError::Read { path: directory.to_owned(), source: source.into() })?;
     if !metadata.is_dir() {
-        return Ok(vec![folder.to_owned()]);
+        return Ok(vec![directory.to_owned()]);
     }
     let options =
         Options { skip_hidden_directories: true, follow_directory_links: true, ..Options::default() };
     let mut paths = Vec::new();
-    for entry in walk(folder, options)? {
+    for entry in walk(directory, options)? {
         match entry.kind {
             Kind::File(_) => paths.push(entry.path),
             // What a cycle leads to is listed where it is.
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_are_read_in_order_and_other_files_only_where_they_are_manifests() {
+    fn directories_are_read_in_order_and_other_files_only_where_they_are_manifests() {
         let dir = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {
             let path = dir.path().join(name);
@@ -164,7 +164,7 @@ mod tests {
         write("README.md", "# Title\n\n- a: b\n c");
         write("noext", "apiVersion: v1\nkind: D\n");
         write(".git/x.yaml", "kind: Hidden\n");
-        let kinds: Vec<String> = folder(dir.path())
+        let kinds: Vec<String> = directory(dir.path())
             .unwrap()
             .iter()
             .map(|manifest| manifest.tree.root().get("kind").unwrap().text().to_owned())
@@ -176,10 +176,10 @@ mod tests {
     fn broken_yaml_is_named_with_its_place() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("x.yaml"), "a: [\n").unwrap();
-        let error = folder(dir.path()).unwrap_err().to_string();
+        let error = directory(dir.path()).unwrap_err().to_string();
         assert!(error.contains("x.yaml:2:1: invalid YAML"), "{error}");
         let error = stream("standard input", &b"a: b: c\n"[..]).unwrap_err().to_string();
         assert!(error.starts_with("standard input:1:"), "{error}");
-        assert!(folder(&dir.path().join("none")).unwrap_err().to_string().contains("none"));
+        assert!(directory(&dir.path().join("none")).unwrap_err().to_string().contains("none"));
     }
 }

@@ -25,19 +25,19 @@ fn bytes() -> usize {
 fn refused(name: &str, file: &str, text: &[u8]) {
     let dir = tempfile::tempdir().unwrap();
     let kept = std::env::var_os("BAD_INPUT_KEEP").map(|kept| Path::new(&kept).join(name));
-    let folder = kept.unwrap_or_else(|| dir.path().join("bundle"));
+    let directory = kept.unwrap_or_else(|| dir.path().join("bundle"));
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/bundle");
     for part in ["manifests", "metadata"] {
-        fs::create_dir_all(folder.join(part)).unwrap();
+        fs::create_dir_all(directory.join(part)).unwrap();
         for entry in fs::read_dir(fixture.join(part)).unwrap() {
             let entry = entry.unwrap();
-            fs::copy(entry.path(), folder.join(part).join(entry.file_name())).unwrap();
+            fs::copy(entry.path(), directory.join(part).join(entry.file_name())).unwrap();
         }
     }
-    fs::write(folder.join("manifests").join(file), text).unwrap();
+    fs::write(directory.join("manifests").join(file), text).unwrap();
     let mut command = Command::cargo_bin("bundle-tool").unwrap();
     let output =
-        command.args(["validate", "--output", "json"]).arg(&folder).timeout(TIMEOUT).output().unwrap();
+        command.args(["validate", "--output", "json"]).arg(&directory).timeout(TIMEOUT).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     let start: String = errors.chars().take(2000).collect();
     assert!(matches!(output.status.code(), Some(1 | 2)), "{name}: {:?} {start}", output.status);

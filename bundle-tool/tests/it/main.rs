@@ -1,4 +1,4 @@
-//! The integration tests, in one program: each additional one would link the whole tool once more.
+//! The integration tests, in one program: each additional one would link the whole tool again.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

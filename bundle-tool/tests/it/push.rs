@@ -93,8 +93,8 @@ fn a_bundle_is_pushed_and_rendered() {
 
     let from_image =
         stdout(&run(dir.path(), &["render", first.trim_end(), "--image", "x/y:z", "--plain-http"]));
-    let from_folder = stdout(&run(dir.path(), &["render", BUNDLE, "--image", "x/y:z"]));
-    assert_eq!(from_image, from_folder);
+    let from_directory = stdout(&run(dir.path(), &["render", BUNDLE, "--image", "x/y:z"]));
+    assert_eq!(from_image, from_directory);
     assert_eq!(registry.stop(), Some(0), "it ends well when it is asked to");
 }
 

@@ -1,4 +1,4 @@
-//! `bundle-tool validate` over folders, layouts and archives: one verdict, whatever form a bundle has.
+//! `bundle-tool validate` over directories, layouts and archives: one verdict, whatever form a bundle has.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,11 +18,11 @@ fn json(assert: &assert_cmd::assert::Assert) -> Value {
 fn bundle(dir: &Path) -> PathBuf {
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/bundle");
     let bundle = dir.join("bundle");
-    for folder in ["manifests", "metadata"] {
-        fs::create_dir_all(bundle.join(folder)).unwrap();
-        for entry in fs::read_dir(fixture.join(folder)).unwrap() {
+    for directory in ["manifests", "metadata"] {
+        fs::create_dir_all(bundle.join(directory)).unwrap();
+        for entry in fs::read_dir(fixture.join(directory)).unwrap() {
             let entry = entry.unwrap();
-            fs::copy(entry.path(), bundle.join(folder).join(entry.file_name())).unwrap();
+            fs::copy(entry.path(), bundle.join(directory).join(entry.file_name())).unwrap();
         }
     }
     bundle
@@ -31,17 +31,17 @@ fn bundle(dir: &Path) -> PathBuf {
 #[test]
 fn a_bundle_has_the_same_findings_in_a_directory_a_layout_and_an_archive() {
     let dir = tempfile::tempdir().unwrap();
-    let folder = bundle(dir.path());
-    fs::write(folder.join("manifests/job.yaml"), "apiVersion: batch/v1\nkind: Job\nmetadata: {name: x}\n")
+    let directory = bundle(dir.path());
+    fs::write(directory.join("manifests/job.yaml"), "apiVersion: batch/v1\nkind: Job\nmetadata: {name: x}\n")
         .unwrap();
-    let folder = folder.to_str().unwrap();
+    let directory = directory.to_str().unwrap();
     let layout = format!("oci:{}", dir.path().join("layout").display());
     let archive = format!("oci-archive:{}", dir.path().join("bundle.tar").display());
     for target in [&layout, &archive] {
-        run(&["push", "bundle", folder, "registry.example.com/gizmo:v1", "--to", target, "--no-validate"])
+        run(&["push", "bundle", directory, "registry.example.com/gizmo:v1", "--to", target, "--no-validate"])
             .success();
     }
-    let answer = json(&run(&["validate", "--output", "json", folder, &layout, &archive]).code(1));
+    let answer = json(&run(&["validate", "--output", "json", directory, &layout, &archive]).code(1));
     let bundles = answer["bundles"].as_array().unwrap();
     assert_eq!(bundles.len(), 3);
     for bundle in bundles {
@@ -56,10 +56,11 @@ fn a_bundle_has_the_same_findings_in_a_directory_a_layout_and_an_archive() {
 #[test]
 fn unreadable_bundles_are_reported_and_the_others_are_validated() {
     let dir = tempfile::tempdir().unwrap();
-    let folder = bundle(dir.path());
+    let directory = bundle(dir.path());
     let missing = dir.path().join("nowhere");
     let assert =
-        run(&["validate", "--output", "json", missing.to_str().unwrap(), folder.to_str().unwrap()]).code(2);
+        run(&["validate", "--output", "json", missing.to_str().unwrap(), directory.to_str().unwrap()])
+            .code(2);
     let answer = json(&assert);
     assert_eq!(answer["bundles"].as_array().unwrap().len(), 1);
     assert_eq!(answer["bundles"][0]["passed"], true);
@@ -74,20 +75,20 @@ fn unreadable_bundles_are_reported_and_the_others_are_validated() {
 #[test]
 fn suites_are_asked_by_name_and_rules_are_left_out_by_name() {
     let dir = tempfile::tempdir().unwrap();
-    let folder = bundle(dir.path());
-    let annotations = folder.join("metadata/annotations.yaml");
+    let directory = bundle(dir.path());
+    let annotations = directory.join("metadata/annotations.yaml");
     let text = fs::read_to_string(&annotations).unwrap().replace(": stable", ": alpha");
     fs::write(&annotations, text).unwrap();
-    let folder = folder.to_str().unwrap();
+    let directory = directory.to_str().unwrap();
     let found = |args: &[&str]| {
-        let answer = json(&run(&[&["validate", "--output", "json", folder], args].concat()).success());
+        let answer = json(&run(&[&["validate", "--output", "json", directory], args].concat()).success());
         answer["bundles"][0]["findings"].as_array().unwrap().len()
     };
     assert_eq!(found(&[]), 0);
     assert_eq!(found(&["--suite", "categories,good-practices"]), 1);
     assert_eq!(found(&["--suite", "all", "--allow", "channel-unconventional"]), 0);
-    run(&["validate", folder, "--allow", "no-such-rule"]).code(2);
-    run(&["validate", folder, "--suite", "no-such-suite"]).code(2);
+    run(&["validate", directory, "--allow", "no-such-rule"]).code(2);
+    run(&["validate", directory, "--suite", "no-such-suite"]).code(2);
 }
 
 fn stderr(assert: &assert_cmd::assert::Assert) -> String {
@@ -118,11 +119,11 @@ fn a_bundle_that_cannot_be_read_has_not_passed() {
 #[test]
 fn rules_for_unread_input_cannot_be_ignored() {
     let dir = tempfile::tempdir().unwrap();
-    let folder = bundle(dir.path());
-    fs::write(folder.join("manifests/x.yaml"), "a: [\n").unwrap();
-    let folder = folder.to_str().unwrap();
+    let directory = bundle(dir.path());
+    fs::write(directory.join("manifests/x.yaml"), "a: [\n").unwrap();
+    let directory = directory.to_str().unwrap();
     for rule in ["yaml-syntax", "csv-undecodable", "object-undecodable"] {
-        let message = stderr(&run(&["validate", folder, "--allow", rule]).code(2));
+        let message = stderr(&run(&["validate", directory, "--allow", rule]).code(2));
         assert!(message.contains(&format!("rule `{rule}` cannot be ignored")), "{message}");
     }
 }
@@ -132,8 +133,8 @@ fn rules_for_unread_input_cannot_be_ignored() {
 fn links_and_special_files_end_in_findings() {
     use std::os::unix::fs::symlink;
     let dir = tempfile::tempdir().unwrap();
-    let folder = bundle(dir.path());
-    let manifests = folder.join("manifests");
+    let directory = bundle(dir.path());
+    let manifests = directory.join("manifests");
     symlink(".", manifests.join("a")).unwrap();
     symlink(".", manifests.join("b")).unwrap();
     symlink("/dev/zero", manifests.join("zero.yaml")).unwrap();
@@ -141,10 +142,10 @@ fn links_and_special_files_end_in_findings() {
     let fifo = manifests.join("fifo.yaml");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     // A link in the root is no part of the bundle.
-    symlink(".", folder.join("loop")).unwrap();
+    symlink(".", directory.join("loop")).unwrap();
     let output = Command::cargo_bin("bundle-tool")
         .unwrap()
-        .args(["validate", "--output", "json", folder.to_str().unwrap()])
+        .args(["validate", "--output", "json", directory.to_str().unwrap()])
         .timeout(std::time::Duration::from_mins(1))
         .assert()
         .code(1);
@@ -172,13 +173,13 @@ fn links_and_special_files_end_in_findings() {
 #[test]
 fn file_names_cannot_forge_findings() {
     let dir = tempfile::tempdir().unwrap();
-    let folder = bundle(dir.path());
+    let directory = bundle(dir.path());
     fs::write(
-        folder.join("manifests/a\x1b[31m\nerror[x]: b\r.yaml"),
+        directory.join("manifests/a\x1b[31m\nerror[x]: b\r.yaml"),
         "kind: \"X\\n\\e[2Jy\"\napiVersion: v1\n",
     )
     .unwrap();
-    let printed = stdout(&run(&["validate", folder.to_str().unwrap()]).code(1));
+    let printed = stdout(&run(&["validate", directory.to_str().unwrap()]).code(1));
     assert!(printed.contains("manifests/a\\u{1b}[31m\\nerror[x]: b\\r.yaml"), "{printed}");
     assert!(!printed.contains(['\x1b', '\r']), "{printed}");
     assert!(!printed.lines().any(|line| line.starts_with("error[x]")), "{printed}");
@@ -192,15 +193,15 @@ fn file_names_cannot_forge_findings() {
 #[test]
 fn a_position_in_an_example_is_that_of_the_file() {
     let dir = tempfile::tempdir().unwrap();
-    let folder = bundle(dir.path());
-    let csv = folder.join("manifests/gizmo-operator.clusterserviceversion.yaml");
+    let directory = bundle(dir.path());
+    let csv = directory.join("manifests/gizmo-operator.clusterserviceversion.yaml");
     let text = fs::read_to_string(&csv).unwrap();
     let start = text.find("    alm-examples: |").unwrap();
     let end = start + text[start..].find("\n    capabilities").unwrap();
     let examples =
         "    alm-examples: |-\n      [\n        {\"kind\": \"Gizmo\",\n         \"spec\" 1}\n      ]";
     fs::write(&csv, [&text[..start], examples, &text[end..]].concat()).unwrap();
-    let answer = json(&run(&["validate", "--output", "json", folder.to_str().unwrap()]).code(1));
+    let answer = json(&run(&["validate", "--output", "json", directory.to_str().unwrap()]).code(1));
     let findings = answer["bundles"][0]["findings"].as_array().unwrap();
     let finding = findings.iter().find(|finding| finding["rule"] == "example-invalid").unwrap();
     let line = text[..start].lines().count() + 4;
@@ -217,10 +218,10 @@ fn a_position_in_an_example_is_that_of_the_file() {
 #[test]
 fn a_machine_that_cannot_read_is_an_error_of_its_own() {
     let dir = tempfile::tempdir().unwrap();
-    let folder = bundle(dir.path());
+    let directory = bundle(dir.path());
     let program = assert_cmd::cargo::cargo_bin("bundle-tool");
     for command in ["validate", "render"] {
-        let script = format!("ulimit -n 4; exec {} {command} {}", program.display(), folder.display());
+        let script = format!("ulimit -n 4; exec {} {command} {}", program.display(), directory.display());
         let assert = Command::new("sh").args(["-c", &script]).assert().code(2);
         assert!(stderr(&assert).contains("Too many open files"), "{}", stderr(&assert));
     }
@@ -230,10 +231,10 @@ fn a_machine_that_cannot_read_is_an_error_of_its_own() {
 #[test]
 fn render_names_a_manifest_that_cannot_be_read() {
     let dir = tempfile::tempdir().unwrap();
-    let folder = bundle(dir.path());
-    let csv = folder.join("manifests/gizmo-operator.clusterserviceversion.yaml");
+    let directory = bundle(dir.path());
+    let csv = directory.join("manifests/gizmo-operator.clusterserviceversion.yaml");
     fs::remove_file(&csv).unwrap();
     std::os::unix::fs::symlink("/nowhere/csv.yaml", &csv).unwrap();
-    let message = stderr(&run(&["render", folder.to_str().unwrap()]).code(2));
+    let message = stderr(&run(&["render", directory.to_str().unwrap()]).code(2));
     assert!(message.contains("clusterserviceversion.yaml: No such file or directory"), "{message}");
 }

@@ -29,11 +29,11 @@ pub enum Difference {
     Cost,
 }
 
-/// The folders of rules that say what others than the API server refuse: what OLM, operator-registry and operator-sdk
+/// The directories of rules that say what others than the API server refuse: what OLM, operator-registry and operator-sdk
 /// make of a bundle. Where only these find something, the API server may take the object.
-pub const JUDGED_BY_OTHERS: &[&str] = &["dependencies", "format", "olm"];
+pub const JUDGED_BY_OTHERS: &[&str] = &["dependencies", "format", "olm", "olmv1"];
 
-/// The rules of the folder `csv` that the API server holds CSVs against; the others of that folder are OLM's and
+/// The rules of the directory `csv` that the API server holds CSVs against; the others of that directory are OLM's and
 /// operator-sdk's.
 pub const CSV_RULES_OF_THE_API_SERVER: &[&str] = &[
     "descriptor-value-invalid",
@@ -47,22 +47,22 @@ pub const CSV_RULES_OF_THE_API_SERVER: &[&str] = &[
     "webhook-type-unknown",
 ];
 
-/// Rules of other folders that others than the API server ask for.
+/// Rules of other directories that others than the API server ask for.
 pub const RULES_OF_OTHERS: &[&str] = &["crd-namespace-set", "metadata-namespace-set"];
 
-/// Rules of the folders of others that the API server enforces too.
+/// Rules of the directories of others that the API server enforces too.
 pub const RULES_SHARED: &[&str] = &["permission-account-missing"];
 
 /// Whether a rule says what the API server refuses.
 #[must_use]
 pub fn judged_by_api_server(rule: &str) -> bool {
-    let folder =
+    let directory =
         bundle_tool::rules::DIRECTORIES.iter().find(|(_, rules)| rules.iter().any(|known| known.id == rule));
-    match folder {
+    match directory {
         Some(("csv", _)) => CSV_RULES_OF_THE_API_SERVER.contains(&rule),
         Some(_) if RULES_SHARED.contains(&rule) => true,
         Some(_) if RULES_OF_OTHERS.contains(&rule) => false,
-        Some((folder, _)) => !JUDGED_BY_OTHERS.contains(folder),
+        Some((directory, _)) => !JUDGED_BY_OTHERS.contains(directory),
         None => true,
     }
 }

@@ -59,7 +59,7 @@ pub(super) struct Add {
 
 impl Add {
     pub(super) fn run(self) -> Result<Exit> {
-        let bundle = read::bundle::folder(&self.bundle)?;
+        let bundle = read::bundle::directory(&self.bundle)?;
         let failed = || format!("failed to add {}", self.bundle.display());
         let blob = catalog::render(&bundle, Some(&self.image)).with_context(failed)?;
         if let Err(reason) = catalog::validate::check_package_name(&blob.package) {

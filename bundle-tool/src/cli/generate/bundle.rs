@@ -273,7 +273,7 @@ impl Bundle {
                     .collect(),
                 skip_range: self.skip_range.clone(),
             },
-            folder: relative.display().to_string(),
+            directory: relative.display().to_string(),
             epoch: source_date_epoch()?,
             now: rfc3339(jiff::Timestamp::now()),
             ..Options::default()
@@ -363,8 +363,9 @@ impl Bundle {
         if !path.exists() {
             return Ok(None);
         }
-        let found =
-            manifests::folder(&path)?.into_iter().find(|document| is_kind(document, "ClusterServiceVersion"));
+        let found = manifests::directory(&path)?
+            .into_iter()
+            .find(|document| is_kind(document, "ClusterServiceVersion"));
         found.map(Some).with_context(|| format!("no ClusterServiceVersion found in {}", path.display()))
     }
 

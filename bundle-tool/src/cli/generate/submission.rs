@@ -76,7 +76,7 @@ impl Submission {
         } else {
             Publishing::Catalogs { names: self.catalogs.clone(), by_version }
         };
-        let bundle = read::bundle::folder(&self.bundle)?;
+        let bundle = read::bundle::directory(&self.bundle)?;
         let plan = |ci: Option<&serde_json::Value>| {
             generate::submission(&bundle, &self.reviewers, &publishing, ci)
                 .with_context(|| format!("failed to prepare {} for submission", self.bundle.display()))

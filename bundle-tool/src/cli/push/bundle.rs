@@ -63,7 +63,7 @@ fn is_valid(bundle: &Bundle) -> Result<bool> {
 impl PushBundle {
     pub(super) fn run(self) -> Result<Exit> {
         let directory = &self.directory;
-        let bundle = read::bundle::folder(directory)?;
+        let bundle = read::bundle::directory(directory)?;
         let labels = labels(&bundle)
             .with_context(|| format!("{} cannot be pushed as a bundle", directory.display()))?;
         if !self.no_validate && !is_valid(&bundle)? {

@@ -1,4 +1,4 @@
-//! An operator's project in a temporary folder, and the tool as a person runs it there.
+//! An operator's project in a temporary directory, and the tool as a person runs it there.
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -14,14 +14,14 @@ use assert_cmd::Command;
 use assert_cmd::assert::Assert;
 
 pub struct Project {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     command: &'static [&'static str],
 }
 
 impl Project {
     /// A project of these files, in which the tool is run with `command` before its other arguments.
     pub fn of(command: &'static [&'static str], files: &[(&str, &str)]) -> Self {
-        let project = Self { folder: tempfile::tempdir().unwrap(), command };
+        let project = Self { directory: tempfile::tempdir().unwrap(), command };
         for (name, text) in files {
             project.write(name, text);
         }
@@ -29,7 +29,7 @@ impl Project {
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     pub fn write(&self, name: &str, text: &str) {
@@ -44,13 +44,13 @@ impl Project {
 
     /// All files, with their bytes.
     pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
-        files(self.folder.path())
+        files(self.directory.path())
     }
 
-    /// The tool in the project's folder, without arguments, at no given time.
+    /// The tool in the project's directory, without arguments, at no given time.
     pub fn tool(&self) -> Command {
         let mut tool = Command::cargo_bin("bundle-tool").unwrap();
-        tool.current_dir(self.folder.path()).env_remove("SOURCE_DATE_EPOCH");
+        tool.current_dir(self.directory.path()).env_remove("SOURCE_DATE_EPOCH");
         tool
     }
 
@@ -73,9 +73,9 @@ pub fn stdout(assert: &Assert) -> String {
     String::from_utf8(assert.get_output().stdout.clone()).unwrap()
 }
 
-fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
+    for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             found.extend(files(&path));
