@@ -181,9 +181,14 @@ fn removed_fields(version: &str, old: &Flat<'_>, new: &Flat<'_>, found: &mut BTr
             version: String::new(),
             path: format!("removed field : {version}.{path}"),
             detail: format!("{version} {}", field(path)),
-            effect: Effect::Drops,
+            effect: if is_alternative(path) { Effect::Harmless } else { Effect::Drops },
         });
     }
+}
+
+/// Whether a path is one of several alternative schemas of a field or below it, which declares no field itself.
+fn is_alternative(path: &str) -> bool {
+    [".allOf[", ".anyOf[", ".oneOf["].iter().any(|junctor| path.contains(junctor))
 }
 
 /// A path as people write it: `spec.size`.
@@ -321,6 +326,9 @@ pub(super) fn keep_relevant(changes: &mut Vec<Change>) {
     };
     changes.retain(|change| match change.check {
         "existingFieldRemoval" => {
+            if change.effect == Effect::Harmless {
+                return false;
+            }
             let place = change.path.strip_prefix("removed field : ").and_then(|place| place.split_once(".^"));
             place.is_none_or(|(version, path)| !below(version, &format!("^{path}")))
         }
@@ -376,7 +384,6 @@ mod tests {
             (json!({"nullable": true}), json!({}), "nullable", Changes),
             (json!({}), json!({"pattern": "a"}), "pattern", Rejects),
             (json!({"pattern": "a"}), json!({}), "pattern", Harmless),
-            (json!({"oneOf": [{"required": ["a"]}]}), json!({}), "oneOf", Harmless),
             (json!({"format": "int32"}), json!({"format": "int64"}), "unhandled", Rejects),
             (json!({"title": "a"}), json!({"title": "b"}), "unhandled", Harmless),
             (json!({}), json!({"x-kubernetes-validations": [{"rule": "true"}]}), "unhandled", Rejects),
@@ -402,6 +409,13 @@ mod tests {
         for (old, new) in &passing {
             assert_eq!(checks(old, new), [], "{old} -> {new}");
         }
+    }
+
+    #[test]
+    fn a_removed_alternative_drops_no_data() {
+        let old = json!({"oneOf": [{"required": ["a"]}]});
+        let expected = [("existingFieldRemoval", Effect::Harmless), ("oneOf", Effect::Harmless)];
+        assert_eq!(checks(&old, &json!({})), expected);
     }
 
     #[test]
