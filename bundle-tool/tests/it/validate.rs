@@ -160,7 +160,7 @@ fn links_and_special_files_end_in_findings() {
         ("manifests/a", "symbolic links to directories are not followed"),
         ("manifests/b", "symbolic links to directories are not followed"),
         ("manifests/fifo.yaml", "expected a regular file, found a FIFO"),
-        ("manifests/link.yaml", "Too many levels of symbolic links"),
+        ("manifests/link.yaml", "os error 40"),
         ("manifests/zero.yaml", "expected a regular file, found a device"),
     ];
     assert_eq!(found.len(), expected.len(), "{found:?}");
@@ -223,7 +223,7 @@ fn a_machine_that_cannot_read_is_an_error_of_its_own() {
     for command in ["validate", "render"] {
         let script = format!("ulimit -n 4; exec {} {command} {}", program.display(), directory.display());
         let assert = Command::new("sh").args(["-c", &script]).assert().code(2);
-        assert!(stderr(&assert).contains("Too many open files"), "{}", stderr(&assert));
+        assert!(stderr(&assert).contains("os error 24"), "{}", stderr(&assert));
     }
 }
 
