@@ -65,11 +65,13 @@
 //! | [`rules`] | one file for each rule; validates the model | `model`, `report` |
 //! | [`generate`] | builds a bundle from plain manifests | `model` |
 //! | [`catalog`] | builds file-based catalogs from bundles, and validates them | `model`, `report` |
+//! | [`cluster`] | what happens to an operator on a cluster with OLM: manifests, stages, reasons, the API client | `model` |
 //! | [`diff`] | compares two versions of an operator: what an upgrade changes and breaks | `model` |
 //! | [`cli`] | the command line; the only module that composes the others | all |
 
 pub mod catalog;
 pub mod cli;
+pub mod cluster;
 pub mod diff;
 pub mod generate;
 pub mod model;

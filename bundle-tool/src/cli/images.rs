@@ -32,7 +32,7 @@ pub(super) struct Registries {
 }
 
 /// Parses a duration such as `90s`, `10m` or `1h30m`: at least a second, at most a day.
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let expected = || "expected a duration between 1s and 24h, such as 90s or 1h30m".to_owned();
     let duration: jiff::SignedDuration = text.parse().map_err(|_| expected())?;
     let duration = Duration::try_from(duration).map_err(|_| expected())?;
@@ -41,6 +41,11 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 impl Registries {
+    /// Returns registries that are reached without arguments of their own; `plain_http` are hosts without TLS.
+    pub(super) fn new(ca_file: Vec<PathBuf>, plain_http: Vec<String>, timeout: Duration) -> Self {
+        Self { ca_file, plain_http, timeout: Some(timeout), idle_timeout: None, deadline: OnceLock::new() }
+    }
+
     /// Returns the library's form of the arguments. The time for all requests starts with the first call.
     pub(super) fn options(&self) -> Options {
         let (loopback, hosts): (Vec<_>, Vec<_>) = self.plain_http.iter().cloned().partition(String::is_empty);

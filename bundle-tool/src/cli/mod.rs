@@ -3,7 +3,10 @@
 //! Data goes to standard output, everything else to standard error. The exit status is that of [`Exit`].
 
 mod catalog;
+mod cleanup;
+mod cluster;
 mod diff;
+mod doctor;
 mod explain;
 mod generate;
 mod images;
@@ -11,6 +14,7 @@ mod push;
 mod registry;
 mod render;
 mod rules;
+mod run;
 mod suites;
 mod validate;
 
@@ -64,12 +68,15 @@ Examples:
 #[derive(Debug, Subcommand)]
 enum Command {
     Catalog(catalog::Catalog),
+    Cleanup(cleanup::Cleanup),
     Diff(diff::Diff),
+    Doctor(doctor::Doctor),
     Explain(explain::Explain),
     Push(push::Push),
     Registry(registry::Registry),
     Render(render::Render),
     Rules(rules::Rules),
+    Run(run::Run),
     Generate(generate::Generate),
     Validate(validate::Validate),
 }
@@ -112,12 +119,15 @@ fn report_file_size_limit() {
 fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Catalog(command) => command.run(),
+        Command::Cleanup(command) => command.run(),
         Command::Diff(command) => command.run(),
+        Command::Doctor(command) => command.run(),
         Command::Explain(command) => command.run(),
         Command::Push(command) => command.run(),
         Command::Registry(command) => command.run(),
         Command::Render(command) => command.run(),
         Command::Rules(command) => command.run(),
+        Command::Run(command) => command.run(),
         Command::Generate(command) => command.run(),
         Command::Validate(command) => command.run(),
     }

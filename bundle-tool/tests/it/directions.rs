@@ -12,8 +12,9 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
         ("rules", &["model", "report"]),
         ("generate", &["model"]),
         ("catalog", &["model", "report"]),
+        ("cluster", &["model"]),
         ("diff", &["model"]),
-        ("cli", &["model", "read", "report", "rules", "generate", "catalog", "diff"]),
+        ("cli", &["model", "read", "report", "rules", "generate", "catalog", "cluster", "diff"]),
     ])
 }
 

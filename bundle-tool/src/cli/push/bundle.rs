@@ -95,6 +95,13 @@ fn labels(bundle: &Bundle) -> Result<BTreeMap<String, String>> {
     Ok(annotations.labels())
 }
 
+/// Returns the image of a bundle that was read from `directory`.
+pub(in crate::cli) fn image(directory: &Path, bundle: &Bundle) -> Result<Image> {
+    let labels =
+        labels(bundle).with_context(|| format!("{} cannot be pushed as a bundle", directory.display()))?;
+    build(directory, labels)
+}
+
 /// Returns the image of the bundle in `directory`.
 fn build(directory: &Path, labels: BTreeMap<String, String>) -> Result<Image> {
     let created = created()?;

@@ -13,6 +13,7 @@ use clap::{Args, Subcommand};
 
 use super::images::{Registries, Target};
 use super::{Exit, runtime};
+pub(super) use bundle::image as bundle_image;
 use oci_images::layout::{self, Image};
 use oci_images::registry::{Progress, Repository, Resolver};
 

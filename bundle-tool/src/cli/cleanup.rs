@@ -1,0 +1,79 @@
+//! `bundle-tool cleanup`: removes an operator that was installed with OLM.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use clap::Args;
+
+use super::cluster::{Connection, Printer, print_problem};
+use super::images::duration;
+use super::{Exit, runtime};
+use crate::cluster::cleanup::{self, Failure, Options};
+
+/// Remove an operator: its subscription, CSV and catalog
+///
+/// The CRDs and their objects are kept, unless --delete-crds is given: then they are deleted while the operator runs, so that
+/// it can remove its finalizers. Waits until everything is gone, and names what blocks a deletion.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Remove an operator, and keep its CRDs and their objects
+  bundle-tool cleanup gizmo-operator --namespace gizmos
+
+  # Remove everything
+  bundle-tool cleanup gizmo-operator --namespace gizmos --delete-crds")]
+pub(super) struct Cleanup {
+    /// Package of the operator
+    #[arg(value_name = "PACKAGE")]
+    package: String,
+    /// Delete the owned CRDs, and all of their objects
+    #[arg(long)]
+    delete_crds: bool,
+    /// Delete the `OperatorGroup`, if `run bundle` created it and no other subscription needs it
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
+    delete_operator_groups: bool,
+    /// Maximum time for all deletions
+    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration)]
+    timeout: Duration,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+impl Cleanup {
+    pub(super) fn run(self) -> Result<Exit> {
+        runtime()?.block_on(self.cleanup())
+    }
+
+    async fn cleanup(&self) -> Result<Exit> {
+        let cluster = self.connection.connect().await?;
+        let namespace = self.connection.namespace(&cluster);
+        let options = Options {
+            crds: self.delete_crds,
+            operator_group: self.delete_operator_groups,
+            timeout: self.timeout,
+        };
+        let snapshot = cleanup::look(&cluster, &self.package, &namespace).await?;
+        let plan = cleanup::plan(&snapshot, &self.package, &namespace, options);
+        if plan.is_empty() {
+            return Err(Failure::NotFound { package: self.package.clone(), namespace }.into());
+        }
+        let mut printer = Printer::new();
+        let result = cleanup::run(&cluster, &plan, options, &mut |text| printer.step(&text)).await;
+        printer.finish();
+        match result {
+            Ok(()) => {}
+            Err(Failure::Blocked(problem)) => {
+                print_problem(&mut io::stderr().lock(), "error", &problem, "")?;
+                bail!("{} is not removed completely; run the same command again to continue", self.package);
+            }
+            Err(failure) => return Err(failure.into()),
+        }
+        let mut out = io::stdout().lock();
+        writeln!(out, "{} is removed from namespace {namespace}", self.package)?;
+        for name in &plan.kept {
+            writeln!(out, "kept CRD {name} and its objects")?;
+        }
+        out.flush()?;
+        Ok(Exit::Success)
+    }
+}

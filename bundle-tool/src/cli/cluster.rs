@@ -1,0 +1,121 @@
+//! What commands that use a cluster have in common: how it is reached, and how progress and problems are printed.
+
+use std::io::{self, IsTerminal as _, Write};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::cluster::install::Report;
+use crate::cluster::{Cluster, Problem};
+use crate::model::text::printable;
+
+/// How the cluster is reached.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Cluster options")]
+pub(super) struct Connection {
+    /// Kubeconfig file [default: $KUBECONFIG, or ~/.kube/config]
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig [default: its current context]
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+    /// Namespace of the operator [default: the namespace of the context]
+    #[arg(long, short, value_name = "NAMESPACE")]
+    pub(super) namespace: Option<String>,
+}
+
+impl Connection {
+    /// Connects to the cluster.
+    pub(super) async fn connect(&self) -> Result<Cluster> {
+        Ok(Cluster::connect(self.kubeconfig.as_deref(), self.context.as_deref()).await?)
+    }
+
+    /// Returns the namespace to use.
+    pub(super) fn namespace(&self, cluster: &Cluster) -> String {
+        self.namespace.clone().unwrap_or_else(|| cluster.default_namespace().to_owned())
+    }
+}
+
+/// Prints progress to standard error: on a terminal one line that changes, otherwise one line for each step.
+pub(super) struct Printer {
+    started: Instant,
+    live: bool,
+    is_open: bool,
+}
+
+impl Printer {
+    pub(super) fn new() -> Self {
+        Self { started: Instant::now(), live: io::stderr().is_terminal(), is_open: false }
+    }
+
+    /// Prints a step.
+    pub(super) fn step(&mut self, text: &str) {
+        let seconds = self.started.elapsed().as_secs_f64();
+        let text = printable(text);
+        let mut out = io::stderr().lock();
+        // Nothing is left to do where standard error is closed.
+        let _ = if self.live {
+            let width = terminal_width().saturating_sub(10);
+            let short: String = text.chars().take(width).collect();
+            write!(out, "\r\x1b[2K{seconds:6.1} s  {short}").and_then(|()| out.flush())
+        } else {
+            writeln!(out, "{seconds:6.1} s  {text}")
+        };
+        self.is_open = self.live;
+    }
+
+    /// Prints a report of an installation.
+    pub(super) fn report(&mut self, report: &Report) {
+        match report {
+            Report::Progress(progress) => self.step(&format!("{}: {}", progress.stage, progress.text)),
+            Report::Note(note) => {
+                self.finish();
+                let _ = writeln!(io::stderr(), "note: {}", printable(note));
+            }
+        }
+    }
+
+    /// Ends the line that changes.
+    pub(super) fn finish(&mut self) {
+        if std::mem::take(&mut self.is_open) {
+            let _ = writeln!(io::stderr());
+        }
+    }
+}
+
+impl Drop for Printer {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// Returns the width of the terminal, as far as it is known.
+fn terminal_width() -> usize {
+    std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(100)
+}
+
+/// Prints a problem with its evidence, the last lines of a log, and what to do.
+pub(super) fn print_problem(
+    out: &mut dyn Write,
+    label: &str,
+    problem: &Problem,
+    log: &str,
+) -> io::Result<()> {
+    writeln!(out, "{label}: {}", printable(&problem.message))?;
+    writeln!(out, "  --> {}", printable(&problem.object))?;
+    for line in &problem.evidence {
+        writeln!(out, "   = {}", printable(line))?;
+    }
+    if !log.is_empty() {
+        writeln!(out, "   = last lines of the log:")?;
+        for line in log.lines() {
+            writeln!(out, "     | {}", printable(line))?;
+        }
+    }
+    if !problem.help.is_empty() {
+        writeln!(out, "help: {}", printable(&problem.help))?;
+    }
+    Ok(())
+}

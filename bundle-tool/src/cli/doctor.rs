@@ -1,0 +1,183 @@
+//! `bundle-tool doctor`: says why operators are not installed, upgraded or deleted.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use clap::{Args, ValueEnum};
+
+use super::cluster::{Connection, print_problem};
+use super::{Exit, runtime};
+use crate::cluster::diagnose::problems;
+use crate::cluster::install::last_lines;
+use crate::cluster::snapshot::string;
+use crate::cluster::{Problem, Scope, Snapshot, gather, kinds};
+use crate::read;
+
+/// Explain why operators are not installed, upgraded or deleted
+///
+/// Reads catalogs, subscriptions, install plans, CSVs, operator groups, deployments, pods and events, and prints each problem
+/// with its evidence and what to do. Changes nothing. Exit status: 0 if nothing is wrong, 1 if something is, 2 if the cluster
+/// cannot be read.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Look at all operators of the cluster
+  bundle-tool doctor
+
+  # Look at one operator
+  bundle-tool doctor gizmo-operator --namespace gizmos
+
+  # Look at a must-gather, without a cluster
+  bundle-tool doctor --from must-gather.local.123")]
+pub(super) struct Doctor {
+    /// Package of the operator [default: all operators]
+    #[arg(value_name = "PACKAGE")]
+    package: Option<String>,
+    /// Read the objects from the YAML and JSON files of a directory, such as a must-gather, instead of a cluster
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["kubeconfig", "context"])]
+    from: Option<PathBuf>,
+    /// Output format
+    #[arg(long, short, value_enum, default_value_t = Output::Text)]
+    output: Output,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Output {
+    /// Plain text
+    Text,
+    /// One JSON document
+    Json,
+}
+
+/// The maximum number of problems whose logs are read.
+const MAX_LOGS: usize = 5;
+
+impl Doctor {
+    pub(super) fn run(self) -> Result<Exit> {
+        let scope =
+            Scope { namespace: self.connection.namespace.clone(), package: self.package.clone(), csv: None };
+        let (snapshot, mut found, logs) = match &self.from {
+            Some(directory) => {
+                let snapshot = offline(directory)?;
+                let found = problems(&snapshot, &scope);
+                let logs = vec![String::new(); found.len()];
+                (snapshot, found, logs)
+            }
+            None => runtime()?.block_on(self.online(&scope))?,
+        };
+        if let Some(package) = &self.package {
+            let known =
+                snapshot.of(kinds::SUBSCRIPTION).iter().any(|one| string(one, "/spec/name") == package);
+            if !known && found.is_empty() {
+                bail!("no subscription for package `{package}` was found{}", self.place());
+            }
+        }
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        match self.output {
+            Output::Text => text(&snapshot, &scope, &found, &logs, &mut out)?,
+            Output::Json => {
+                for (problem, log) in found.iter_mut().zip(&logs) {
+                    problem.evidence.extend(log.lines().map(|line| format!("log: {line}")));
+                }
+                let document = serde_json::json!({
+                    "version": 1, "problems": found, "unreadable": snapshot.unreadable,
+                });
+                serde_json::to_writer_pretty(&mut out, &document)?;
+                writeln!(out)?;
+            }
+        }
+        out.flush()?;
+        Ok(if found.is_empty() { Exit::Success } else { Exit::Findings })
+    }
+
+    fn place(&self) -> String {
+        self.connection.namespace.as_ref().map_or_else(String::new, |name| format!(" in namespace `{name}`"))
+    }
+
+    async fn online(&self, scope: &Scope) -> Result<(Snapshot, Vec<Problem>, Vec<String>)> {
+        let cluster = self.connection.connect().await?;
+        let apis = cluster.get_path("/apis", "read the APIs of the cluster").await?;
+        if !crate::cluster::snapshot::list(&apis, "/groups")
+            .iter()
+            .any(|group| group["name"] == "operators.coreos.com")
+        {
+            bail!("the cluster has no OLM: it does not serve operators.coreos.com");
+        }
+        let snapshot = gather::cluster(&cluster, scope.namespace.as_deref()).await?;
+        let mut found = problems(&snapshot, scope);
+        found.extend(gather::stuck_crds(&cluster, scope, &snapshot).await?);
+        let reads = found.iter().enumerate().map(|(index, problem)| {
+            let cluster = &cluster;
+            async move {
+                match &problem.log {
+                    Some(log) if index < MAX_LOGS => last_lines(cluster, log).await,
+                    _ => String::new(),
+                }
+            }
+        });
+        let logs = futures::future::join_all(reads).await;
+        Ok((snapshot, found, logs))
+    }
+}
+
+fn text(
+    snapshot: &Snapshot,
+    scope: &Scope,
+    found: &[Problem],
+    logs: &[String],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for (problem, log) in found.iter().zip(logs) {
+        print_problem(out, "problem", problem, log)?;
+        writeln!(out)?;
+    }
+    for (kind, reason) in &snapshot.unreadable {
+        writeln!(out, "note: {kind} objects were not looked at: {}", crate::model::text::printable(reason))?;
+    }
+    if found.is_empty() {
+        for line in gather::summary(snapshot, scope) {
+            writeln!(out, "{}", crate::model::text::printable(&line))?;
+        }
+        writeln!(out, "no problems found")
+    } else {
+        writeln!(out, "{} problems found", found.len())
+    }
+}
+
+/// Reads the objects of a directory. Files that are not Kubernetes objects are skipped.
+fn offline(directory: &Path) -> Result<Snapshot> {
+    let mut snapshot = Snapshot::default();
+    let mut read = 0_u64;
+    let files = read::manifests::list(directory)
+        .with_context(|| format!("failed to read {}", directory.display()))?;
+    for path in files {
+        let is_manifest = path
+            .extension()
+            .is_some_and(|extension| extension == "yaml" || extension == "yml" || extension == "json");
+        if !is_manifest {
+            continue;
+        }
+        read += path.metadata().map_or(0, |metadata| metadata.len());
+        if read > MAX_BYTES {
+            bail!(
+                "the manifests in {} exceed {MAX_BYTES} bytes; name a directory of one namespace",
+                directory.display()
+            );
+        }
+        // A must-gather contains files that are cut off or are not Kubernetes objects.
+        let Ok(documents) = read::manifests::files(directory, vec![path]) else { continue };
+        for document in documents {
+            snapshot.add(document.tree.root().to_json());
+        }
+    }
+    if snapshot.is_empty() {
+        bail!("{} contains no objects of OLM, pods, deployments or events", directory.display());
+    }
+    snapshot.deduplicate();
+    Ok(snapshot)
+}
+
+/// The maximum size of all manifests of a must-gather.
+const MAX_BYTES: u64 = 512 << 20;

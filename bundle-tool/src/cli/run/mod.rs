@@ -1,0 +1,30 @@
+//! `bundle-tool run`: installs a bundle on a cluster with OLM.
+
+mod bundle;
+mod content;
+mod source;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+
+use super::Exit;
+
+/// Install a bundle on a cluster with OLM, and explain what goes wrong
+#[derive(Debug, Args)]
+pub(super) struct Run {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Bundle(Box<bundle::RunBundle>),
+}
+
+impl Run {
+    pub(super) fn run(self) -> Result<Exit> {
+        match self.command {
+            Command::Bundle(command) => command.run(),
+        }
+    }
+}

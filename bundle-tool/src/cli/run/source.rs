@@ -1,0 +1,120 @@
+//! The bundle that is installed: read from a directory, an archive or a registry, and pushed if asked to.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+
+use super::super::images::{Location, Registries, created};
+use super::super::push;
+use crate::model::{Annotations, Bundle};
+use crate::read;
+use oci_images::layout::{Contents, FileMap, Image, Platform, Recipe, Source, layer};
+use oci_images::registry::{Progress, Repository, Resolver};
+
+/// The label with the path of the catalog in an index image (operator-registry, `pkg/containertools`).
+const CONFIGS_LABEL: &str = "operators.operatorframework.io.index.configs.v1";
+
+/// A bundle, and how it can be pushed.
+pub(super) struct Input {
+    /// The bundle.
+    pub(super) bundle: Bundle,
+    /// The image that the cluster can pull, by digest.
+    pub(super) image: Option<String>,
+    /// The image that can be pushed.
+    built: Option<Image>,
+}
+
+impl Input {
+    /// Reads a bundle.
+    pub(super) async fn read(reference: &str, registries: &Registries) -> Result<Self> {
+        let Some(location) = Location::of_image(reference)? else {
+            let path = Path::new(reference);
+            if !path.exists() {
+                bail!(
+                    "{reference} does not exist; expected a bundle directory, `oci:DIR`, `oci-archive:FILE` or an \
+                     image name with its registry"
+                );
+            }
+            let bundle = read::bundle::directory(path)?;
+            return Ok(Self { bundle, image: None, built: None });
+        };
+        let read = || format!("failed to read {reference}");
+        let (mut image, repository) =
+            location.open(&Platform::default(), registries).await.with_context(read)?;
+        let pushed = match (&location, repository) {
+            (Location::Registry(name), Some(repository)) => {
+                image = repository.with_layers(image, &Progress::new("pulling")).await.with_context(read)?;
+                Some(format!("{}/{}@{}", name.registry(), name.repository(), image.digest()))
+            }
+            _ => None,
+        };
+        let contents = Contents::read(&image).with_context(read)?;
+        if contents.is_catalog() {
+            bail!("{reference} is a catalog image, expected a bundle image");
+        }
+        let labels = contents.labels.clone();
+        let bundle = read::bundle::files(reference, &contents.into_bundle());
+        same_labels(reference, &bundle, &labels)?;
+        let built = pushed.is_none().then_some(image);
+        Ok(Self { bundle, image: pushed, built })
+    }
+
+    /// Pushes the bundle's image, and remembers its name by digest.
+    pub(super) async fn push(&mut self, name: &str, registries: &Registries) -> Result<()> {
+        let image = match self.built.take() {
+            Some(image) => image,
+            None => push::bundle_image(Path::new(&self.bundle.path), &self.bundle)?,
+        };
+        self.image = Some(push_image(name, &image, registries).await?);
+        Ok(())
+    }
+}
+
+/// Compares the labels of an image with the annotations of its bundle: OLM unpacks by the labels, and consoles show them.
+fn same_labels(
+    reference: &str,
+    bundle: &Bundle,
+    labels: &std::collections::BTreeMap<String, String>,
+) -> Result<()> {
+    let Some(annotations) = bundle.annotations() else { return Ok(()) };
+    for key in [Annotations::PACKAGE, Annotations::CHANNELS, Annotations::MANIFESTS, Annotations::METADATA] {
+        let (label, annotation) =
+            (labels.get(key).map_or("", String::as_str), annotations.get(key).unwrap_or_default());
+        if label != annotation {
+            bail!(
+                "label `{key}` of {reference} is `{label}`, but metadata/annotations.yaml has `{annotation}`; \
+                 push the bundle again with `bundle-tool push bundle`"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Pushes an image, and returns its name by digest.
+async fn push_image(name: &str, image: &Image, registries: &Registries) -> Result<String> {
+    let reference = Repository::parse(name)?;
+    let push = || format!("failed to push {name}");
+    let repository = Repository::for_writing(&reference, &registries.options(), &Resolver::from_env())
+        .await
+        .with_context(push)?;
+    let progress = Progress::new(format!("pushing {name}"));
+    repository.push(image, None, &progress).await.with_context(push)?;
+    Ok(format!("{}/{}@{}", reference.registry(), reference.repository(), image.digest()))
+}
+
+/// Pushes an index image with data only, and returns its name by digest.
+pub(super) async fn push_index(name: &str, catalog: Vec<u8>, registries: &Registries) -> Result<String> {
+    let created = created()?;
+    let mut files = FileMap::new();
+    files.add(
+        "/configs/catalog.json",
+        oci_images::layout::File { source: Source::Bytes(catalog), executable: false },
+    )?;
+    let recipe = Recipe {
+        labels: [(CONFIGS_LABEL.to_owned(), "/configs".to_owned())].into(),
+        layers: vec![layer(&files, created)?],
+        created,
+        ..Recipe::default()
+    };
+    push_image(name, &recipe.build()?, registries).await
+}

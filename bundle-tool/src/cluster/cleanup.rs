@@ -1,0 +1,235 @@
+//! Removes an operator: its subscription, CSV, catalog and, if asked to, its CRDs with their objects.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::client::{Cluster, Error, Select};
+use super::diagnose::Problem;
+use super::gather::{instances, stuck_crd};
+use super::kinds::{self, Kind};
+use super::manifests::{MANAGED_BY, PART_OF, catalog_name, is_ours};
+use super::snapshot::{Snapshot, list, name_of, namespace_of, string};
+
+/// The time between two looks at what is being deleted.
+const INTERVAL: Duration = Duration::from_millis(250);
+
+/// What is removed beside the operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Whether the owned CRDs are deleted, with all objects.
+    pub crds: bool,
+    /// Whether the `OperatorGroup` is deleted, if this program created it and no other subscription needs it.
+    pub operator_group: bool,
+    /// The maximum time.
+    pub timeout: Duration,
+}
+
+/// An object that is deleted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// The kind.
+    pub kind: Kind,
+    /// The namespace; empty without one.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+}
+
+/// Why an operator is not removed.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// Nothing of the package was found.
+    #[error("package `{package}` is not installed in namespace `{namespace}`")]
+    NotFound {
+        /// The package.
+        package: String,
+        /// The namespace.
+        namespace: String,
+    },
+    /// Something blocks the deletion.
+    #[error("{}", .0.message)]
+    Blocked(Box<Problem>),
+    /// The cluster cannot be used.
+    #[error(transparent)]
+    Cluster(#[from] Error),
+}
+
+/// What is to be deleted, in this order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The subscription, so that OLM installs nothing again.
+    pub first: Vec<Item>,
+    /// The CRDs, while the operator runs and can remove its finalizers.
+    pub crds: Vec<Item>,
+    /// The CSV, the catalog and what serves it, the `OperatorGroup`.
+    pub rest: Vec<Item>,
+    /// CRDs that are kept.
+    pub kept: Vec<String>,
+}
+
+impl Plan {
+    /// Returns whether there is nothing to delete.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.first.is_empty() && self.crds.is_empty() && self.rest.is_empty()
+    }
+}
+
+/// Returns what is to be deleted.
+#[must_use]
+pub fn plan(snapshot: &Snapshot, package: &str, namespace: &str, options: Options) -> Plan {
+    let item = |kind: Kind, object: &Value| Item {
+        kind,
+        namespace: namespace_of(object).to_owned(),
+        name: name_of(object).to_owned(),
+    };
+    let mut plan = Plan::default();
+    let subscriptions: Vec<_> = snapshot
+        .within(kinds::SUBSCRIPTION, namespace)
+        .filter(|one| string(one, "/spec/name") == package)
+        .collect();
+    plan.first.extend(subscriptions.iter().map(|one| item(kinds::SUBSCRIPTION, one)));
+    let label = format!("operators.coreos.com/{package}.{namespace}");
+    for csv in snapshot.within(kinds::CSV, namespace) {
+        let subscribed = subscriptions.iter().any(|one| {
+            [
+                string(one, "/status/installedCSV"),
+                string(one, "/status/currentCSV"),
+                string(one, "/spec/startingCSV"),
+            ]
+            .contains(&name_of(csv))
+        });
+        if !subscribed && csv["metadata"]["labels"].get(&label).is_none() {
+            continue;
+        }
+        plan.rest.push(item(kinds::CSV, csv));
+        for owned in list(csv, "/spec/customresourcedefinitions/owned") {
+            let name = string(owned, "/name").to_owned();
+            if options.crds {
+                let crd = Item { kind: kinds::CRD, namespace: String::new(), name };
+                if !plan.crds.contains(&crd) {
+                    plan.crds.push(crd);
+                }
+            } else if !plan.kept.contains(&name) {
+                plan.kept.push(name);
+            }
+        }
+    }
+    let catalog = catalog_name(package);
+    for kind in [kinds::CATALOG_SOURCE, kinds::DEPLOYMENT, kinds::SERVICE, kinds::CONFIG_MAP] {
+        plan.rest.extend(
+            snapshot
+                .within(kind, namespace)
+                .filter(|one| name_of(one) == catalog && is_ours(one, package))
+                .map(|one| item(kind, one)),
+        );
+    }
+    let others =
+        snapshot.within(kinds::SUBSCRIPTION, namespace).any(|one| string(one, "/spec/name") != package);
+    if options.operator_group && !others {
+        plan.rest.extend(
+            snapshot
+                .within(kinds::OPERATOR_GROUP, namespace)
+                .filter(|one| is_ours(one, package))
+                .map(|one| item(kinds::OPERATOR_GROUP, one)),
+        );
+    }
+    plan
+}
+
+/// Reads what belongs to a package.
+///
+/// # Errors
+/// The API server does not respond.
+pub async fn look(cluster: &Cluster, package: &str, namespace: &str) -> Result<Snapshot, Error> {
+    let within = Some(namespace);
+    let ours = format!("{MANAGED_BY}={},{PART_OF}={package}", super::client::MANAGER);
+    let ours = Select { labels: &ours, fields: "" };
+    let any = Select::default();
+    cluster
+        .snapshot(&[
+            (kinds::SUBSCRIPTION, within, any),
+            (kinds::CSV, within, Select { labels: "!olm.copiedFrom", fields: "" }),
+            (kinds::OPERATOR_GROUP, within, any),
+            (kinds::CATALOG_SOURCE, within, ours),
+            (kinds::DEPLOYMENT, within, ours),
+            (kinds::SERVICE, within, ours),
+            (kinds::CONFIG_MAP, within, ours),
+        ])
+        .await
+}
+
+/// Deletes what a plan lists, in its order, and waits until it is gone.
+///
+/// # Errors
+/// Something blocks a deletion, or the cluster cannot be used.
+pub async fn run(
+    cluster: &Cluster,
+    plan: &Plan,
+    options: Options,
+    report: &mut dyn FnMut(String),
+) -> Result<(), Failure> {
+    let deadline = Instant::now() + options.timeout;
+    for items in [&plan.first, &plan.crds, &plan.rest] {
+        for item in items {
+            if cluster.delete(item.kind, &item.namespace, &item.name).await? {
+                report(format!("deleting {} `{}`", item.kind.kind, item.name));
+            }
+        }
+        gone(cluster, items, deadline, report).await?;
+    }
+    Ok(())
+}
+
+/// Waits until objects do not exist.
+async fn gone(
+    cluster: &Cluster,
+    items: &[Item],
+    deadline: Instant,
+    report: &mut dyn FnMut(String),
+) -> Result<(), Failure> {
+    let mut waiting = String::new();
+    loop {
+        let reads = items.iter().map(|item| cluster.get(item.kind, &item.namespace, &item.name));
+        let left: Vec<(&Item, Value)> = futures::future::try_join_all(reads)
+            .await?
+            .into_iter()
+            .zip(items)
+            .filter_map(|(object, item)| Some((item, object?)))
+            .collect();
+        let Some((item, object)) = left.first() else { return Ok(()) };
+        if Instant::now() >= deadline {
+            return Err(Failure::Blocked(Box::new(blocked(cluster, item, object).await?)));
+        }
+        let mut text = format!("waiting until {} `{}` is gone", item.kind.kind, item.name);
+        if item.kind == kinds::CRD {
+            let number = instances(cluster, object).await?.len();
+            text = format!("{text}: {number} objects left");
+        }
+        if text != waiting {
+            report(text.clone());
+            waiting = text;
+        }
+        tokio::time::sleep(INTERVAL).await;
+    }
+}
+
+/// Returns why an object still exists.
+async fn blocked(cluster: &Cluster, item: &Item, object: &Value) -> Result<Problem, Error> {
+    if item.kind == kinds::CRD {
+        return stuck_crd(cluster, object).await;
+    }
+    let finalizers: Vec<_> = list(object, "/metadata/finalizers").iter().filter_map(Value::as_str).collect();
+    Ok(Problem::of_preflight(
+        "deletion-blocked",
+        super::diagnose::object(item.kind, object),
+        format!(
+            "{} `{}` is being deleted and waits for finalizers: {}",
+            item.kind.kind,
+            item.name,
+            finalizers.join(", ")
+        ),
+        "let the program that set the finalizers run until it has removed them".into(),
+    ))
+}

@@ -1,0 +1,413 @@
+//! A connection to a cluster: reads and writes objects of the kinds in [`kinds`](super::kinds).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures::{StreamExt as _, stream};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::core::Request;
+use kube::core::params::{DeleteParams, GetParams, ListParams, Patch, PatchParams};
+use kube::{Client, Config};
+use serde_json::Value;
+
+use super::kinds::Kind;
+use super::snapshot::{Snapshot, name_of, namespace_of, string};
+
+/// The field manager of what this program applies.
+pub const MANAGER: &str = "bundle-tool";
+
+/// The maximum number of objects in one response.
+const PAGE: u32 = 500;
+/// The maximum number of responses for one list.
+const MAX_PAGES: usize = 8;
+/// The maximum time to connect to the API server.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The maximum time between two parts of a response.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
+/// The number of requests that are sent at the same time.
+const PARALLEL: usize = 16;
+
+/// Why the cluster could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no usable configuration.
+    #[error("no cluster is configured: {0}; set KUBECONFIG or --kubeconfig")]
+    NoConfiguration(String),
+    /// The configuration cannot be used to connect.
+    #[error("failed to use the configuration of the cluster {server}: {reason}")]
+    Configuration {
+        /// The API server.
+        server: String,
+        /// The reason.
+        reason: String,
+    },
+    /// The API server did not respond.
+    #[error("the API server {server} does not respond: {reason}")]
+    Unreachable {
+        /// The API server.
+        server: String,
+        /// The reason.
+        reason: String,
+    },
+    /// The API server rejected a request.
+    #[error("failed to {action}: {message}")]
+    Rejected {
+        /// What was to be done, such as ``create Subscription `x` ``.
+        action: String,
+        /// The API server's message.
+        message: String,
+        /// The HTTP status.
+        code: u16,
+    },
+    /// The response could not be understood.
+    #[error("failed to {action}: {reason}")]
+    Response {
+        /// What was to be done.
+        action: String,
+        /// The reason.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// Returns whether the object or the kind does not exist.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Rejected { code: 404, .. })
+    }
+
+    /// Returns whether the user may not do this.
+    #[must_use]
+    pub fn is_forbidden(&self) -> bool {
+        matches!(self, Self::Rejected { code: 401 | 403, .. })
+    }
+
+    /// Returns whether the same request may succeed later.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, Self::Unreachable { .. } | Self::Rejected { code: 409 | 429 | 500.., .. })
+    }
+}
+
+/// A connection to a cluster.
+#[derive(Clone)]
+pub struct Cluster {
+    client: Client,
+    server: String,
+    namespace: String,
+    requests: Arc<AtomicUsize>,
+}
+
+/// Whether a write is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Write {
+    /// The write is stored.
+    Stored,
+    /// The API server validates the write and does not store it.
+    DryRun,
+}
+
+impl Cluster {
+    /// Connects to the cluster of a kubeconfig, of `KUBECONFIG`, of `~/.kube/config`, or to the one this program runs in.
+    ///
+    /// # Errors
+    /// There is no configuration, or it cannot be used.
+    pub async fn connect(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Self, Error> {
+        let missing = |error: &dyn std::error::Error| Error::NoConfiguration(chain(error));
+        let options =
+            KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
+        let mut config = match kubeconfig {
+            Some(path) => {
+                let file = Kubeconfig::read_from(path).map_err(|error| missing(&error))?;
+                Config::from_custom_kubeconfig(file, &options).await.map_err(|error| missing(&error))?
+            }
+            None if context.is_some() || has_kubeconfig() => {
+                Config::from_kubeconfig(&options).await.map_err(|error| missing(&error))?
+            }
+            None => Config::incluster().map_err(|_| {
+                Error::NoConfiguration("found neither a kubeconfig nor a service account".into())
+            })?,
+        };
+        config.connect_timeout = Some(CONNECT_TIMEOUT);
+        config.read_timeout = Some(READ_TIMEOUT);
+        let server = config.cluster_url.to_string();
+        let namespace = config.default_namespace.clone();
+        let client = Client::try_from(config)
+            .map_err(|error| Error::Configuration { server: server.clone(), reason: chain(&error) })?;
+        Ok(Self { client, server, namespace, requests: Arc::default() })
+    }
+
+    /// Returns the namespace of the configuration's context.
+    #[must_use]
+    pub fn default_namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// Returns the number of requests that were sent.
+    #[must_use]
+    pub fn requests(&self) -> usize {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    /// Returns the version of the API server, such as `1.34.1`.
+    ///
+    /// # Errors
+    /// The API server does not respond.
+    pub async fn version(&self) -> Result<String, Error> {
+        let info = self.get_path("/version", "read the version of the API server").await?;
+        Ok(string(&info, "/gitVersion").trim_start_matches('v').to_owned())
+    }
+
+    /// Returns a document of the API server, such as the resources of an API.
+    ///
+    /// # Errors
+    /// It does not exist, or the API server does not respond.
+    pub async fn get_path(&self, path: &str, action: &str) -> Result<Value, Error> {
+        let request =
+            http_get(path).map_err(|reason| Error::Response { action: action.to_owned(), reason })?;
+        self.send(request, action).await
+    }
+
+    /// Returns an object; `None` if it or its kind does not exist.
+    ///
+    /// # Errors
+    /// The API server does not respond, or refuses.
+    pub async fn get(&self, kind: Kind, namespace: &str, name: &str) -> Result<Option<Value>, Error> {
+        let action = format!("read {} `{name}`", kind.kind);
+        let request = Request::new(kind.path(Some(namespace))).get(name, &GetParams::default());
+        match self.send_request(request, &action).await {
+            Ok(object) => Ok(Some(object)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the objects of a kind; of all namespaces without one. Limited to the first 4000 objects.
+    ///
+    /// # Errors
+    /// The API server does not respond, or refuses. A kind that does not exist has no objects.
+    pub async fn list(
+        &self,
+        kind: Kind,
+        namespace: Option<&str>,
+        select: &Select<'_>,
+    ) -> Result<Vec<Value>, Error> {
+        let action = format!("list {}", kind.plural);
+        let mut items = Vec::new();
+        let mut token = None::<String>;
+        for _ in 0..MAX_PAGES {
+            let mut parameters = ListParams::default().limit(PAGE);
+            if !select.labels.is_empty() {
+                parameters = parameters.labels(select.labels);
+            }
+            if !select.fields.is_empty() {
+                parameters = parameters.fields(select.fields);
+            }
+            if let Some(token) = &token {
+                parameters = parameters.continue_token(token);
+            }
+            let request = Request::new(kind.path(namespace)).list(&parameters);
+            let mut page = match self.send_request(request, &action).await {
+                Err(error) if error.is_not_found() => return Ok(items),
+                other => other?,
+            };
+            if let Some(Value::Array(found)) = page.get_mut("items").map(Value::take) {
+                items.extend(found);
+            }
+            token = Some(string(&page, "/metadata/continue").to_owned()).filter(|token| !token.is_empty());
+            if token.is_none() {
+                break;
+            }
+        }
+        Ok(items)
+    }
+
+    /// Reads lists of several kinds at the same time. What may not be read is noted in the snapshot.
+    ///
+    /// # Errors
+    /// The API server does not respond.
+    pub async fn snapshot(&self, reads: &[(Kind, Option<&str>, Select<'_>)]) -> Result<Snapshot, Error> {
+        let mut lists =
+            stream::iter(reads)
+                .map(|(kind, namespace, select)| async move {
+                    (*kind, self.list(*kind, *namespace, select).await)
+                })
+                .buffered(PARALLEL);
+        let mut snapshot = Snapshot::default();
+        while let Some((kind, list)) = lists.next().await {
+            match list {
+                Ok(items) => snapshot.extend(kind, items),
+                Err(error @ Error::Unreachable { .. }) => return Err(error),
+                Err(error) => {
+                    snapshot.unreadable.insert(kind.kind, error.to_string());
+                }
+            }
+        }
+        snapshot.deduplicate();
+        Ok(snapshot)
+    }
+
+    /// Returns the metadata of all objects of a kind, at most 4000.
+    ///
+    /// # Errors
+    /// The API server does not respond, or refuses.
+    pub async fn list_metadata(&self, kind: Kind) -> Result<Vec<Value>, Error> {
+        let action = format!("list {}", kind.plural);
+        let request = Request::new(kind.path(None)).list_metadata(&ListParams::default().limit(4000));
+        let mut page = self.send_request(request, &action).await?;
+        match page.get_mut("items").map(Value::take) {
+            Some(Value::Array(items)) => Ok(items),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Applies an object on the server side, taking fields over from others, and returns it as stored.
+    ///
+    /// # Errors
+    /// The API server rejects it, or does not respond.
+    pub async fn apply(&self, kind: Kind, object: &Value, write: Write) -> Result<Value, Error> {
+        let name = name_of(object);
+        let action = format!("create {} `{name}`", kind.kind);
+        let mut parameters = PatchParams::apply(MANAGER).force();
+        if write == Write::DryRun {
+            parameters = parameters.dry_run();
+        }
+        let request = Request::new(kind.path(Some(namespace_of(object)))).patch(
+            name,
+            &parameters,
+            &Patch::Apply(object),
+        );
+        self.send_request(request, &action).await
+    }
+
+    /// Changes an object with a merge patch.
+    ///
+    /// # Errors
+    /// The API server rejects it, or does not respond.
+    pub async fn merge(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+        patch: &Value,
+    ) -> Result<Value, Error> {
+        let action = format!("change {} `{name}`", kind.kind);
+        let parameters = PatchParams { field_manager: Some(MANAGER.into()), ..PatchParams::default() };
+        let request = Request::new(kind.path(Some(namespace))).patch(name, &parameters, &Patch::Merge(patch));
+        self.send_request(request, &action).await
+    }
+
+    /// Deletes an object; returns whether it existed.
+    ///
+    /// # Errors
+    /// The API server refuses, or does not respond.
+    pub async fn delete(&self, kind: Kind, namespace: &str, name: &str) -> Result<bool, Error> {
+        let action = format!("delete {} `{name}`", kind.kind);
+        let request = Request::new(kind.path(Some(namespace))).delete(name, &DeleteParams::background());
+        match self.send_request(request, &action).await {
+            Ok(_) => Ok(true),
+            Err(error) if error.is_not_found() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the last lines of a container's log: of its previous run if it is not running.
+    ///
+    /// # Errors
+    /// There is no log, or the API server does not respond.
+    pub async fn logs(
+        &self,
+        namespace: &str,
+        pod: &str,
+        container: &str,
+        lines: u16,
+    ) -> Result<String, Error> {
+        let path = format!(
+            "{}/{pod}/log?container={container}&tailLines={lines}&limitBytes=16384",
+            super::kinds::POD.path(Some(namespace))
+        );
+        let action = format!("read the log of pod `{pod}`");
+        let mut last = Error::Response { action: action.clone(), reason: "there is no log".into() };
+        for previous in ["", "&previous=true"] {
+            let request = http_get(&format!("{path}{previous}"))
+                .map_err(|reason| Error::Response { action: action.clone(), reason })?;
+            self.requests.fetch_add(1, Ordering::Relaxed);
+            match self.client.request_text(request).await {
+                Ok(text) if !text.trim().is_empty() => return Ok(text),
+                Ok(_) => {}
+                Err(error) => last = self.error(&error, &action),
+            }
+        }
+        Err(last)
+    }
+
+    async fn send_request(
+        &self,
+        request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
+        action: &str,
+    ) -> Result<Value, Error> {
+        let request =
+            request.map_err(|error| Error::Response { action: action.to_owned(), reason: chain(&error) })?;
+        self.send(request, action).await
+    }
+
+    async fn send(&self, request: http::Request<Vec<u8>>, action: &str) -> Result<Value, Error> {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.client.request(request).await.map_err(|error| self.error(&error, action))
+    }
+
+    fn error(&self, error: &kube::Error, action: &str) -> Error {
+        match error {
+            kube::Error::Api(status) => Error::Rejected {
+                action: action.to_owned(),
+                message: if status.message.is_empty() {
+                    status.reason.clone()
+                } else {
+                    status.message.clone()
+                },
+                code: status.code,
+            },
+            kube::Error::SerdeError(error) => {
+                Error::Response { action: action.to_owned(), reason: chain(error) }
+            }
+            error => Error::Unreachable { server: self.server.clone(), reason: chain(error) },
+        }
+    }
+}
+
+/// What a list is limited to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Select<'s> {
+    /// Label selector.
+    pub labels: &'s str,
+    /// Field selector.
+    pub fields: &'s str,
+}
+
+/// Returns whether a kubeconfig exists where kube looks for one.
+fn has_kubeconfig() -> bool {
+    if std::env::var_os("KUBECONFIG").is_some_and(|value| !value.is_empty()) {
+        return true;
+    }
+    std::env::var_os("HOME").is_some_and(|home| PathBuf::from(home).join(".kube/config").exists())
+}
+
+fn http_get(path: &str) -> Result<http::Request<Vec<u8>>, String> {
+    http::Request::get(path).body(Vec::new()).map_err(|error| error.to_string())
+}
+
+/// Returns an error with its causes, each once.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,57 @@
+//! Problems of catalogs.
+
+use super::pod::is_catalog_in_scope;
+use super::{Problem, Scope, message, object, shortened};
+use crate::cluster::kinds;
+use crate::cluster::snapshot::{Snapshot, name_of, namespace_of, string};
+
+/// Reports catalogs that OLM cannot use.
+pub(super) fn catalogs(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Problem>) {
+    for catalog in snapshot.of(kinds::CATALOG_SOURCE) {
+        let (name, namespace) = (name_of(catalog), namespace_of(catalog));
+        if !is_catalog_in_scope(snapshot, scope, namespace, name)
+            || (scope.package.is_none() && !scope.covers(catalog))
+        {
+            continue;
+        }
+        let text = string(catalog, "/status/message");
+        if !text.is_empty() {
+            let reason = string(catalog, "/status/reason");
+            let (id, help) = message::known(text, namespace).unwrap_or_else(|| match reason {
+                "SpecInvalidError" => ("catalog-invalid", "fix the spec of the CatalogSource".to_owned()),
+                _ => (
+                    "catalog-not-served",
+                    format!("see its status: kubectl get catalogsource {name} -n {namespace} -o yaml"),
+                ),
+            });
+            found.push(
+                Problem::new(
+                    id,
+                    object(kinds::CATALOG_SOURCE, catalog),
+                    format!("OLM cannot serve catalog `{name}`: {}", shortened(text)),
+                )
+                .evidence(format!("status: {reason}: {}", shortened(text)))
+                .help(help)
+                .patience(6),
+            );
+        }
+        let state = string(catalog, "/status/connectionState/lastObservedState");
+        if matches!(state, "TRANSIENT_FAILURE" | "CONNECTING" | "SHUTDOWN") {
+            let address = string(catalog, "/status/connectionState/address");
+            found.push(
+                Problem::new(
+                    "catalog-not-connected",
+                    object(kinds::CATALOG_SOURCE, catalog),
+                    format!("OLM cannot connect to catalog `{name}` at `{address}`"),
+                )
+                .evidence(format!("connection state: {state}"))
+                .help(format!(
+                    "check the pod, the service and the network policies of the catalog: \
+                     kubectl get pods,services,endpoints -n {namespace}"
+                ))
+                .patience(if state == "TRANSIENT_FAILURE" { 25 } else { 40 })
+                .symptom(),
+            );
+        }
+    }
+}

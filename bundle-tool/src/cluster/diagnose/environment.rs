@@ -1,0 +1,153 @@
+//! Problems of the namespace, its operator groups and of OLM itself.
+
+use serde_json::Value;
+
+use super::{Problem, Scope, object, shortened};
+use crate::cluster::kinds;
+use crate::cluster::snapshot::{
+    Snapshot, condition, label, list, name_of, namespace_of, number, string, strings,
+};
+
+/// Reports namespaces that are being deleted.
+pub(super) fn namespaces(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Problem>) {
+    for namespace in snapshot.of(kinds::NAMESPACE) {
+        let name = name_of(namespace);
+        if scope.namespace.as_deref().is_some_and(|wanted| wanted != name)
+            || string(namespace, "/metadata/deletionTimestamp").is_empty()
+        {
+            continue;
+        }
+        let mut problem = Problem::new(
+            "namespace-terminating",
+            object(kinds::NAMESPACE, namespace),
+            format!("namespace `{name}` is being deleted"),
+        );
+        for kind in [
+            "NamespaceContentRemaining",
+            "NamespaceFinalizersRemaining",
+            "NamespaceDeletionContentFailure",
+            "NamespaceDeletionDiscoveryFailure",
+        ] {
+            if let Some(condition) = condition(namespace, kind, "True") {
+                problem = problem.condition(condition);
+            }
+        }
+        let blocked = problem.evidence.iter().any(|line| line.contains("Finalizers"));
+        found.push(problem.help(if blocked {
+            "remove what the finalizers wait for: the operator that handles them must run until its objects are gone, \
+             or remove them with kubectl patch … --type=merge -p '{\"metadata\":{\"finalizers\":null}}'"
+        } else {
+            "wait until it is gone, or use another namespace"
+        }));
+    }
+}
+
+/// Reports namespaces with more than one operator group, and groups without their service account.
+pub(super) fn operator_groups(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Problem>) {
+    let groups = snapshot.of(kinds::OPERATOR_GROUP);
+    let mut reported: Vec<&str> = Vec::new();
+    for group in groups.iter().filter(|group| scope.covers(group)) {
+        let namespace = namespace_of(group);
+        let account = string(group, "/spec/serviceAccountName");
+        if let Some(condition) = list(group, "/status/conditions").iter().find(|condition| {
+            condition["type"] == "OperatorGroupServiceAccountNotFound" && condition["status"] == "True"
+        }) {
+            found.push(
+                Problem::new(
+                    "operator-group-service-account-missing",
+                    object(kinds::OPERATOR_GROUP, group),
+                    format!("the service account `{account}` that OLM installs with does not exist"),
+                )
+                .condition(condition)
+                .help(format!("create it: kubectl create serviceaccount {account} -n {namespace}"))
+                .patience(5),
+            );
+        }
+        if reported.contains(&namespace) {
+            continue;
+        }
+        let names: Vec<_> =
+            groups.iter().filter(|other| namespace_of(other) == namespace).map(name_of).collect();
+        if names.len() > 1 {
+            reported.push(namespace);
+            let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+            found.push(
+                Problem::new(
+                    "operator-groups-conflict",
+                    object(kinds::OPERATOR_GROUP, group),
+                    format!(
+                        "namespace `{namespace}` has {} OperatorGroups: {}; OLM installs nothing in it",
+                        names.len(),
+                        quoted.join(", ")
+                    ),
+                )
+                .help(format!("delete all but one: kubectl delete operatorgroup NAME -n {namespace}")),
+            );
+        }
+    }
+    // Without a group, OLM does nothing; the CSV says so only once it exists.
+    for subscription in snapshot.of(kinds::SUBSCRIPTION).iter().filter(|one| scope.covers_subscription(one)) {
+        let namespace = namespace_of(subscription);
+        if snapshot.unreadable.contains_key(kinds::OPERATOR_GROUP.kind)
+            || groups.iter().any(|group| namespace_of(group) == namespace)
+        {
+            continue;
+        }
+        found.push(
+            Problem::new(
+                "operator-group-missing",
+                object(kinds::SUBSCRIPTION, subscription),
+                format!("namespace `{namespace}` has no OperatorGroup; OLM installs nothing in it"),
+            )
+            .help(format!("create an OperatorGroup in namespace `{namespace}`"))
+            .patience(3),
+        );
+    }
+}
+
+/// Returns the deployments of OLM among those of a snapshot.
+pub fn olm_deployments(snapshot: &Snapshot) -> impl Iterator<Item = &Value> {
+    snapshot.of(kinds::DEPLOYMENT).iter().filter(|deployment| {
+        matches!(name_of(deployment), "olm-operator" | "catalog-operator")
+            && (label(deployment, "app") == name_of(deployment)
+                || string(deployment, "/spec/selector/matchLabels/app") == name_of(deployment))
+    })
+}
+
+/// Reports that OLM itself does not run.
+pub(super) fn olm(snapshot: &Snapshot, found: &mut Vec<Problem>) {
+    for deployment in olm_deployments(snapshot) {
+        if number(deployment, "/status/availableReplicas") > 0 {
+            continue;
+        }
+        let (name, namespace) = (name_of(deployment), namespace_of(deployment));
+        let stopped = deployment.pointer("/spec/replicas").and_then(Value::as_i64) == Some(0);
+        let mut problem = Problem::new(
+            "olm-not-running",
+            object(kinds::DEPLOYMENT, deployment),
+            if stopped {
+                format!("OLM's deployment `{name}` is scaled to 0")
+            } else {
+                format!("OLM's deployment `{name}` has no available replica")
+            },
+        );
+        if let Some(condition) = condition(deployment, "Available", "False") {
+            problem = problem.condition(condition);
+        }
+        found.push(
+            problem
+                .help(if stopped {
+                    format!("start it: kubectl scale deployment {name} -n {namespace} --replicas=1")
+                } else {
+                    format!("see why: kubectl describe pods -n {namespace} -l app={name}")
+                })
+                .patience(if stopped { 2 } else { 10 }),
+        );
+    }
+}
+
+/// Returns the target namespaces of a group, in words.
+pub(in crate::cluster) fn targets(group: &Value) -> String {
+    let names: Vec<_> = strings(group, "/spec/targetNamespaces").map(|name| format!("`{name}`")).collect();
+    if names.is_empty() { "all namespaces".to_owned() } else { shortened(&names.join(", ")) }
+}

@@ -1,0 +1,181 @@
+//! The reasons for observed objects. Those in `tests/fixtures/cluster` were recorded on a cluster with OLM 0.46.
+
+use serde_json::json;
+
+use super::*;
+
+fn snapshot(objects: Value) -> Snapshot {
+    let mut snapshot = Snapshot::default();
+    let Value::Array(objects) = objects else { panic!("expected a list") };
+    for object in objects {
+        assert_eq!(snapshot.add(object), 1);
+    }
+    snapshot
+}
+
+/// A subscription, its CSV and the deployment's pod, whose only container has a state.
+fn with_pod(state: &Value) -> Snapshot {
+    snapshot(json!([
+        {
+            "apiVersion": "operators.coreos.com/v1alpha1", "kind": "Subscription",
+            "metadata": {"name": "gizmo", "namespace": "ns"}, "spec": {"name": "gizmo"},
+            "status": {"currentCSV": "gizmo.v1"},
+        },
+        {
+            "apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup",
+            "metadata": {"name": "group", "namespace": "ns"}, "spec": {},
+        },
+        {
+            "apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion",
+            "metadata": {"name": "gizmo.v1", "namespace": "ns"},
+            "spec": {"install": {"spec": {"deployments": [{"name": "gizmo-operator"}]}}},
+            "status": {"phase": "Installing"},
+        },
+        {
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {
+                "name": "gizmo-operator-5f-abc", "namespace": "ns", "labels": {"pod-template-hash": "5f"},
+                "ownerReferences": [{"kind": "ReplicaSet", "name": "gizmo-operator-5f"}],
+            },
+            "status": {"phase": "Running", "containerStatuses": [state]},
+        },
+    ]))
+}
+
+fn scope() -> Scope {
+    Scope { namespace: Some("ns".into()), package: Some("gizmo".into()), csv: None }
+}
+
+fn first(snapshot: &Snapshot) -> Problem {
+    problems(snapshot, &scope()).into_iter().next().expect("a problem")
+}
+
+fn waiting(reason: &str, message: &str) -> Value {
+    json!({
+        "name": "manager", "image": "quay.io/example/gizmo:v1", "ready": false, "restartCount": 0,
+        "state": {"waiting": {"reason": reason, "message": message}},
+    })
+}
+
+#[test]
+fn the_reason_why_an_image_cannot_be_pulled() {
+    for (reason, message, what, help, patience) in [
+        (
+            "ImagePullBackOff",
+            "Back-off pulling image",
+            "cannot pull image `quay.io/example/gizmo:v1`",
+            "push",
+            0,
+        ),
+        ("ErrImagePull", "failed to resolve: not found", "it does not exist", "check the name", 0),
+        ("ErrImagePull", "401 Unauthorized", "requires credentials", "add a pull secret", 0),
+        (
+            "ErrImagePull",
+            "x509: certificate signed by unknown authority",
+            "does not trust",
+            "on the nodes",
+            0,
+        ),
+        (
+            "ErrImagePull",
+            "no match for platform in manifest",
+            "platform of the node",
+            "platform of the nodes",
+            0,
+        ),
+        ("ErrImagePull", "dial tcp: i/o timeout", "does not respond", "check the name", 5),
+        ("InvalidImageName", "couldn't parse image name", "cannot pull", "fix the image name", 0),
+    ] {
+        let problem = first(&with_pod(&waiting(reason, message)));
+        assert_eq!(problem.reason, "image-pull-failed");
+        assert!(problem.message.contains(what), "{}", problem.message);
+        assert!(problem.help.contains(help), "{}", problem.help);
+        assert_eq!(problem.patience, patience, "{message}");
+    }
+}
+
+#[test]
+fn the_reason_why_a_container_does_not_stay_up() {
+    let mut status = waiting("CrashLoopBackOff", "back-off 10s restarting failed container");
+    status["restartCount"] = json!(2);
+    status["lastState"] =
+        json!({"terminated": {"exitCode": 3, "reason": "Error", "message": "no such flag"}});
+    let problem = first(&with_pod(&status));
+    assert_eq!(problem.reason, "container-crashes");
+    assert!(problem.message.ends_with("exits with status 3"), "{}", problem.message);
+    assert!(problem.evidence[0].contains("no such flag"), "{:?}", problem.evidence);
+    assert_eq!(problem.log.unwrap().container, "manager");
+    status["lastState"] = json!({"terminated": {"exitCode": 137, "reason": "OOMKilled"}});
+    let problem = first(&with_pod(&status));
+    assert!(problem.help.contains("limits.memory"), "{}", problem.help);
+    let problem = first(&with_pod(&waiting("CreateContainerConfigError", "secret \"token\" not found")));
+    assert_eq!(problem.reason, "container-not-created");
+    assert!(problem.help.contains("create the missing object"), "{}", problem.help);
+}
+
+#[test]
+fn a_ready_container_and_a_foreign_pod_are_no_problem() {
+    let ready = json!({"name": "manager", "ready": true, "restartCount": 3, "state": {"running": {}}});
+    assert_eq!(problems(&with_pod(&ready), &scope()), []);
+    let mut foreign = with_pod(&waiting("ErrImagePull", "not found"));
+    let pod = foreign.of(kinds::POD)[0].clone();
+    let mut other = Snapshot::default();
+    for kind in [kinds::SUBSCRIPTION, kinds::CSV, kinds::OPERATOR_GROUP] {
+        other.extend(kind, foreign.of(kind).iter().cloned());
+    }
+    let mut pod = pod;
+    pod["metadata"]["ownerReferences"][0]["name"] = "another-5f".into();
+    other.extend(kinds::POD, [pod]);
+    assert_eq!(problems(&other, &scope()), []);
+    foreign.deduplicate();
+    assert_eq!(problems(&foreign, &Scope { package: Some("other".into()), ..scope() }), []);
+}
+
+#[test]
+fn messages_of_the_api_server_have_a_reason_and_help() {
+    for (message, reason) in [
+        (
+            "pods \"x\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=0, limited: pods=0",
+            "quota-exceeded",
+        ),
+        (
+            "pods \"x\" is forbidden: violates PodSecurity \"restricted:latest\": privileged",
+            "pod-security-violation",
+        ),
+        (
+            "Internal error occurred: failed calling webhook \"w\": x509: certificate is invalid",
+            "webhook-failed",
+        ),
+        ("admission webhook \"w\" denied the request: no", "admission-denied"),
+        (
+            "roles is forbidden: User \"system:serviceaccount:a:b\" cannot create resource \"roles\"",
+            "permission-denied",
+        ),
+        (
+            "risk of data loss updating \"x\": new CRD removes version v1 that is listed as a stored version",
+            "crd-stored-version-lost",
+        ),
+        ("error validating existing CRs against new CRD's schema for \"x\"", "crd-breaks-objects"),
+    ] {
+        let (found, help) = message::known(message, "ns").expect(message);
+        assert_eq!(found, reason, "{message}");
+        assert!(!help.is_empty());
+    }
+    assert!(message::known("something else", "ns").is_none());
+}
+
+#[test]
+fn an_unready_deployment_of_olm_and_a_second_group_are_reported() {
+    let mut objects = with_pod(&json!({"name": "manager", "ready": true}));
+    objects.add(json!({
+        "apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup",
+        "metadata": {"name": "second", "namespace": "ns"}, "spec": {},
+    }));
+    objects.add(json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "catalog-operator", "namespace": "olm", "labels": {"app": "catalog-operator"}},
+        "spec": {"replicas": 0}, "status": {},
+    }));
+    let found: Vec<_> = problems(&objects, &scope()).iter().map(|problem| problem.reason).collect();
+    assert_eq!(found, ["operator-groups-conflict", "olm-not-running"]);
+}

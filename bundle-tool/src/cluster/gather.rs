@@ -1,0 +1,180 @@
+//! What `doctor` reads: the objects of all operators, from a cluster or from files.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::client::{Cluster, Error, Select};
+use super::diagnose::{Problem, Scope};
+use super::kinds::{self, Kind};
+use super::snapshot::{Snapshot, list, name_of, namespace_of, string};
+
+const ANY: Select<'static> = Select { labels: "", fields: "" };
+const NOT_COPIED: Select<'static> = Select { labels: "!olm.copiedFrom", fields: "" };
+const WARNINGS: Select<'static> = Select { labels: "", fields: "type=Warning" };
+
+/// The maximum number of CRDs in deletion whose objects are looked at.
+const MAX_STUCK: usize = 4;
+/// The maximum number of objects of a CRD that are named.
+const MAX_NAMED: usize = 5;
+
+/// Reads the objects that explain the state of operators, of one namespace or of all.
+///
+/// # Errors
+/// The API server does not respond.
+pub async fn cluster(cluster: &Cluster, namespace: Option<&str>) -> Result<Snapshot, Error> {
+    let fields = namespace.map(|name| format!("metadata.name={name}")).unwrap_or_default();
+    let this = Select { labels: "", fields: &fields };
+    let mut reads = vec![
+        // A catalog of any namespace may be one that a subscription refers to.
+        (kinds::CATALOG_SOURCE, None, ANY),
+        (kinds::SUBSCRIPTION, namespace, ANY),
+        (kinds::INSTALL_PLAN, namespace, ANY),
+        (kinds::CSV, namespace, NOT_COPIED),
+        (kinds::OPERATOR_GROUP, namespace, ANY),
+        (kinds::POD, namespace, ANY),
+        (kinds::DEPLOYMENT, namespace, ANY),
+        (kinds::EVENT, namespace, WARNINGS),
+        (kinds::NAMESPACE, None, this),
+    ];
+    if namespace.is_some() {
+        let olm = Select { labels: "app in (olm-operator,catalog-operator)", fields: "" };
+        reads.push((kinds::DEPLOYMENT, None, olm));
+    }
+    let mut snapshot = cluster.snapshot(&reads).await?;
+    // The pods of catalogs in other namespaces.
+    if let Some(namespace) = namespace {
+        let elsewhere: BTreeSet<String> = snapshot
+            .of(kinds::SUBSCRIPTION)
+            .iter()
+            .map(|one| string(one, "/spec/sourceNamespace").to_owned())
+            .filter(|one| !one.is_empty() && one != namespace)
+            .take(3)
+            .collect();
+        for other in &elsewhere {
+            let catalogs = Select { labels: super::manifests::CATALOG_LABEL, fields: "" };
+            let more = cluster
+                .snapshot(&[(kinds::POD, Some(other), catalogs), (kinds::EVENT, Some(other), WARNINGS)])
+                .await?;
+            for kind in [kinds::POD, kinds::EVENT] {
+                snapshot.extend(kind, more.of(kind).iter().cloned());
+            }
+        }
+    }
+    snapshot.deduplicate();
+    Ok(snapshot)
+}
+
+/// Returns CRDs that are being deleted and cannot be, with the objects that block them.
+///
+/// # Errors
+/// The API server does not respond.
+pub async fn stuck_crds(
+    cluster: &Cluster,
+    scope: &Scope,
+    snapshot: &Snapshot,
+) -> Result<Vec<Problem>, Error> {
+    let owned: BTreeSet<&str> = snapshot
+        .of(kinds::CSV)
+        .iter()
+        .flat_map(|csv| list(csv, "/spec/customresourcedefinitions/owned"))
+        .map(|one| string(one, "/name"))
+        .collect();
+    let names: Vec<String> = match cluster.list_metadata(kinds::CRD).await {
+        Ok(crds) => crds
+            .iter()
+            .filter(|crd| !string(crd, "/metadata/deletionTimestamp").is_empty())
+            .map(|crd| name_of(crd).to_owned())
+            .filter(|name| scope.package.is_none() || owned.contains(name.as_str()))
+            .take(MAX_STUCK)
+            .collect(),
+        Err(error @ Error::Unreachable { .. }) => return Err(error),
+        Err(_) => return Ok(Vec::new()),
+    };
+    let mut found = Vec::new();
+    for name in names {
+        if let Some(crd) = cluster.get(kinds::CRD, "", &name).await? {
+            found.push(stuck_crd(cluster, &crd).await?);
+        }
+    }
+    Ok(found)
+}
+
+/// Returns why a CRD that is being deleted still exists.
+///
+/// # Errors
+/// The API server does not respond.
+pub async fn stuck_crd(cluster: &Cluster, crd: &Value) -> Result<Problem, Error> {
+    let name = name_of(crd);
+    let instances = instances(cluster, crd).await?;
+    let mut problem = Problem::of_preflight(
+        "deletion-blocked",
+        format!("CustomResourceDefinition `{name}`"),
+        format!("CRD `{name}` is being deleted and still has {} objects", instances.len()),
+        "keep the operator running until it has removed its finalizers; if it is gone, remove them: \
+         kubectl patch KIND NAME -n NAMESPACE --type=merge -p '{\"metadata\":{\"finalizers\":null}}'"
+            .into(),
+    );
+    for condition in list(crd, "/status/conditions").iter().filter(|one| one["type"] == "Terminating") {
+        problem.evidence.push(format!(
+            "condition Terminating: {}: {}",
+            string(condition, "/reason"),
+            string(condition, "/message")
+        ));
+    }
+    for instance in instances.iter().take(MAX_NAMED) {
+        let finalizers: Vec<_> =
+            list(instance, "/metadata/finalizers").iter().filter_map(Value::as_str).collect();
+        let finalizers = if finalizers.is_empty() { "none".to_owned() } else { finalizers.join(", ") };
+        problem.evidence.push(format!(
+            "{} `{}/{}` has finalizers: {finalizers}",
+            string(crd, "/spec/names/kind"),
+            namespace_of(instance),
+            name_of(instance)
+        ));
+    }
+    Ok(problem)
+}
+
+/// Returns the objects of a CRD, at most 500.
+///
+/// # Errors
+/// The API server does not respond, or refuses.
+pub async fn instances(cluster: &Cluster, crd: &Value) -> Result<Vec<Value>, Error> {
+    let version = list(crd, "/spec/versions")
+        .iter()
+        .find(|version| version["served"] == true)
+        .map_or("v1", |version| string(version, "/name"));
+    let (group, plural) = (string(crd, "/spec/group"), string(crd, "/spec/names/plural"));
+    let path = format!("/apis/{group}/{version}/{plural}?limit=500");
+    match cluster.get_path(&path, &format!("list {plural}.{group}")).await {
+        Ok(mut page) => match page.get_mut("items").map(Value::take) {
+            Some(Value::Array(items)) => Ok(items),
+            _ => Ok(Vec::new()),
+        },
+        Err(error) if error.is_not_found() => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns the package's subscriptions and catalogs in a sentence each, for a report without problems.
+#[must_use]
+pub fn summary(snapshot: &Snapshot, scope: &Scope) -> Vec<String> {
+    snapshot
+        .of(kinds::SUBSCRIPTION)
+        .iter()
+        .filter(|one| scope.package.as_deref().is_none_or(|package| package == string(one, "/spec/name")))
+        .map(|one| {
+            let installed = string(one, "/status/installedCSV");
+            let phase = snapshot
+                .get(kinds::CSV, namespace_of(one), installed)
+                .map_or("not installed", |csv| string(csv, "/status/phase"));
+            let what = if installed.is_empty() { "no CSV" } else { installed };
+            format!("{}: {what} is {phase}", object_of(kinds::SUBSCRIPTION, one))
+        })
+        .collect()
+}
+
+fn object_of(kind: Kind, one: &Value) -> String {
+    super::diagnose::object(kind, one)
+}

@@ -1,0 +1,313 @@
+//! Creates the objects of an installation and waits until the operator runs, or until it is known why it does not.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::client::{Cluster, Error, Select, Write};
+use super::diagnose::{Log, Problem, Scope, problems};
+use super::kinds::{self, Kind};
+use super::manifests::Request;
+use super::snapshot::{Snapshot, name_of, namespace_of, string, strings};
+use super::stage::{Progress, Stage, Target, is_catalog_ready, plan_of, progress};
+
+/// The time between two looks at the cluster.
+const INTERVAL: Duration = Duration::from_millis(500);
+/// The number of lines of a log that are shown.
+const LOG_LINES: u16 = 10;
+/// The labels of OLM's own deployments.
+const OLM: Select<'static> = Select { labels: "app in (olm-operator,catalog-operator)", fields: "" };
+const ANY: Select<'static> = Select { labels: "", fields: "" };
+const NOT_COPIED: Select<'static> = Select { labels: "!olm.copiedFrom", fields: "" };
+const WARNINGS: Select<'static> = Select { labels: "", fields: "type=Warning" };
+
+/// Why an operator is not installed.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// Something keeps it from being installed.
+    #[error("{}", .problem.message)]
+    Problem {
+        /// What it is.
+        problem: Box<Problem>,
+        /// The last lines of the container's log.
+        log: String,
+    },
+    /// It took too long.
+    #[error("timed out after {} s: {}", .after.as_secs(), .progress.text)]
+    Timeout {
+        /// The time that was waited.
+        after: Duration,
+        /// How far it was.
+        progress: Box<Progress>,
+        /// What might be wrong.
+        problems: Vec<Problem>,
+    },
+    /// The cluster cannot be used.
+    #[error(transparent)]
+    Cluster(#[from] Error),
+}
+
+/// What is reported while an operator is installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Report {
+    /// How far it is.
+    Progress(Progress),
+    /// Something worth knowing.
+    Note(String),
+}
+
+/// An installation that is under way.
+pub struct Installation<'c> {
+    cluster: &'c Cluster,
+    package: String,
+    target: Target,
+    started: Instant,
+    timeout: Duration,
+    /// Objects that were created, in words.
+    created: Vec<String>,
+}
+
+impl<'c> Installation<'c> {
+    /// Returns an installation that ends within `timeout`.
+    #[must_use]
+    pub fn new(cluster: &'c Cluster, request: &Request, timeout: Duration) -> Self {
+        Self {
+            cluster,
+            package: request.package.clone(),
+            target: Target {
+                namespace: request.namespace.clone(),
+                catalog: request.catalog_name(),
+                subscription: request.subscription_name(),
+                csv: request.csv.clone(),
+            },
+            started: Instant::now(),
+            timeout,
+            created: Vec::new(),
+        }
+    }
+
+    /// Returns the objects that were created, in words.
+    #[must_use]
+    pub fn created(&self) -> &[String] {
+        &self.created
+    }
+
+    /// Validates the objects on the server, and creates none.
+    ///
+    /// # Errors
+    /// The API server rejects one.
+    pub async fn dry_run(&self, objects: &[Value]) -> Result<Vec<Value>, Error> {
+        let writes = objects.iter().filter_map(|object| Some((Kind::of(object)?, object)));
+        futures::future::try_join_all(
+            writes.map(|(kind, object)| self.cluster.apply(kind, object, Write::DryRun)),
+        )
+        .await
+    }
+
+    /// Creates the objects and waits until the CSV is Succeeded.
+    ///
+    /// # Errors
+    /// The API server rejects an object, something keeps the operator from being installed, or it takes too long.
+    pub async fn run(&mut self, objects: &[Value], report: &mut dyn FnMut(Report)) -> Result<(), Failure> {
+        let is_server = |object: &&Value| {
+            [kinds::NAMESPACE, kinds::CONFIG_MAP, kinds::DEPLOYMENT, kinds::SERVICE]
+                .iter()
+                .any(|kind| object["kind"] == kind.kind)
+        };
+        let mut served = Vec::new();
+        for object in objects.iter().filter(is_server) {
+            served.push(self.create(object).await?);
+        }
+        if served.iter().any(|object| object["kind"] == kinds::DEPLOYMENT.kind) {
+            let catalog = self.target.catalog.clone();
+            let is_new = |snapshot: &Snapshot| {
+                let deployment = snapshot.get(kinds::DEPLOYMENT, &self.target.namespace, &catalog);
+                deployment.is_some_and(|one| {
+                    one["status"]["observedGeneration"] == one["metadata"]["generation"]
+                        && one["status"]["updatedReplicas"] == 1
+                        && one["status"]["availableReplicas"] == 1
+                        && one["status"]["replicas"] == 1
+                })
+            };
+            self.wait(is_new, report).await?;
+        }
+        let (sources, others): (Vec<_>, Vec<_>) = objects
+            .iter()
+            .filter(|object| !is_server(object))
+            .partition(|object| object["kind"] == kinds::CATALOG_SOURCE.kind);
+        for source in sources {
+            let owner = self.create(source).await?;
+            self.own(&owner, &served).await?;
+        }
+        // A subscription to a catalog that does not respond yet fails to resolve, and OLM tries again only after a while.
+        let target = self.target.clone();
+        self.wait(move |snapshot| is_catalog_ready(snapshot, &target), report).await?;
+        for object in others {
+            self.create(object).await?;
+        }
+        self.finish(report).await
+    }
+
+    /// Waits until the CSV is Succeeded, approving the plan that installs it.
+    ///
+    /// # Errors
+    /// Something keeps the operator from being installed, or it takes too long.
+    pub async fn finish(&mut self, report: &mut dyn FnMut(Report)) -> Result<(), Failure> {
+        let target = self.target.clone();
+        let is_done = move |snapshot: &Snapshot| progress(snapshot, &target).stage == Stage::Done;
+        self.wait(is_done, report).await
+    }
+
+    async fn create(&mut self, object: &Value) -> Result<Value, Error> {
+        let Some(kind) = Kind::of(object) else { return Ok(Value::Null) };
+        let stored = self.cluster.apply(kind, object, Write::Stored).await?;
+        self.created.push(format!("{} `{}`", kind.kind, name_of(object)));
+        Ok(stored)
+    }
+
+    /// Makes the catalog the owner of what serves it, so that all of it is deleted with the catalog.
+    async fn own(&self, owner: &Value, served: &[Value]) -> Result<(), Error> {
+        let patch = json!({"metadata": {"ownerReferences": [{
+            "apiVersion": owner["apiVersion"], "kind": owner["kind"],
+            "name": name_of(owner), "uid": string(owner, "/metadata/uid"),
+        }]}});
+        let writes = served
+            .iter()
+            .filter_map(|object| Some((Kind::of(object)?, object)))
+            .filter(|(kind, _)| kind.namespaced)
+            .map(|(kind, object)| self.cluster.merge(kind, namespace_of(object), name_of(object), &patch));
+        futures::future::try_join_all(writes).await.map(drop)
+    }
+
+    async fn wait(
+        &self,
+        is_done: impl Fn(&Snapshot) -> bool,
+        report: &mut dyn FnMut(Report),
+    ) -> Result<(), Failure> {
+        let scope = Scope {
+            namespace: Some(self.target.namespace.clone()),
+            package: Some(self.package.clone()),
+            csv: Some(self.target.csv.clone()),
+        };
+        let mut since: HashMap<(&'static str, String), Instant> = HashMap::new();
+        let mut last = None;
+        let mut found = Vec::new();
+        loop {
+            match self.look().await {
+                Ok(snapshot) => {
+                    if is_done(&snapshot) {
+                        return Ok(());
+                    }
+                    let now = progress(&snapshot, &self.target);
+                    if last.as_ref() != Some(&now) {
+                        report(Report::Progress(now.clone()));
+                        last = Some(now);
+                    }
+                    self.approve(&snapshot, report).await?;
+                    found = problems(&snapshot, &scope);
+                    since.retain(|(reason, object), _| {
+                        found.iter().any(|one| one.reason == *reason && one.object == *object)
+                    });
+                    let lasting = found.iter().position(|problem| {
+                        let key = (problem.reason, problem.object.clone());
+                        let first = since.entry(key).or_insert_with(Instant::now);
+                        first.elapsed() >= Duration::from_secs(problem.patience)
+                    });
+                    if let Some(index) = lasting {
+                        return Err(self.failure(found.swap_remove(index)).await);
+                    }
+                }
+                Err(error) if error.is_temporary() && self.started.elapsed() < self.timeout => {
+                    let text = format!("{error}; trying again");
+                    let stage = last.as_ref().map_or(Stage::Catalog, |progress: &Progress| progress.stage);
+                    let now = Progress { stage, text };
+                    if last.as_ref() != Some(&now) {
+                        report(Report::Progress(now.clone()));
+                        last = Some(now);
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+            if self.started.elapsed() >= self.timeout {
+                let progress = last.unwrap_or_else(|| Progress {
+                    stage: Stage::Catalog,
+                    text: "nothing was observed".into(),
+                });
+                return Err(Failure::Timeout {
+                    after: self.timeout,
+                    progress: Box::new(progress),
+                    problems: found,
+                });
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
+    }
+
+    async fn failure(&self, problem: Problem) -> Failure {
+        let log = match &problem.log {
+            Some(log) => last_lines(self.cluster, log).await,
+            None => String::new(),
+        };
+        Failure::Problem { problem: Box::new(problem), log }
+    }
+
+    /// Approves the plan that installs the CSV.
+    async fn approve(&self, snapshot: &Snapshot, report: &mut dyn FnMut(Report)) -> Result<(), Error> {
+        let Some(plan) = plan_of(snapshot, &self.target) else { return Ok(()) };
+        if string(plan, "/status/phase") != "RequiresApproval" || plan["spec"]["approved"] == true {
+            return Ok(());
+        }
+        let others: Vec<_> = strings(plan, "/spec/clusterServiceVersionNames")
+            .filter(|name| *name != self.target.csv)
+            .map(|name| format!("`{name}`"))
+            .collect();
+        if !others.is_empty() {
+            report(Report::Note(format!(
+                "InstallPlan `{}` also installs {}",
+                name_of(plan),
+                others.join(", ")
+            )));
+        }
+        let patch = json!({"spec": {"approved": true}});
+        match self.cluster.merge(kinds::INSTALL_PLAN, &self.target.namespace, name_of(plan), &patch).await {
+            Ok(_) => Ok(()),
+            // OLM updates plans as well; the next look tries again.
+            Err(error) if error.is_temporary() || error.is_not_found() => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn look(&self) -> Result<Snapshot, Error> {
+        look(self.cluster, &self.target.namespace).await
+    }
+}
+
+/// Reads what explains the state of a namespace.
+///
+/// # Errors
+/// The API server does not respond.
+pub async fn look(cluster: &Cluster, namespace: &str) -> Result<Snapshot, Error> {
+    let within = Some(namespace);
+    let name = format!("metadata.name={namespace}");
+    let this = Select { labels: "", fields: &name };
+    cluster
+        .snapshot(&[
+            (kinds::CATALOG_SOURCE, within, ANY),
+            (kinds::SUBSCRIPTION, within, ANY),
+            (kinds::INSTALL_PLAN, within, ANY),
+            (kinds::CSV, within, NOT_COPIED),
+            (kinds::OPERATOR_GROUP, within, ANY),
+            (kinds::POD, within, ANY),
+            (kinds::DEPLOYMENT, within, ANY),
+            (kinds::EVENT, within, WARNINGS),
+            (kinds::NAMESPACE, None, this),
+            (kinds::DEPLOYMENT, None, OLM),
+        ])
+        .await
+}
+
+/// Returns the last lines of a container's log; empty if they cannot be read.
+pub async fn last_lines(cluster: &Cluster, log: &Log) -> String {
+    cluster.logs(&log.namespace, &log.pod, &log.container, LOG_LINES).await.unwrap_or_default()
+}

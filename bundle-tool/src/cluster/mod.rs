@@ -1,0 +1,20 @@
+//! What happens to an operator on a cluster with OLM: objects to create, observed objects, stages and reasons.
+//!
+//! [`Snapshot`] holds observed objects. [`progress`](fn@stage::progress) and [`problems`](diagnose::problems) are pure
+//! functions of it; [`Cluster`] reads and writes, and [`install::Installation`] ties them together.
+
+pub mod cleanup;
+pub mod client;
+pub mod diagnose;
+pub mod gather;
+pub mod install;
+pub mod kinds;
+pub mod manifests;
+pub mod preflight;
+pub mod snapshot;
+pub mod stage;
+
+pub use client::{Cluster, Error};
+pub use diagnose::{Problem, Scope};
+pub use kinds::Kind;
+pub use snapshot::Snapshot;

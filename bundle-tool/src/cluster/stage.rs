@@ -1,0 +1,218 @@
+//! How far an installation is.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::kinds;
+use super::manifests::CATALOG_LABEL;
+use super::snapshot::{Snapshot, label, list, name_of, number, string, strings};
+
+/// What is installed, by the names of its objects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// The namespace of all objects.
+    pub namespace: String,
+    /// The `CatalogSource`.
+    pub catalog: String,
+    /// The `Subscription`.
+    pub subscription: String,
+    /// The CSV that is to be installed.
+    pub csv: String,
+}
+
+/// A step of an installation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// The catalog starts.
+    Catalog,
+    /// OLM resolves the subscription.
+    Resolution,
+    /// OLM unpacks the bundle's image.
+    Unpacking,
+    /// The plan waits for approval.
+    Approval,
+    /// OLM creates what the plan lists.
+    Plan,
+    /// The CSV waits for its requirements.
+    Requirements,
+    /// The operator's deployments start.
+    Deployments,
+    /// The CSV is Succeeded.
+    Done,
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Catalog => "catalog",
+            Self::Resolution => "resolution",
+            Self::Unpacking => "unpacking",
+            Self::Approval => "approval",
+            Self::Plan => "install plan",
+            Self::Requirements => "requirements",
+            Self::Deployments => "deployments",
+            Self::Done => "done",
+        })
+    }
+}
+
+/// A step, with what it waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    /// The step.
+    pub stage: Stage,
+    /// What is observed.
+    pub text: String,
+}
+
+/// Returns how far an installation is.
+#[must_use]
+pub fn progress(snapshot: &Snapshot, target: &Target) -> Progress {
+    let is = |stage, text: String| Progress { stage, text };
+    if let Some(csv) = snapshot.get(kinds::CSV, &target.namespace, &target.csv) {
+        return csv_progress(snapshot, target, csv);
+    }
+    let subscription = snapshot.get(kinds::SUBSCRIPTION, &target.namespace, &target.subscription);
+    if let Some(plan) = plan_of(snapshot, target) {
+        let name = name_of(plan);
+        return match string(plan, "/status/phase") {
+            "RequiresApproval" => is(Stage::Approval, format!("InstallPlan `{name}` requires approval")),
+            "" | "Planning" => is(Stage::Plan, format!("InstallPlan `{name}` is being planned")),
+            phase => {
+                let steps = list(plan, "/status/plan");
+                let done = steps
+                    .iter()
+                    .filter(|step| matches!(step["status"].as_str(), Some("Created" | "Present")))
+                    .count();
+                is(Stage::Plan, format!("InstallPlan `{name}` is {phase}: {done} of {} objects", steps.len()))
+            }
+        };
+    }
+    let Some(subscription) = subscription else {
+        return is(Stage::Catalog, catalog_text(snapshot, target));
+    };
+    if let Some(text) = unpack_text(snapshot, target) {
+        return is(Stage::Unpacking, text);
+    }
+    if super::snapshot::condition(subscription, "BundleUnpacking", "True").is_some() {
+        return is(Stage::Unpacking, "OLM reads the unpacked bundle".to_owned());
+    }
+    if is_catalog_ready(snapshot, target) {
+        is(Stage::Resolution, format!("OLM resolves Subscription `{}`", target.subscription))
+    } else {
+        is(Stage::Catalog, catalog_text(snapshot, target))
+    }
+}
+
+/// Returns the plan that installs the CSV: the latest one that lists it.
+#[must_use]
+pub fn plan_of<'s>(snapshot: &'s Snapshot, target: &Target) -> Option<&'s Value> {
+    snapshot
+        .within(kinds::INSTALL_PLAN, &target.namespace)
+        .filter(|plan| strings(plan, "/spec/clusterServiceVersionNames").any(|name| name == target.csv))
+        .max_by_key(|plan| {
+            (string(plan, "/metadata/creationTimestamp").to_owned(), number(plan, "/spec/generation"))
+        })
+}
+
+/// Returns whether OLM is connected to the catalog.
+#[must_use]
+pub fn is_catalog_ready(snapshot: &Snapshot, target: &Target) -> bool {
+    snapshot
+        .get(kinds::CATALOG_SOURCE, &target.namespace, &target.catalog)
+        .is_some_and(|catalog| string(catalog, "/status/connectionState/lastObservedState") == "READY")
+}
+
+fn catalog_text(snapshot: &Snapshot, target: &Target) -> String {
+    let pod = snapshot
+        .within(kinds::POD, &target.namespace)
+        .filter(|pod| label(pod, CATALOG_LABEL) == target.catalog)
+        .max_by_key(|pod| string(pod, "/metadata/creationTimestamp").to_owned());
+    match (pod, snapshot.get(kinds::CATALOG_SOURCE, &target.namespace, &target.catalog)) {
+        (Some(pod), _) if !is_ready(pod) => format!("the catalog's pod is {}", pod_text(pod)),
+        (_, Some(catalog)) => match string(catalog, "/status/connectionState/lastObservedState") {
+            "" => format!("OLM has not connected to CatalogSource `{}` yet", target.catalog),
+            state => format!("the connection to CatalogSource `{}` is {state}", target.catalog),
+        },
+        (Some(_), None) => "the catalog's pod is ready".to_owned(),
+        (None, None) => "the catalog's pod does not exist yet".to_owned(),
+    }
+}
+
+fn unpack_text(snapshot: &Snapshot, target: &Target) -> Option<String> {
+    snapshot
+        .within(kinds::POD, &target.namespace)
+        .filter(|pod| !label(pod, super::diagnose::UNPACK_LABEL).is_empty())
+        .filter(|pod| matches!(string(pod, "/status/phase"), "Pending" | "Running"))
+        .map(|pod| format!("the pod that unpacks the bundle is {}", pod_text(pod)))
+        .next()
+}
+
+fn csv_progress(snapshot: &Snapshot, target: &Target, csv: &Value) -> Progress {
+    let phase = string(csv, "/status/phase");
+    let stage = match phase {
+        "Succeeded" => {
+            return Progress { stage: Stage::Done, text: format!("CSV `{}` is Succeeded", target.csv) };
+        }
+        "" | "Pending" => Stage::Requirements,
+        _ => Stage::Deployments,
+    };
+    let waiting: Vec<String> = list(csv, "/spec/install/spec/deployments")
+        .iter()
+        .map(|deployment| string(deployment, "/name"))
+        .filter_map(|name| deployment_text(snapshot, target, name))
+        .collect();
+    let phase = if phase.is_empty() { "new" } else { phase };
+    let text = if stage == Stage::Deployments && !waiting.is_empty() {
+        format!("CSV `{}` is {phase}: {}", target.csv, waiting.join("; "))
+    } else {
+        let message = one_line(string(csv, "/status/message"));
+        let separator = if message.is_empty() { "" } else { ": " };
+        format!("CSV `{}` is {phase}{separator}{message}", target.csv)
+    };
+    Progress { stage, text }
+}
+
+/// Returns what a deployment waits for; `None` if it is available.
+fn deployment_text(snapshot: &Snapshot, target: &Target, name: &str) -> Option<String> {
+    let deployment = snapshot.get(kinds::DEPLOYMENT, &target.namespace, name)?;
+    let wanted = deployment.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(1);
+    let available = number(deployment, "/status/availableReplicas");
+    if available >= wanted {
+        return None;
+    }
+    let pod = snapshot
+        .within(kinds::POD, &target.namespace)
+        .filter(|pod| super::diagnose::deployment_of(pod) == Some(name) && !is_ready(pod))
+        .max_by_key(|pod| string(pod, "/metadata/creationTimestamp").to_owned());
+    let pod = pod.map_or_else(String::new, |pod| format!(", a pod is {}", pod_text(pod)));
+    Some(format!("deployment `{name}` has {available} of {wanted} replicas available{pod}"))
+}
+
+/// Returns whether a pod is ready.
+#[must_use]
+pub fn is_ready(pod: &Value) -> bool {
+    super::snapshot::condition(pod, "Ready", "True").is_some()
+}
+
+/// Returns the state of a pod in a few words, such as `Pending (ContainerCreating)`.
+fn pod_text(pod: &Value) -> String {
+    let phase = string(pod, "/status/phase");
+    let reason = ["/status/initContainerStatuses", "/status/containerStatuses"]
+        .iter()
+        .flat_map(|pointer| list(pod, pointer))
+        .map(|status| string(status, "/state/waiting/reason"))
+        .find(|reason| !reason.is_empty() && *reason != "PodInitializing");
+    match reason {
+        Some(reason) => format!("{phase} ({reason})"),
+        None if phase == "Running" => "Running, but not ready".to_owned(),
+        None => phase.to_owned(),
+    }
+}
+
+/// Returns the first line of a message.
+#[must_use]
+pub fn one_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
