@@ -48,24 +48,28 @@ impl Findings {
         self.kept.retain(|finding| self.counts.contains_key(finding.rule));
     }
 
-    /// Adds the findings of `other`.
+    /// Adds the findings of `other`, in time in proportion to their number.
     pub(super) fn merge(&mut self, other: Self) {
-        for (id, (rule, more)) in other.counts {
-            self.counts.entry(id).or_insert((rule, 0)).1 += more;
+        for finding in other.kept {
+            // As many findings of a rule are kept as are counted, up to the limit.
+            let (_, count) = match self.counts.get_mut(finding.rule) {
+                Some(entry) => entry,
+                None => match other.counts.get(finding.rule) {
+                    Some((rule, _)) => self.counts.entry(rule.id).or_insert((rule, 0)),
+                    None => continue,
+                },
+            };
+            *count += 1;
+            if *count <= MAX_FINDINGS {
+                self.kept.push(finding);
+            }
         }
-        if self.kept.is_empty() {
-            self.kept = other.kept;
-            return;
+        for (id, (rule, count)) in other.counts {
+            let more = count.saturating_sub(MAX_FINDINGS);
+            if more > 0 {
+                self.counts.entry(id).or_insert((rule, 0)).1 += more;
+            }
         }
-        let mut kept: BTreeMap<&str, usize> = BTreeMap::new();
-        for finding in &self.kept {
-            *kept.entry(finding.rule).or_default() += 1;
-        }
-        self.kept.extend(other.kept.into_iter().filter(|finding| {
-            let kept = kept.entry(finding.rule).or_default();
-            *kept += 1;
-            *kept <= MAX_FINDINGS
-        }));
     }
 
     /// Returns the findings that were kept and, for each rule with more of them, a finding with the number of the others.
@@ -197,5 +201,24 @@ mod tests {
         assert_eq!(shortened("short".to_owned(), 5), "short");
         let text = shortened("é".repeat(1000), 30);
         assert_eq!(text, format!("{}… (1980 bytes left out) …{}", "é".repeat(5), "é".repeat(5)));
+    }
+
+    #[test]
+    fn merging_keeps_the_first_findings_and_counts_all() {
+        let rule = crate::rules::all().next().unwrap();
+        let findings = |number| {
+            let mut findings = Findings::default();
+            for index in 0..number {
+                Reporter::new(rule, &mut findings).bundle(format!("{number}-{index}"));
+            }
+            findings
+        };
+        let mut all = findings(400);
+        all.merge(findings(600));
+        all.merge(findings(3));
+        let list = all.into_list();
+        assert_eq!(list.len(), MAX_FINDINGS + 1);
+        assert_eq!(list[499].message, "600-99");
+        assert_eq!(list[500].message, "503 more findings of this rule are not listed");
     }
 }

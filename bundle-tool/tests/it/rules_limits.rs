@@ -460,3 +460,14 @@ fn long_lists_take_time_in_proportion_to_their_length() {
     }
     assert_eq!(slow, [""; 0], "take more than their length");
 }
+
+/// A list of `{}` takes three bytes an element, and kilobytes when each is decoded.
+#[test]
+fn decoded_objects_have_a_limit() {
+    let bundle = csv(|csv| csv["spec"]["install"]["spec"]["deployments"] = vec![json!({}); 50_000].into());
+    let found = findings(&bundle, &[]);
+    let finding = found.iter().find(|finding| finding.rule == "csv-undecodable").unwrap();
+    assert_eq!(finding.message, "too many elements: the object exceeds 64 MiB in memory");
+    let path = finding.path.as_deref().unwrap();
+    assert!(path.starts_with("spec.install.spec.deployments["), "{path}");
+}

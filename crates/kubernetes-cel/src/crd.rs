@@ -1,6 +1,8 @@
 //! All rules of one schema, as a `CustomResourceDefinition` is validated when it is created
 //! (`ValidateCustomResourceDefinitionOpenAPISchema` and `CELSchemaContext` of apiextensions-apiserver).
 
+use std::collections::HashMap;
+
 use super::compile::{Compiled, Environment, compile};
 use super::decl::{DeclId, Declarations, MAX_REQUEST};
 use super::library::{self, Library};
@@ -13,6 +15,12 @@ use super::{field_path, names, report};
 pub const EXPRESSION_LIMIT: u64 = 10_000_000;
 /// The most that all expressions of one schema may cost (`StaticEstimatedCRDCostLimit`).
 pub const SCHEMA_LIMIT: u64 = 100_000_000;
+
+/// The most problems of one kind that are reported of one schema.
+const MAX_PROBLEMS: usize = 10_000;
+/// The most problems that are reported of one expression: the rest rarely says anything new, and a short expression can
+/// have hundreds.
+const MAX_FAULTS: usize = 10;
 
 const REASONS: &[&str] =
     &["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
@@ -41,6 +49,7 @@ fn check_with(schema: &Schema<'_>, library: &'static Library) -> Report {
         declarations: Declarations::default(),
         path: Vec::new(),
         report: Report::default(),
+        counts: HashMap::new(),
     };
     let place = Place { info: Info::Outside, cardinality: Some(1), uncorrelated: None };
     walk.node(schema, &place);
@@ -75,6 +84,8 @@ struct Walk<'a> {
     declarations: Declarations<'a>,
     path: Vec<Step>,
     report: Report,
+    /// How many problems there are of each kind.
+    counts: HashMap<Field, usize>,
 }
 
 impl<'a> Walk<'a> {
@@ -141,13 +152,17 @@ impl<'a> Walk<'a> {
     }
 
     fn problem(&mut self, rule: usize, field: Field, message: impl Into<String>) {
-        self.report.problems.push(Problem {
-            path: self.path.clone(),
-            rule: Some(rule),
-            field,
-            message: message.into(),
-            place: None,
-        });
+        self.push(rule, field, message.into(), None);
+    }
+
+    /// Adds a problem of a rule here, unless there are [`MAX_PROBLEMS`] of its kind.
+    fn push(&mut self, rule: usize, field: Field, message: String, place: Option<(usize, usize)>) {
+        let count = self.counts.entry(field).or_default();
+        *count += 1;
+        if *count <= MAX_PROBLEMS {
+            let path = self.path.clone();
+            self.report.problems.push(Problem { path, rule: Some(rule), field, message, place });
+        }
     }
 
     fn rules(&mut self, schema: &Schema<'a>, place: &Place) {
@@ -234,14 +249,8 @@ impl<'a> Walk<'a> {
         match compile(source, &environment, &mut self.types) {
             Ok(compiled) => Some(compiled),
             Err(faults) => {
-                for fault in faults {
-                    self.report.problems.push(Problem {
-                        path: self.path.clone(),
-                        rule: Some(index),
-                        field,
-                        message: fault.message,
-                        place: Some(report::place(source, fault.at)),
-                    });
+                for fault in faults.into_iter().take(MAX_FAULTS) {
+                    self.push(index, field, fault.message, Some(report::place(source, fault.at)));
                 }
                 None
             }

@@ -14,7 +14,7 @@ pub enum Step {
 }
 
 /// Which field of a rule something is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Field {
     /// `rule`.
     Rule,
@@ -119,7 +119,7 @@ impl Cost {
 /// Everything that was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
-    /// What the API server refuses; empty if it accepts.
+    /// What the API server rejects; empty if it accepts. At most 10 of one expression, and 10,000 of each [`Field`].
     pub problems: Vec<Problem>,
     /// What each expression that compiles costs.
     pub costs: Vec<Cost>,

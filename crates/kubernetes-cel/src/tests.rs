@@ -213,6 +213,24 @@ fn the_list_library_is_for_later_servers() {
 }
 
 #[test]
+fn the_number_of_problems_has_limits() {
+    let nested = (0..60).fold("1".to_owned(), |inner, _| format!("[{inner},1]"));
+    let rule = format!("{nested} == {nested}");
+    let report = check_schema(&Schema {
+        kind: "object",
+        rules: vec![Rule { rule: &rule, ..Rule::default() }],
+        ..Schema::default()
+    });
+    assert_eq!(report.problems.len(), 10, "{:?}", report.problems);
+
+    let mut rules = vec![Rule::default(); 12_000];
+    rules.push(Rule { rule: "true", reason: Some("Other"), ..Rule::default() });
+    let report = check_schema(&Schema { kind: "object", rules, ..Schema::default() });
+    let of = |field| report.problems.iter().filter(|problem| problem.field == field).count();
+    assert_eq!((of(Field::Rule), of(Field::Reason)), (10_000, 1));
+}
+
+#[test]
 fn hostile_expressions_end() {
     let repeat = |text: &str, count: usize| text.repeat(count);
     let expressions = [

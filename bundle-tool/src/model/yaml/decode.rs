@@ -3,7 +3,7 @@
 //!
 //! Source: `sigs.k8s.io/json`, which the API server and OLM decode with (case-sensitive names).
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
@@ -12,6 +12,10 @@ use serde::forward_to_deserialize_any;
 use super::path::Path;
 use super::tree::{Kind, Position, Value};
 use crate::model::quantity::{self, Quantity};
+
+/// How many bytes the elements of all lists and maps of one object and its unknown fields may take in memory. A list of
+/// `{}` takes three bytes an element as JSON, and a thousand times as many when it is decoded.
+const MAX_DECODED: usize = 64 << 20;
 
 /// The reason why a value cannot be decoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -80,6 +84,32 @@ pub struct Decoded<T> {
     pub object: T,
     /// The fields that the type does not declare, in the order of the file.
     pub unknown: Vec<Unknown>,
+    /// About how many bytes the object takes in memory, without the text of its strings.
+    pub size: usize,
+}
+
+/// What all values of one object share while they are decoded.
+#[derive(Debug)]
+struct Shared {
+    unknown: RefCell<Vec<Unknown>>,
+    /// The bytes that are decoded so far.
+    size: Cell<usize>,
+    ignore_case: bool,
+}
+
+impl Shared {
+    /// Counts `bytes` more.
+    ///
+    /// # Errors
+    /// [`MAX_DECODED`] is exceeded.
+    fn grow(&self, bytes: usize) -> Result<(), DecodeError> {
+        self.size.set(self.size.get().saturating_add(bytes));
+        if self.size.get() <= MAX_DECODED {
+            return Ok(());
+        }
+        let limit = MAX_DECODED >> 20;
+        Err(de::Error::custom(format_args!("too many elements: the object exceeds {limit} MiB in memory")))
+    }
 }
 
 /// Decodes `value`, whose path is `path`, into a `T`.
@@ -108,10 +138,10 @@ fn decode_as<T: de::DeserializeOwned>(
     path: &Path<'_>,
     ignore_case: bool,
 ) -> Result<Decoded<T>, DecodeError> {
-    let unknown = RefCell::default();
-    let decoder = Deserializer { value, key: None, path, unknown: &unknown, declared: &[], ignore_case };
+    let shared = Shared { unknown: RefCell::default(), size: Cell::new(size_of::<T>()), ignore_case };
+    let decoder = Deserializer { value, key: None, path, shared: &shared, declared: &[] };
     let object = T::deserialize(decoder).map_err(|error| error.at(path, value.position()))?;
-    Ok(Decoded { object, unknown: unknown.into_inner() })
+    Ok(Decoded { object, unknown: shared.unknown.into_inner(), size: shared.size.get() })
 }
 
 #[derive(Clone, Copy)]
@@ -120,10 +150,9 @@ struct Deserializer<'a, 'p> {
     /// The key of the value, if it is the value of a map.
     key: Option<Value<'a>>,
     path: &'p Path<'p>,
-    unknown: &'p RefCell<Vec<Unknown>>,
+    shared: &'p Shared,
     /// The fields of the struct that the value is a field of, if it is one.
     declared: &'static [&'static str],
-    ignore_case: bool,
 }
 
 impl Deserializer<'_, '_> {
@@ -279,8 +308,7 @@ impl<'de> de::Deserializer<'de> for Deserializer<'_, '_> {
             Kind::Null | Kind::Array => visitor.visit_seq(Items {
                 rest: self.value.items().enumerate(),
                 path: self.path,
-                unknown: self.unknown,
-                ignore_case: self.ignore_case,
+                shared: self.shared,
             }),
             _ => Err(self.wrong("a list")),
         }
@@ -292,10 +320,9 @@ impl<'de> de::Deserializer<'de> for Deserializer<'_, '_> {
                 rest: self.value.unique_entries(),
                 current: None,
                 path: self.path,
-                unknown: self.unknown,
+                shared: self.shared,
                 declared: None,
                 map: self.value,
-                ignore_case: self.ignore_case,
                 found: Vec::new(),
             }),
             _ => Err(self.wrong("a map")),
@@ -314,10 +341,9 @@ impl<'de> de::Deserializer<'de> for Deserializer<'_, '_> {
                     rest: self.value.unique_entries(),
                     current: None,
                     path: self.path,
-                    unknown: self.unknown,
+                    shared: self.shared,
                     declared: Some(fields),
                     map: self.value,
-                    ignore_case: self.ignore_case,
                     found: Vec::new(),
                 })
                 .map_err(|error: DecodeError| error.at(self.path, self.value.position())),
@@ -341,8 +367,10 @@ impl<'de> de::Deserializer<'de> for Deserializer<'_, '_> {
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         let key = self.key.unwrap_or(self.value);
-        self.unknown.borrow_mut().push(Unknown {
-            path: self.path.to_string(),
+        let path = self.path.to_string();
+        self.shared.grow(size_of::<Unknown>() + path.len() + key.text().len())?;
+        self.shared.unknown.borrow_mut().push(Unknown {
+            path,
             name: key.text().to_owned(),
             position: key.position(),
             declared: self.declared,
@@ -358,8 +386,7 @@ impl<'de> de::Deserializer<'de> for Deserializer<'_, '_> {
 struct Items<'a, 'p, I: Iterator<Item = (usize, Value<'a>)>> {
     rest: I,
     path: &'p Path<'p>,
-    unknown: &'p RefCell<Vec<Unknown>>,
-    ignore_case: bool,
+    shared: &'p Shared,
 }
 
 impl<'de, 'a, I: Iterator<Item = (usize, Value<'a>)>> SeqAccess<'de> for Items<'a, '_, I> {
@@ -371,8 +398,12 @@ impl<'de, 'a, I: Iterator<Item = (usize, Value<'a>)>> SeqAccess<'de> for Items<'
     ) -> Result<Option<T::Value>, DecodeError> {
         let Some((index, value)) = self.rest.next() else { return Ok(None) };
         let path = self.path.index(index);
-        let (unknown, ignore_case) = (self.unknown, self.ignore_case);
-        seed.deserialize(Deserializer { value, key: None, path: &path, unknown, declared: &[], ignore_case })
+        self.shared
+            .grow(size_of::<T::Value>())
+            .and_then(|()| {
+                let shared = self.shared;
+                seed.deserialize(Deserializer { value, key: None, path: &path, shared, declared: &[] })
+            })
             .map(Some)
             .map_err(|error| error.at(&path, value.position()))
     }
@@ -382,12 +413,11 @@ struct Entries<'a, 'p, I: Iterator<Item = (Value<'a>, Value<'a>)>> {
     rest: I,
     current: Option<(Value<'a>, Value<'a>)>,
     path: &'p Path<'p>,
-    unknown: &'p RefCell<Vec<Unknown>>,
+    shared: &'p Shared,
     /// The fields of the struct; none for a map.
     declared: Option<&'static [&'static str]>,
     /// The whole map.
     map: Value<'a>,
-    ignore_case: bool,
     /// The fields that were found in another case.
     found: Vec<&'static str>,
 }
@@ -395,7 +425,7 @@ struct Entries<'a, 'p, I: Iterator<Item = (Value<'a>, Value<'a>)>> {
 impl<'a, I: Iterator<Item = (Value<'a>, Value<'a>)>> Entries<'a, '_, I> {
     /// Returns the declared field that `name` is in another case, unless the map has that field, too.
     fn in_another_case(&mut self, name: &str) -> Option<&'static str> {
-        let declared = self.declared.filter(|_| self.ignore_case)?;
+        let declared = self.declared.filter(|_| self.shared.ignore_case)?;
         if declared.contains(&name) {
             return None;
         }
@@ -415,7 +445,7 @@ impl<'de, 'a, I: Iterator<Item = (Value<'a>, Value<'a>)>> MapAccess<'de> for Ent
         self.current = self.rest.next();
         let Some((key, _)) = self.current else { return Ok(None) };
         if let Some(meant) = self.in_another_case(key.text()) {
-            self.unknown.borrow_mut().push(Unknown {
+            self.shared.unknown.borrow_mut().push(Unknown {
                 path: self.path.field(key.text()).to_string(),
                 name: key.text().to_owned(),
                 position: key.position(),
@@ -432,9 +462,13 @@ impl<'de, 'a, I: Iterator<Item = (Value<'a>, Value<'a>)>> MapAccess<'de> for Ent
         };
         let path =
             if self.declared.is_some() { self.path.field(key.text()) } else { self.path.key(key.text()) };
-        let declared = self.declared.unwrap_or_default();
-        let (unknown, ignore_case) = (self.unknown, self.ignore_case);
-        seed.deserialize(Deserializer { value, key: Some(key), path: &path, unknown, declared, ignore_case })
+        let (declared, shared) = (self.declared.unwrap_or_default(), self.shared);
+        // A field of a struct is part of the struct's size, unless the struct keeps it in a box.
+        let grown = if self.declared.is_some() { Ok(()) } else { shared.grow(size_of::<V::Value>()) };
+        grown
+            .and_then(|()| {
+                seed.deserialize(Deserializer { value, key: Some(key), path: &path, shared, declared })
+            })
             .map_err(|error| error.at(&path, value.position()))
     }
 }

@@ -123,15 +123,30 @@ impl<'de> de::Visitor<'de> for Bytes {
     }
 }
 
+/// How many bytes the decoded objects of one bundle may take in memory.
+const MAX_DECODED: usize = 128 << 20;
+
 type Decoded<'k> = (Vec<Known<'k>>, Vec<(Object<'k>, DecodeError)>);
 
 /// Decodes the objects of built-in kinds, and returns those that cannot be decoded with the error.
 pub(in crate::rules) fn decode<'k>(objects: &[Object<'k>]) -> Decoded<'k> {
     let mut known = Vec::new();
     let mut undecodable = Vec::new();
+    let mut size = 0_usize;
     for object in objects {
         match decode_one(object) {
-            Some(Ok(one)) => known.push(one),
+            Some(Ok((one, bytes))) => {
+                size = size.saturating_add(bytes);
+                if size > MAX_DECODED {
+                    let limit = MAX_DECODED >> 20;
+                    let error = format!(
+                        "too many objects: this one and those before it exceed {limit} MiB in memory"
+                    );
+                    undecodable.push((*object, de::Error::custom(error)));
+                    break;
+                }
+                known.push(one);
+            }
             // OLM overwrites the namespace.
             Some(Err(error)) if error.path == "metadata.namespace" => {}
             Some(Err(error)) => undecodable.push((*object, error)),
@@ -150,10 +165,13 @@ pub(in crate::rules) fn is_of_other_kind(object: &Object<'_>, error: &DecodeErro
         && decode_one(object).is_none()
 }
 
-fn decode_one<'k>(object: &Object<'k>) -> Option<Result<Known<'k>, DecodeError>> {
+/// Decodes one object, and returns about how many bytes it takes.
+fn decode_one<'k>(object: &Object<'k>) -> Option<Result<(Known<'k>, usize), DecodeError>> {
     macro_rules! typed {
         ($kind:ident) => {
-            object.decode().map(|decoded| (Typed::$kind(Box::new(decoded.object)), decoded.unknown))
+            object
+                .decode()
+                .map(|decoded| (Typed::$kind(Box::new(decoded.object)), decoded.unknown, decoded.size))
         };
     }
     let decoded = match (object.api_version(), object.kind()) {
@@ -170,5 +188,5 @@ fn decode_one<'k>(object: &Object<'k>) -> Option<Result<Known<'k>, DecodeError>>
         ("scheduling.k8s.io/v1", "PriorityClass") => typed!(PriorityClass),
         _ => return None,
     };
-    Some(decoded.map(|(typed, unknown)| Known { object: *object, typed, unknown }))
+    Some(decoded.map(|(typed, unknown, size)| (Known { object: *object, typed, unknown }, size)))
 }
