@@ -79,9 +79,18 @@ generate: manifests catalog docs ## Generate everything that is generated and co
 test: musl ## Run every test that needs no cluster
 	$(CARGO) test --locked --target $(TARGET)
 
+.PHONY: fmt
+fmt: ## Format all sources (cargo fmt misses the files of rules, which a macro declares)
+	rustfmt $$(git ls-files '*.rs')
+
+.PHONY: rule
+rule: musl ## Test the rules, and write their snapshots and the rule reference
+	INSTA_UPDATE=always $(CARGO) test --locked --target $(TARGET) -p bundle-tool --test it rules::
+	@$(MAKE) --no-print-directory docs
+
 .PHONY: lint
 lint: ## Check format, clippy, and licenses and sources of dependencies
-	$(CARGO) fmt --all --check
+	rustfmt --check $$(git ls-files '*.rs')
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --log-level error check licenses bans sources; \
 	  else echo "cargo-deny is not installed (cargo install --locked cargo-deny); skipping the check of dependencies"; fi

@@ -311,15 +311,13 @@ fn uncovered(generator: &Generator, expressions: &Expressions) -> Vec<String> {
 /// something can a verdict depend on it; whether it does, judging without it says.
 fn idle_rules(sound: &Sound, outcomes: &[Outcome]) -> Vec<&'static str> {
     let judging = rules::all().filter(|rule| {
-        rule.severity == Severity::Error
-            && rule.suite == Suite::Bundle
-            && report::judged_by_api_server(rule.id)
+        rule.severity == Severity::Error && rule.suite == Suite::Bundle && report::is_of_api_server(rule.id)
     });
     let needed = |rule: &str| {
         let selection = Selection { allowed: vec![rule.to_owned()], ..Selection::default() };
         outcomes.iter().any(|outcome| {
             let mut counted =
-                outcome.ours.iter().filter(|finding| report::judged_by_api_server(finding.rule)).peekable();
+                outcome.ours.iter().filter(|finding| report::is_of_api_server(finding.rule)).peekable();
             outcome.theirs.is_some()
                 && counted.peek().is_some()
                 && counted.all(|finding| finding.rule == rule)

@@ -7,8 +7,9 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use super::cluster::{Connection, Printer, print_problem};
+use super::exit::Exit;
 use super::images::duration;
-use super::{Exit, runtime};
+use super::runtime::runtime;
 use crate::cluster::cleanup::{self, Failure, Options};
 
 /// Remove an operator: its subscription, CSV and catalog

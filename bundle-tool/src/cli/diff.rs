@@ -3,11 +3,14 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 
-use super::images::{Location, Registries};
-use super::{Exit, runtime};
+use super::bundles;
+use super::exit::Exit;
+use super::format::{Formats, OutputOption};
+use super::images::Registries;
+use super::runtime::SharedRuntime;
 use crate::{diff, read};
 
 /// Show what an upgrade from one bundle to another changes and breaks
@@ -34,9 +37,8 @@ pub(super) struct Diff {
     /// Versions that objects are stored in (`status.storedVersions` of the installed CRDs) [default: the old storage version]
     #[arg(long, value_delimiter = ',', value_name = "VERSION")]
     stored_versions: Vec<String>,
-    /// Output format
-    #[arg(long, short, value_enum, default_value_t = Output::Text)]
-    output: Output,
+    #[command(flatten)]
+    format: OutputOption<Output>,
     #[command(flatten)]
     registries: Registries,
 }
@@ -51,14 +53,19 @@ enum Output {
     Json,
 }
 
+impl Formats for Output {
+    const DEFAULT: &'static str = "text";
+}
+
 impl Diff {
     pub(super) fn run(self) -> Result<Exit> {
-        let old = read(&self.old, &self.registries)?;
-        let new = read(&self.new, &self.registries)?;
+        let runtime = SharedRuntime::default();
+        let old = read(&self.old, &self.registries, &runtime)?;
+        let new = read(&self.new, &self.registries, &runtime)?;
         let options = diff::Options { strict: self.strict, stored_versions: self.stored_versions };
         let difference = diff::compare(old, new, &options);
         let mut out = io::BufWriter::new(io::stdout().lock());
-        match self.output {
+        match self.format.output {
             Output::Text => diff::text(&difference, &mut out)?,
             Output::Markdown => diff::markdown(&difference, &mut out)?,
             Output::Json => {
@@ -72,23 +79,13 @@ impl Diff {
     }
 }
 
-fn read(reference: &str, registries: &Registries) -> Result<diff::Version> {
+fn read(reference: &str, registries: &Registries, runtime: &SharedRuntime) -> Result<diff::Version> {
     let path = Path::new(reference);
-    let version = match Location::of_image(reference)? {
-        None if path.is_dir() && !path.join("manifests").is_dir() => {
-            let manifests = read::manifests::directory(path)?;
-            diff::Version::of_objects(manifests.iter().map(|manifest| manifest.tree.root()))
-        }
-        None => diff::Version::of_bundle(&read::bundle::directory(path)?),
-        Some(location) => {
-            let contents = runtime()?
-                .block_on(location.contents(registries))
-                .with_context(|| format!("failed to read {reference}"))?;
-            if contents.is_catalog() {
-                bail!("{reference} is a catalog image, not a bundle image");
-            }
-            diff::Version::of_bundle(&read::bundle::files(reference, &contents.into_bundle()))
-        }
+    let version = if path.is_dir() && !path.join("manifests").is_dir() {
+        let manifests = read::manifests::directory(path)?;
+        diff::Version::of_objects(manifests.iter().map(|manifest| manifest.tree.root()))
+    } else {
+        diff::Version::of_bundle(&bundles::read(reference, registries, runtime)?)
     };
     if version.is_empty() {
         bail!("{reference} contains neither a ClusterServiceVersion nor a CustomResourceDefinition");

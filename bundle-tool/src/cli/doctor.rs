@@ -7,7 +7,8 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 
 use super::cluster::{Connection, print_problem};
-use super::{Exit, runtime};
+use super::exit::Exit;
+use super::runtime::runtime;
 use crate::cluster::diagnose::problems;
 use crate::cluster::install::last_lines;
 use crate::cluster::snapshot::string;

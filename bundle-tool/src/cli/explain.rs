@@ -5,7 +5,8 @@ use std::io::{self, Write as _};
 use anyhow::{Result, bail};
 use clap::Args;
 
-use super::Exit;
+use super::exit::Exit;
+use super::suites::unknown_rule;
 use crate::{report, rules};
 
 /// Explain a rule: what it checks, why, and how to fix its findings
@@ -30,7 +31,7 @@ impl Explain {
         let mut texts = Vec::new();
         for id in &self.rules {
             let Some(rule) = rules::find(id) else {
-                bail!(super::unknown_rule(id));
+                bail!(unknown_rule(id));
             };
             texts.push(report::rules::explanation(&rule.text()));
         }

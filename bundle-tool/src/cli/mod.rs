@@ -2,12 +2,15 @@
 //!
 //! Data goes to standard output, everything else to standard error. The exit status is that of [`Exit`].
 
+mod bundles;
 mod catalog;
 mod cleanup;
 mod cluster;
 mod diff;
 mod doctor;
+mod exit;
 mod explain;
+mod format;
 mod generate;
 mod images;
 mod push;
@@ -15,36 +18,16 @@ mod registry;
 mod render;
 mod rules;
 mod run;
+mod runtime;
 mod suites;
 mod validate;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::model::text::{printable, shortened};
-
-/// How a command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
-    /// No finding is an error: status 0.
-    Success,
-    /// A finding is an error, or `--check` found a difference: status 1.
-    Findings,
-    /// Something could not be done, as printed to standard error: status 2.
-    Failure,
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        match exit {
-            Exit::Success => Self::SUCCESS,
-            Exit::Findings => Self::from(1),
-            Exit::Failure => Self::from(2),
-        }
-    }
-}
+pub use exit::Exit;
+use exit::print_error;
 
 /// Package Kubernetes operators for OLM: generate, validate and push bundles, and build file-based catalogs
 #[derive(Debug, Parser)]
@@ -99,16 +82,6 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The maximum number of characters of an error that are printed.
-const MAX_ERROR: usize = 4000;
-
-/// Prints an error and its causes on one line of standard error. It may quote file names and values of foreign input, which
-/// are shortened and cannot forge a line.
-fn print_error(error: &anyhow::Error) -> std::io::Result<()> {
-    let text = format!("{error:#}");
-    writeln!(std::io::stderr(), "error: {}", printable(&shortened(&text, MAX_ERROR)))
-}
-
 /// Makes a write beyond the file size limit (`ulimit -f`) an error instead of the end of the process, so that temporary
 /// files are removed.
 fn report_file_size_limit() {
@@ -131,23 +104,6 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Generate(command) => command.run(),
         Command::Validate(command) => command.run(),
     }
-}
-
-/// Returns the error message for an unknown rule id, with the nearest one.
-fn unknown_rule(id: &str) -> String {
-    let near = crate::report::suggest::did_you_mean(id, crate::rules::all().map(|rule| rule.id));
-    let list = if near.is_empty() { ": run `bundle-tool rules` for a list of all rules" } else { "" };
-    format!("unknown rule `{id}`{near}{list}")
-}
-
-/// Starts the runtime of the commands that use the network.
-fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    use anyhow::Context as _;
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .context("failed to start the network runtime")
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -8,7 +8,8 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Exit, runtime};
+use super::exit::Exit;
+use super::runtime::runtime;
 use oci_images::registry::server::{Options, Server};
 
 /// Run a small registry for tests and trials

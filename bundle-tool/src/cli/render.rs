@@ -6,8 +6,10 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 
+use super::exit::Exit;
+use super::format::{Formats, OutputOption};
 use super::images::{Location, Registries};
-use super::{Exit, runtime};
+use super::runtime::runtime;
 use crate::model::catalog::Catalog;
 use crate::{catalog, read};
 
@@ -23,9 +25,8 @@ pub(super) struct Render {
     /// Image that the bundle is or will be pushed to; reduces its objects to the metadata that consoles show
     #[arg(long, value_name = "NAME")]
     image: Option<String>,
-    /// Output format
-    #[arg(long, short, value_enum, default_value_t = Output::Json)]
-    output: Output,
+    #[command(flatten)]
+    format: OutputOption<Output>,
     #[command(flatten)]
     registries: Registries,
 }
@@ -37,6 +38,10 @@ pub(super) enum Output {
     Json,
     /// YAML documents
     Yaml,
+}
+
+impl Formats for Output {
+    const DEFAULT: &'static str = "json";
 }
 
 const EXAMPLES: &str = "\
@@ -62,7 +67,7 @@ impl Render {
             rendered.merge(read.with_context(|| format!("failed to render {reference}"))?);
         }
         let mut out = io::BufWriter::with_capacity(64 << 10, io::stdout().lock());
-        match self.output {
+        match self.format.output {
             Output::Json => rendered.write_json(&mut out)?,
             Output::Yaml => rendered.write_yaml(&mut out)?,
         }

@@ -5,7 +5,8 @@ use std::io::{self, Write as _};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 
-use super::Exit;
+use super::exit::Exit;
+use super::format::{Formats, OutputOption};
 use super::suites::SuiteName;
 use crate::report::rules::{RuleText, markdown, table};
 
@@ -16,9 +17,8 @@ pub(super) struct Rules {
     /// Suites to list, separated by commas [default: all]
     #[arg(long, value_delimiter = ',', value_name = "SUITE")]
     suite: Vec<SuiteName>,
-    /// Output format
-    #[arg(long, short, value_enum, default_value_t = Output::Text)]
-    output: Output,
+    #[command(flatten)]
+    format: OutputOption<Output>,
 }
 
 const EXAMPLES: &str = "\
@@ -39,6 +39,10 @@ enum Output {
     Markdown,
 }
 
+impl Formats for Output {
+    const DEFAULT: &'static str = "text";
+}
+
 impl Rules {
     pub(super) fn run(self) -> Result<Exit> {
         let suites = SuiteName::suites(&self.suite);
@@ -47,7 +51,7 @@ impl Rules {
             .map(crate::rules::Rule::text)
             .collect();
         rules.sort_by_key(|rule| rule.id);
-        let text = match self.output {
+        let text = match self.format.output {
             Output::Text => table(&rules),
             Output::Json => serde_json::to_string_pretty(&rules)? + "\n",
             Output::Markdown => markdown(&rules),

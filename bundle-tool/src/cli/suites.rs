@@ -55,3 +55,10 @@ fn help(suite: Suite) -> &'static str {
         Suite::Olmv1 => "What OLM v1 rejects and OLM v0 accepts",
     }
 }
+
+/// Returns the error message for an unknown rule id, with the nearest one.
+pub(super) fn unknown_rule(id: &str) -> String {
+    let near = crate::report::suggest::did_you_mean(id, crate::rules::all().map(|rule| rule.id));
+    let list = if near.is_empty() { ": run `bundle-tool rules` for a list of all rules" } else { "" };
+    format!("unknown rule `{id}`{near}{list}")
+}

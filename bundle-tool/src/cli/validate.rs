@@ -1,18 +1,17 @@
 //! `bundle-tool validate`: validates bundles and prints the findings.
 
 use std::io::{self, Write};
-use std::path::Path;
-use std::sync::OnceLock;
 
-use anyhow::{Context as _, Result, anyhow, bail};
-use clap::{Args, ValueEnum};
+use anyhow::{Result, bail};
+use clap::Args;
 use rayon::prelude::*;
 
-use super::images::{Location, Registries};
-use super::suites::SuiteName;
-use super::{Exit, print_error, runtime};
-use crate::model::Bundle;
-use crate::read;
+use super::bundles;
+use super::exit::{Exit, print_error};
+use super::format::{Format, OutputOption};
+use super::images::Registries;
+use super::runtime::SharedRuntime;
+use super::suites::{SuiteName, unknown_rule};
 use crate::report::{self, BundleReport, UnreadBundle};
 use crate::rules::{self, Selection};
 
@@ -32,9 +31,8 @@ pub(super) struct Validate {
     /// Rule to ignore (repeatable)
     #[arg(long, value_name = "RULE")]
     allow: Vec<String>,
-    /// Output format
-    #[arg(long, short, value_enum, default_value_t = Output::Text)]
-    output: Output,
+    #[command(flatten)]
+    format: OutputOption<Format>,
     #[command(flatten)]
     registries: Registries,
 }
@@ -50,14 +48,6 @@ Examples:
   # Validate all bundles of a community catalog, ignoring one rule
   bundle-tool validate operators/*/*/ --suite operatorhubv2 --allow channel-unconventional";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Output {
-    /// One line and its help for each finding
-    Text,
-    /// One JSON document
-    Json,
-}
-
 /// The rules that report input which could not be read, and which no other rule looks at then.
 const UNREAD_INPUT: [&str; 3] = ["csv-undecodable", "object-undecodable", "yaml-syntax"];
 
@@ -65,7 +55,7 @@ impl Validate {
     pub(super) fn run(self) -> Result<Exit> {
         for id in &self.allow {
             if rules::find(id).is_none() {
-                bail!(super::unknown_rule(id));
+                bail!(unknown_rule(id));
             }
             if UNREAD_INPUT.contains(&id.as_str()) {
                 bail!("rule `{id}` cannot be ignored: input that cannot be read is not validated");
@@ -73,9 +63,12 @@ impl Validate {
         }
         let selection = Selection { suites: SuiteName::suites(&self.suite), allowed: self.allow.clone() };
         // Each bundle is read, validated and dropped by itself, so that memory does not grow with their number.
-        let network = OnceLock::new();
-        let results: Vec<_> =
-            self.bundles.par_iter().map(|reference| self.validate(reference, &selection, &network)).collect();
+        let runtime = SharedRuntime::default();
+        let validate = |reference: &String| {
+            let bundle = bundles::read(reference, &self.registries, &runtime)?;
+            Ok(rules::validate(&bundle, &selection))
+        };
+        let results: Vec<Result<BundleReport>> = self.bundles.par_iter().map(validate).collect();
         let mut reports = Vec::new();
         let mut unreadable = Vec::new();
         for (reference, result) in self.bundles.iter().zip(results) {
@@ -88,9 +81,9 @@ impl Validate {
             }
         }
         let mut out = io::BufWriter::new(io::stdout().lock());
-        match self.output {
-            Output::Text => report::text(&reports, &unreadable, &mut out)?,
-            Output::Json => report::json(&reports, &unreadable, &mut out)?,
+        match self.format.output {
+            Format::Text => report::text(&reports, &unreadable, &mut out)?,
+            Format::Json => report::json(&reports, &unreadable, &mut out)?,
         }
         out.flush()?;
         Ok(if !unreadable.is_empty() {
@@ -101,53 +94,4 @@ impl Validate {
             Exit::Findings
         })
     }
-
-    fn validate(
-        &self,
-        reference: &str,
-        selection: &Selection,
-        network: &OnceLock<Option<tokio::runtime::Runtime>>,
-    ) -> Result<BundleReport> {
-        let bundle = match Location::of_image(reference)? {
-            None => read_directory(reference)?,
-            Some(location) => read_image(reference, &location, &self.registries, network)?,
-        };
-        Ok(rules::validate(&bundle, selection))
-    }
-}
-
-/// The bundle in a directory; an error that says what else a reference may be.
-fn read_directory(reference: &str) -> Result<Bundle> {
-    if reference.is_empty() {
-        bail!("empty REF: expected a bundle directory, `oci:DIR`, `oci-archive:FILE` or an image name");
-    }
-    let path = Path::new(reference);
-    read::bundle::directory(path).map_err(|error| {
-        let help = if path.is_file() {
-            "expected a bundle directory, or `oci-archive:FILE` for an image archive"
-        } else if path.exists() {
-            return error.into();
-        } else {
-            "expected a bundle directory, `oci:DIR`, `oci-archive:FILE` or an image name with its registry"
-        };
-        anyhow!("{:#}; {help}", anyhow::Error::from(error))
-    })
-}
-
-/// The bundle in an image. The network runtime is started with the first image.
-fn read_image(
-    reference: &str,
-    location: &Location,
-    registries: &Registries,
-    network: &OnceLock<Option<tokio::runtime::Runtime>>,
-) -> Result<Bundle> {
-    let network = network.get_or_init(|| runtime().ok()).as_ref();
-    let network = network.context("failed to start the network runtime")?;
-    let contents = network
-        .block_on(location.contents(registries))
-        .with_context(|| format!("failed to read {reference}"))?;
-    if contents.is_catalog() {
-        bail!("{reference} is a catalog image, expected a bundle image");
-    }
-    Ok(read::bundle::files(reference, &contents.into_bundle()))
 }

@@ -5,13 +5,13 @@
 
 mod bundle;
 mod crd;
+mod difference;
 mod report;
 mod schema;
 mod versions;
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
 use serde_json::Value as Json;
 
 use self::bundle::Summary;
@@ -20,6 +20,7 @@ use crate::model::yaml::Value;
 
 pub use bundle::{Lists, Permission};
 pub use crd::{Change, Effect};
+pub use difference::{CrdDifference, Difference};
 pub use report::{markdown, text};
 
 /// How strictly CRDs are compared.
@@ -31,60 +32,6 @@ pub struct Options {
     /// The versions that objects are stored in (`status.storedVersions` of the installed CRDs); by default, the old
     /// CRD's storage version.
     pub stored_versions: Vec<String>,
-}
-
-/// What changes between two versions.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct Difference {
-    /// The version of this format: 1.
-    pub version: u32,
-    /// The old CSV's name.
-    pub old: String,
-    /// The new CSV's name.
-    pub new: String,
-    /// CRDs that both bundles have and that differ in something that can break, sorted by name.
-    pub crds: Vec<CrdDifference>,
-    /// CRDs that only one of the bundles has.
-    pub crd_names: Lists<String>,
-    /// What service accounts may do, before and after.
-    pub permissions: Lists<Permission>,
-    /// Supported install modes.
-    pub install_modes: Lists<String>,
-    /// Webhooks, by type and name.
-    pub webhooks: Lists<String>,
-    /// Images that the operator runs or names in relatedImages.
-    pub images: Lists<String>,
-    /// APIs that have to be there, CRDs and others.
-    pub required_apis: Lists<String>,
-    /// `spec.minKubeVersion`, if it differs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_kube_version: Option<(String, String)>,
-}
-
-/// What changes in one CRD.
-#[derive(Debug, Clone, Serialize)]
-#[non_exhaustive]
-pub struct CrdDifference {
-    /// The CRD's name: `memcacheds.cache.example.com`.
-    pub name: String,
-    /// The changes that break, sorted.
-    pub breaking: Vec<Change>,
-}
-
-impl Difference {
-    /// Whether the upgrade breaks something: a CRD's change, an install mode or a CRD that is gone.
-    #[must_use]
-    pub fn breaks(&self) -> bool {
-        !self.crds.is_empty() || !self.install_modes.removed.is_empty() || !self.crd_names.removed.is_empty()
-    }
-
-    /// Whether OLM v1's CRD upgrade safety check rejects the upgrade.
-    #[must_use]
-    pub fn breaks_crds(&self) -> bool {
-        !self.crds.is_empty()
-    }
 }
 
 /// One version of an operator, as far as an upgrade is judged by it.

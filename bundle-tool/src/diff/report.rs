@@ -3,8 +3,9 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
-use super::crd::field;
-use super::{Change, Difference, Effect, Lists};
+use super::bundle::Lists;
+use super::crd::{Change, Effect, field};
+use super::difference::Difference;
 
 /// Writes a difference as text.
 ///

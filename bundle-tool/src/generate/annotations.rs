@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use oci_images::labels;
+
 use super::csv::{BUILDER, UNKNOWN_LAYOUT};
-use super::{Error, Input, Ledger, Options};
+use super::error::Error;
+use super::ledger::Ledger;
+use super::options::{Input, Options};
 use crate::model::bundle::Annotations as Keys;
 use crate::model::yaml::{self, Value};
 
-const BUILDER_KEY: &str = "operators.operatorframework.io.metrics.builder";
-const METRICS_KEY: &str = "operators.operatorframework.io.metrics.mediatype.v1";
-const LAYOUT_KEY: &str = "operators.operatorframework.io.metrics.project_layout";
-const TEST_KEY: &str = "operators.operatorframework.io.test.mediatype.v1";
-const TEST_CONFIG_KEY: &str = "operators.operatorframework.io.test.config.v1";
 /// All keys that are written here and by nobody else.
 const OWN: [&str; 11] = [
     Keys::MEDIA_TYPE,
@@ -20,11 +19,11 @@ const OWN: [&str; 11] = [
     Keys::PACKAGE,
     Keys::CHANNELS,
     Keys::DEFAULT_CHANNEL,
-    BUILDER_KEY,
-    METRICS_KEY,
-    LAYOUT_KEY,
-    TEST_KEY,
-    TEST_CONFIG_KEY,
+    labels::METRICS_BUILDER,
+    labels::METRICS_MEDIA_TYPE,
+    labels::METRICS_PROJECT_LAYOUT,
+    labels::SCORECARD_MEDIA_TYPE,
+    labels::SCORECARD_CONFIG,
 ];
 const HEADING: &str = "  # The bundle's own annotations.";
 const TEST_HEADING: &str = "  # Where the scorecard's tests are.";
@@ -83,11 +82,17 @@ impl Annotations {
             (Keys::CHANNELS, channels),
         ];
         bundle.extend(default.map(|channel| (Keys::DEFAULT_CHANNEL, channel)));
-        bundle.push((BUILDER_KEY, BUILDER.to_owned()));
-        bundle.push((METRICS_KEY, "metrics+v1".to_owned()));
-        bundle.push((LAYOUT_KEY, options.layout.clone().unwrap_or_else(|| UNKNOWN_LAYOUT.to_owned())));
+        bundle.push((labels::METRICS_BUILDER, BUILDER.to_owned()));
+        bundle.push((labels::METRICS_MEDIA_TYPE, "metrics+v1".to_owned()));
+        bundle.push((
+            labels::METRICS_PROJECT_LAYOUT,
+            options.layout.clone().unwrap_or_else(|| UNKNOWN_LAYOUT.to_owned()),
+        ));
         let tests = if has_tests {
-            vec![(TEST_KEY, "scorecard+v1".to_owned()), (TEST_CONFIG_KEY, "tests/scorecard/".to_owned())]
+            vec![
+                (labels::SCORECARD_MEDIA_TYPE, "scorecard+v1".to_owned()),
+                (labels::SCORECARD_CONFIG, "tests/scorecard/".to_owned()),
+            ]
         } else {
             Vec::new()
         };

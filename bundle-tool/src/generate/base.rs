@@ -6,7 +6,8 @@ use super::error::Error;
 use super::input::{self, Collected, Item};
 use super::json::{entries, map_mut, text};
 use super::ledger::{Fate, Ledger};
-use super::{Document, Options, Origin};
+use super::options::{Options, Origin};
+use crate::model::Document;
 
 /// The maximum length of a package's name, as of every DNS-1123 label.
 const MAX_PACKAGE_NAME: usize = 63;

@@ -9,8 +9,9 @@ use super::input::{Collected, Item};
 use super::json::{dig, items, map_mut, set, text};
 use super::ledger::{Fate, Ledger};
 use super::objects::MAX_FILE_SIZE;
+use super::options::{Options, Origin};
 use super::rbac::Rbac;
-use super::{Options, Origin, base, crds, examples, related_images, webhooks};
+use super::{base, crds, examples, related_images, webhooks};
 use crate::model::yaml;
 
 /// Who made the bundle, as operator-sdk's annotations of the same name say it.

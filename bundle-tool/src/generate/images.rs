@@ -8,29 +8,8 @@ use super::base;
 use super::input::{Collected, Item};
 use super::json::{items, text};
 use super::ledger::Ledger;
+use super::options::Rewrite;
 use super::related_images::is_image;
-
-/// A replacement of an image reference.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rewrite {
-    /// An image reference, or one without tag and digest, which matches every tag.
-    pub from: String,
-    /// The new reference. Without tag and digest, the old ones are kept.
-    pub to: String,
-}
-
-impl std::str::FromStr for Rewrite {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.split_once('=') {
-            Some((from, to)) if !from.is_empty() && !to.is_empty() => {
-                Ok(Self { from: from.to_owned(), to: to.to_owned() })
-            }
-            _ => Err("expected OLD=NEW, such as controller=quay.io/me/operator:v1".to_owned()),
-        }
-    }
-}
 
 impl Rewrite {
     fn apply(&self, image: &str) -> Option<String> {

@@ -7,10 +7,11 @@ use std::hash::{BuildHasher as _, RandomState};
 
 use serde_json::Value as Json;
 
+use super::error::Error;
 use super::json::text;
 use super::ledger::{Fate, Ledger, Place, Source};
 use super::shape::{self, Change, Fields};
-use super::{Document, Error};
+use crate::model::Document;
 use crate::model::yaml::{Kind, Value};
 
 /// An object and its number in the [`Ledger`].

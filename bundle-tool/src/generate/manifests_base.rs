@@ -3,10 +3,12 @@
 
 use serde_json::{Value as Json, json};
 
+use super::error::Error;
 use super::json::map_mut;
 use super::ledger::{Fate, Ledger};
 use super::project::{Icon, Project};
-use super::{Document, Error, base as bases, descriptors, input, merge};
+use super::{base as bases, descriptors, input, merge};
+use crate::model::Document;
 
 /// What a base is generated from.
 #[derive(Debug, Default)]

@@ -57,6 +57,7 @@ mod ledger;
 mod manifests_base;
 mod merge;
 mod objects;
+mod options;
 mod patch;
 mod project;
 mod rbac;
@@ -72,87 +73,16 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use base::check_package_name;
 pub use csv::created_at;
 pub use error::Error;
-pub use images::Rewrite;
 pub use ledger::{Fate, Ledger, Note, Place, Source};
 pub use manifests_base::{Base, base};
 pub use merge::overlay;
+pub use options::{Input, Options, Origin, Rewrite, Upgrade};
 pub use patch::patch;
 pub use project::{Icon, Link, Maintainer, Olm, Project, ProjectError};
 pub use submission::{Publishing, Submission, SubmissionError, submission};
-pub use upgrade::{Upgrade, predecessor};
+pub use upgrade::predecessor;
 
-use crate::model::yaml::Tree;
 pub use crate::model::{Document, Severity};
-
-/// What a bundle is generated from.
-#[derive(Debug, Default)]
-pub struct Input {
-    /// All manifests, in the order in which they were read.
-    pub documents: Vec<Document>,
-    /// The base CSV of the kustomize directory. Used if no manifest is a CSV.
-    pub base: Option<Document>,
-    /// The files of the existing bundle in the output directory: path below it to bytes.
-    pub previous: BTreeMap<String, Vec<u8>>,
-    /// `metadata/annotations.yaml` of that bundle.
-    pub previous_annotations: Option<Tree>,
-    /// The existing `bundle.Dockerfile`.
-    pub previous_dockerfile: Option<String>,
-}
-
-/// How a bundle is generated.
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// The package's name. Defaults to the base CSV's.
-    pub package: Option<String>,
-    /// The version of the operator. Defaults to the base CSV's.
-    pub version: Option<semver::Version>,
-    /// The package's name if neither [`Options::package`] nor a CSV says it.
-    pub fallback_package: Option<String>,
-    /// The version if neither [`Options::version`] nor a CSV says it, or the CSV says the placeholder 0.0.0.
-    pub fallback_version: Option<semver::Version>,
-    /// Channels, separated by commas. Default to those of the existing bundle, or `alpha`.
-    pub channels: Option<String>,
-    /// The default channel. Defaults to that of the existing bundle.
-    pub default_channel: Option<String>,
-    /// Service accounts, besides those of the Deployments, whose roles become permissions of the CSV.
-    pub extra_service_accounts: Vec<String>,
-    /// Image references to replace.
-    pub images: Vec<Rewrite>,
-    /// The digests of images, by their references after [`Options::images`].
-    pub digests: BTreeMap<String, String>,
-    /// The platforms of images, such as `linux/amd64`, by their references after [`Options::images`].
-    pub platforms: BTreeMap<String, Vec<String>>,
-    /// Entries of `metadata/dependencies.yaml`. Without any, an existing file is kept.
-    pub dependencies: Vec<serde_json::Value>,
-    /// Entries of `metadata/properties.yaml`. Without any, an existing file is kept.
-    pub properties: Vec<serde_json::Value>,
-    /// Whether the bundle gets a default scorecard configuration if the input contains none.
-    pub scorecard: bool,
-    /// How an upgrade leads to this version.
-    pub upgrade: Upgrade,
-    /// The layout of the project, as its PROJECT file names it.
-    pub layout: Option<String>,
-    /// The bundle's directory, relative to that of the Dockerfile.
-    pub directory: String,
-    /// The time set by `SOURCE_DATE_EPOCH`, in RFC 3339.
-    pub epoch: Option<String>,
-    /// The time now, in RFC 3339.
-    pub now: String,
-}
-
-/// Where a package's name or version comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Origin {
-    /// [`Options::package`] or [`Options::version`].
-    Option,
-    /// A CSV of the input.
-    Csv,
-    /// [`Options::fallback_package`] or [`Options::fallback_version`].
-    Fallback,
-    /// None of these: version 0.0.0.
-    Default,
-}
 
 /// A bundle, and where each object of the input went.
 #[derive(Debug)]

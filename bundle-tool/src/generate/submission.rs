@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
 
+use super::base::check_package_name;
 use super::json::{items, text};
-use super::{check_package_name, merge};
+use super::merge;
 use crate::model::bundle::Bundle;
 
 /// How a submission is published.

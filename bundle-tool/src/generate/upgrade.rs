@@ -4,18 +4,8 @@ use serde_json::{Value as Json, json};
 
 use super::error::Error;
 use super::json::{map_mut, set, text};
+use super::options::Upgrade;
 use super::{base, ledger::Ledger};
-
-/// The versions that upgrade to this one. What is not set is kept as the base has it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Upgrade {
-    /// The CSV that this one replaces, or its version.
-    pub replaces: Option<String>,
-    /// CSVs, or versions, that an upgrade skips.
-    pub skips: Vec<String>,
-    /// The range of versions that upgrade directly to this one.
-    pub skip_range: Option<String>,
-}
 
 impl Upgrade {
     /// Adds it to the CSV.

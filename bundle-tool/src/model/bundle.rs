@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use oci_images::labels;
 use serde::de::DeserializeOwned;
 
 use super::yaml::{self, DecodeError, Decoded, Path, Position, SyntaxError, Tree, Value};
@@ -234,18 +235,18 @@ pub struct Annotations<'b> {
 }
 
 impl<'b> Annotations<'b> {
-    /// `operators.operatorframework.io.bundle.package.v1`
-    pub const PACKAGE: &'static str = "operators.operatorframework.io.bundle.package.v1";
-    /// `operators.operatorframework.io.bundle.channels.v1`, separated by commas
-    pub const CHANNELS: &'static str = "operators.operatorframework.io.bundle.channels.v1";
-    /// `operators.operatorframework.io.bundle.channel.default.v1`
-    pub const DEFAULT_CHANNEL: &'static str = "operators.operatorframework.io.bundle.channel.default.v1";
-    /// `operators.operatorframework.io.bundle.mediatype.v1`
-    pub const MEDIA_TYPE: &'static str = "operators.operatorframework.io.bundle.mediatype.v1";
-    /// `operators.operatorframework.io.bundle.manifests.v1`
-    pub const MANIFESTS: &'static str = "operators.operatorframework.io.bundle.manifests.v1";
-    /// `operators.operatorframework.io.bundle.metadata.v1`
-    pub const METADATA: &'static str = "operators.operatorframework.io.bundle.metadata.v1";
+    /// The package.
+    pub const PACKAGE: &'static str = labels::PACKAGE;
+    /// The channels, separated by commas.
+    pub const CHANNELS: &'static str = labels::CHANNELS;
+    /// The default channel of the package.
+    pub const DEFAULT_CHANNEL: &'static str = labels::DEFAULT_CHANNEL;
+    /// The format of the bundle.
+    pub const MEDIA_TYPE: &'static str = labels::MEDIA_TYPE;
+    /// The directory of the manifests.
+    pub const MANIFESTS: &'static str = labels::MANIFESTS;
+    /// The directory of `annotations.yaml`.
+    pub const METADATA: &'static str = labels::METADATA;
 
     /// Returns an annotation; numbers and booleans as they are written, since other tools turn them into strings.
     #[must_use]

@@ -420,6 +420,9 @@ pub struct Icon {
     pub mediatype: String,
 }
 
+/// The install modes that OLM supports.
+pub const INSTALL_MODES: [&str; 4] = ["OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces"];
+
 /// An install mode: whether a set of namespaces can be watched.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(default)]

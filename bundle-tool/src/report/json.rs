@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{BundleReport, Finding, UnreadBundle};
+use super::bundle::{BundleReport, UnreadBundle};
+use super::finding::Finding;
 
 /// The version of the document's form.
 const VERSION: u32 = 1;

@@ -2,6 +2,7 @@
 //!
 //! What is printed as text passes through [`crate::model::text::printable`]; JSON escapes by itself.
 
+mod bundle;
 mod finding;
 mod json;
 mod origin;
@@ -9,39 +10,8 @@ pub mod rules;
 pub mod suggest;
 mod text;
 
-use serde::Serialize;
-
+pub use bundle::{BundleReport, UnreadBundle};
 pub use finding::{Finding, Severity, Suite};
 pub use json::json;
 pub use origin::{Impact, Project, Source, Validator};
 pub use text::text;
-
-/// The findings of one bundle.
-#[derive(Debug)]
-pub struct BundleReport {
-    /// The directory or image as the user named it.
-    pub path: String,
-    /// The CSV's name, if there is a CSV.
-    pub name: Option<String>,
-    /// The package that `annotations.yaml` names, if it names one.
-    pub package: Option<String>,
-    /// The findings, sorted by file, place and rule.
-    pub findings: Vec<Finding>,
-}
-
-/// A bundle that was not validated.
-#[derive(Debug, Clone, Serialize)]
-pub struct UnreadBundle {
-    /// The directory or image as the user named it.
-    pub path: String,
-    /// Why it could not be read.
-    pub message: String,
-}
-
-impl BundleReport {
-    /// Returns whether no finding is an error.
-    #[must_use]
-    pub fn passed(&self) -> bool {
-        self.findings.iter().all(|finding| finding.severity != Severity::Error)
-    }
-}

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::{Severity, Source, Suite, Validator};
+use super::finding::{Severity, Suite};
+use super::origin::{Source, Validator};
 
 /// The documentation of one rule.
 #[derive(Debug, Clone, Serialize)]
@@ -119,7 +120,7 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Project;
+    use super::super::origin::Project;
     use super::*;
 
     const SOURCES: &[Source] = &[

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::{BundleReport, Finding, Severity, UnreadBundle};
+use super::bundle::{BundleReport, UnreadBundle};
+use super::finding::{Finding, Severity};
 use crate::model::text::printable;
 
 /// Prints all findings and a line that counts them. Why a bundle is unreadable is not printed here: that is an error.

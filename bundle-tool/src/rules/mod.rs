@@ -1,51 +1,50 @@
 //! The rules: one file each, with its id, documentation and check in one [`Rule`], in one directory for each subject,
-//! whose `mod.rs` lists its rules. Rules do no I/O: they read the model.
+//! whose `mod.rs` lists its files. Rules do no I/O: they read the model.
 //!
-//! [`validate`] runs them on a bundle.
+//! [`validate`] runs them on a bundle. Imports go one way, which a test (`tests/it/directions.rs`) enforces:
+//! `subjects` (what is validated) ← `reporter`, `errors` (where findings go) ← `rule` (the type) ← `prelude` ← the rules,
+//! with `kubernetes`, `openapi` and `shared` (what several of them check) ← this module (the registry).
 
 mod capabilities;
 mod categories;
-mod context;
 mod crd;
-mod crds;
 mod csv;
 mod dependencies;
 mod deprecated;
-mod effort;
-mod expressions;
+mod errors;
 mod format;
 mod good_practices;
-pub mod kubernetes;
-pub mod metadata;
-pub mod objects;
+mod kubernetes;
+mod metadata;
+mod objects;
 mod olm;
 mod olmv1;
 mod openapi;
 mod operatorhub;
+mod prelude;
 mod rbac;
 mod reporter;
 mod rule;
-mod same;
+mod shared;
+mod subjects;
 mod walk;
-pub mod webhook;
-pub mod workload;
+mod webhook;
+mod workload;
 
 use rayon::prelude::*;
 
-pub use context::{Context, Csv};
-pub use crds::{Crd, Place, Role, SchemaNode, Version};
-pub use expressions::ValidSchema;
-pub use reporter::{MAX_FINDINGS, Reporter};
-pub use rule::{Check, Rule};
+pub use reporter::MAX_FINDINGS;
+pub use rule::Rule;
 
-use self::reporter::{Findings, unknown_field};
-
-use self::kubernetes::Errors;
+use self::errors::Errors;
+use self::reporter::{Findings, Reporter};
+use self::rule::{Check, RuleFile};
+use self::subjects::Context;
 use crate::model::Bundle;
 use crate::report::{BundleReport, Finding, Severity, Suite};
 
-/// All rules by directory, sorted by id within a directory.
-pub static DIRECTORIES: &[(&str, &[&Rule])] = &[
+/// The directories of rules.
+static DIRECTORIES: &[(&str, &[RuleFile])] = &[
     ("capabilities", capabilities::RULES),
     ("categories", categories::RULES),
     ("crd", crd::RULES),
@@ -66,7 +65,7 @@ pub static DIRECTORIES: &[(&str, &[&Rule])] = &[
 
 /// Returns all rules.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    DIRECTORIES.iter().flat_map(|(_, rules)| rules.iter().copied())
+    DIRECTORIES.iter().flat_map(|(_, files)| *files).flat_map(|(_, rules)| *rules)
 }
 
 /// Returns the rule with this id.
@@ -92,8 +91,8 @@ impl Selection {
 
     /// Whether the findings of a rule are reported. What is allowed is run all the same, since what one rule finds
     /// decides what others are asked.
-    fn reports(&self, rule: &Rule) -> bool {
-        !self.allowed.iter().any(|id| id == rule.id)
+    fn reports(&self, rule: &str) -> bool {
+        !self.allowed.iter().any(|id| id == rule)
     }
 }
 
@@ -142,22 +141,22 @@ fn run(bundle: &Bundle, selection: &Selection, parallel: bool) -> Vec<Finding> {
     let rules: Vec<&'static Rule> = all().filter(|rule| selection.runs(rule)).collect();
     let mut findings = Findings::default();
     for &rule in &rules {
-        let mut reporter = Reporter::new(rule, &mut findings);
+        let mut reporter = Reporter::new(rule.head(), &mut findings);
         match rule.check {
             Check::Bundle(check) => check(&context, &mut reporter),
             Check::Object(check) => context.objects.iter().for_each(|object| check(object, &mut reporter)),
             Check::Csv(check) => context.csvs.iter().for_each(|csv| check(csv, &mut reporter)),
             Check::Crd(_) | Check::Schema(..) | Check::ValidSchema(_) => {}
             Check::Deployment(check) => context.csvs.iter().for_each(|csv| {
-                workload::each(csv, |item| check(item, &mut Errors::new(item.object, &mut reporter)));
+                csv.each_deployment(|item| check(item, &mut Errors::new(item.object, &mut reporter)));
             }),
             Check::PodTemplate(check) => context.csvs.iter().for_each(|csv| {
-                workload::each_template(csv, |item| {
+                csv.each_pod_template(|item| {
                     check(item, &mut Errors::new(item.object, &mut reporter));
                 });
             }),
             Check::Webhook(check) => context.csvs.iter().for_each(|csv| {
-                webhook::each(csv, |item| check(item, &mut Errors::new(item.object, &mut reporter)));
+                csv.each_webhook(|item| check(item, &mut Errors::new(item.object, &mut reporter)));
             }),
             Check::Known(check) => context.known.iter().for_each(|known| {
                 check(known, &mut Errors::new(known.object, &mut reporter));
@@ -168,7 +167,7 @@ fn run(bundle: &Bundle, selection: &Selection, parallel: bool) -> Vec<Finding> {
         }
     }
     findings.merge(walk::validate(&context.crds, &rules, parallel));
-    findings.retain(|rule| selection.reports(rule));
+    findings.retain(|rule| selection.reports(rule.id));
     let mut findings = findings.into_list();
     findings.sort_by(|a, b| order(a).cmp(&order(b)));
     findings
@@ -196,40 +195,52 @@ fn order(finding: &Finding) -> Order<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
 
     #[test]
-    fn rules_are_sorted_documented_and_named_once() {
-        let mut seen = std::collections::BTreeSet::new();
-        for (directory, rules) in DIRECTORIES {
-            let ids: Vec<_> = rules.iter().map(|rule| rule.id).collect();
-            assert!(ids.is_sorted(), "the rules of {directory} are not sorted: {ids:?}");
-            for rule in *rules {
-                let id = rule.id;
-                assert!(seen.insert(id), "duplicate rule {id}");
-                assert!(id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{id}");
-                for (name, text) in [("what", rule.what), ("help", rule.help)] {
-                    assert!(text.len() > 5, "{id} has no {name}");
-                }
-                assert!(!rule.impacts.is_empty(), "{id} has no impact");
-                assert!(!rule.sources.is_empty(), "{id} has no source");
-                let rejected = !rule.text().rejected_by.is_empty();
-                assert_eq!(
-                    rejected,
-                    rule.severity == Severity::Error,
-                    "{id}: who rejects an error, and no warning"
-                );
+    fn rules_are_documented_and_named_once() {
+        let mut seen = BTreeSet::new();
+        for rule in all() {
+            let id = rule.id;
+            assert!(seen.insert(id), "duplicate rule {id}");
+            assert!(id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{id}");
+            for (name, text) in [("what", rule.what), ("help", rule.help)] {
+                assert!(text.len() > 5, "{id} has no {name}");
             }
+            assert!(!rule.impacts.is_empty(), "{id} has no impact");
+            assert!(!rule.sources.is_empty(), "{id} has no source");
+            let is_rejected = !rule.text().rejected_by.is_empty();
+            assert_eq!(
+                is_rejected,
+                rule.severity == Severity::Error,
+                "{id}: somebody rejects an error, and nobody a warning"
+            );
         }
     }
 
     #[test]
-    fn every_rule_has_a_file_of_its_own_and_every_file_is_a_rule() {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules");
-        for (directory, rules) in DIRECTORIES {
-            for rule in *rules {
-                let file = root.join(directory).join(format!("{}.rs", rule.id.replace('-', "_")));
-                assert!(file.is_file(), "{} is not in {}", rule.id, file.display());
+    fn every_file_of_rules_is_listed_in_order_and_named_after_its_rule() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules");
+        for (directory, files) in DIRECTORIES {
+            let listed: Vec<_> = files.iter().map(|(file, _)| *file).collect();
+            let mut found = Vec::new();
+            for entry in fs::read_dir(root.join(directory)).unwrap() {
+                let path = entry.unwrap().path();
+                let source = fs::read_to_string(&path).unwrap();
+                if source.contains("pub(super) static RULE") {
+                    found.push(path.file_stem().unwrap().to_str().unwrap().to_owned());
+                }
+            }
+            found.sort();
+            assert_eq!(listed, found, "the files in {directory}/mod.rs");
+            for (file, rules) in *files {
+                if let [rule] = rules {
+                    assert_eq!(rule.id.replace('-', "_"), *file, "the file of {}", rule.id);
+                }
             }
         }
     }

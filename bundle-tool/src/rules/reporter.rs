@@ -3,8 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::crds::SchemaNode;
-use super::rule::Rule;
+use super::subjects::SchemaNode;
 use crate::model::crd::Keyword;
 use crate::model::yaml::{Path, Position, Unknown};
 use crate::model::{File, Object};
@@ -18,6 +17,19 @@ const MAX_MESSAGE: usize = 600;
 /// How many bytes of a field path are kept.
 const MAX_PATH: usize = 2000;
 
+/// What a finding takes from its rule.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RuleHead {
+    /// The rule's id.
+    pub(super) id: &'static str,
+    /// The suite that enables the rule.
+    pub(super) suite: Suite,
+    /// The severity of its findings.
+    pub(super) severity: Severity,
+    /// An instruction that fixes a finding.
+    pub(super) help: &'static str,
+}
+
 /// Returns the message for a field that its type does not declare.
 pub(super) fn unknown_field(field: &Unknown) -> String {
     let near = did_you_mean(&field.name, field.declared.iter().copied());
@@ -28,7 +40,7 @@ pub(super) fn unknown_field(field: &Unknown) -> String {
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     kept: Vec<Finding>,
-    counts: BTreeMap<&'static str, (&'static Rule, usize)>,
+    counts: BTreeMap<&'static str, (RuleHead, usize)>,
 }
 
 impl Findings {
@@ -38,12 +50,12 @@ impl Findings {
     }
 
     /// Whether one of the rules that `wanted` picks found something.
-    pub(super) fn any(&self, wanted: impl Fn(&Rule) -> bool) -> bool {
+    pub(super) fn any(&self, wanted: impl Fn(&RuleHead) -> bool) -> bool {
         self.counts.values().any(|(rule, _)| wanted(rule))
     }
 
     /// Keeps only the findings of the rules that `wanted` picks.
-    pub(super) fn retain(&mut self, wanted: impl Fn(&Rule) -> bool) {
+    pub(super) fn retain(&mut self, wanted: impl Fn(&RuleHead) -> bool) {
         self.counts.retain(|_, (rule, _)| wanted(rule));
         self.kept.retain(|finding| self.counts.contains_key(finding.rule));
     }
@@ -55,7 +67,7 @@ impl Findings {
             let (_, count) = match self.counts.get_mut(finding.rule) {
                 Some(entry) => entry,
                 None => match other.counts.get(finding.rule) {
-                    Some((rule, _)) => self.counts.entry(rule.id).or_insert((rule, 0)),
+                    Some((rule, _)) => self.counts.entry(rule.id).or_insert((*rule, 0)),
                     None => continue,
                 },
             };
@@ -85,12 +97,12 @@ impl Findings {
         kept
     }
 
-    fn is_full(&self, rule: &Rule) -> bool {
+    fn is_full(&self, rule: RuleHead) -> bool {
         self.counts.get(rule.id).is_some_and(|(_, count)| *count >= MAX_FINDINGS)
     }
 
     /// Counts one more finding of a rule; whether it is to be kept.
-    fn count(&mut self, rule: &'static Rule) -> bool {
+    fn count(&mut self, rule: RuleHead) -> bool {
         let (_, count) = self.counts.entry(rule.id).or_insert((rule, 0));
         *count += 1;
         *count <= MAX_FINDINGS
@@ -98,7 +110,7 @@ impl Findings {
 }
 
 fn finding(
-    rule: &Rule,
+    rule: RuleHead,
     file: Option<String>,
     position: Option<Position>,
     path: Option<String>,
@@ -129,35 +141,35 @@ fn shortened(text: String, limit: usize) -> String {
 
 /// Takes the findings of one rule.
 #[derive(Debug)]
-pub struct Reporter<'r> {
-    rule: &'static Rule,
+pub(super) struct Reporter<'r> {
+    rule: RuleHead,
     findings: &'r mut Findings,
 }
 
 impl<'r> Reporter<'r> {
     /// A reporter for `rule` that adds to `findings`.
-    pub(super) fn new(rule: &'static Rule, findings: &'r mut Findings) -> Self {
+    pub(super) fn new(rule: RuleHead, findings: &'r mut Findings) -> Self {
         Self { rule, findings }
     }
 
     /// Reports something that is wrong with the bundle as a whole.
-    pub fn bundle(&mut self, message: impl Into<String>) {
+    pub(super) fn bundle(&mut self, message: impl Into<String>) {
         self.push(|| (None, None, None, message.into()));
     }
 
     /// Reports something that is wrong with a file or directory, named by its path below the bundle.
-    pub fn path(&mut self, path: &str, message: impl Into<String>) {
+    pub(super) fn path(&mut self, path: &str, message: impl Into<String>) {
         self.push(|| (Some(path.to_owned()), None, None, message.into()));
     }
 
     /// Reports something that is wrong at a place of a file.
-    pub fn place(&mut self, file: &File, position: Position, message: impl Into<String>) {
+    pub(super) fn place(&mut self, file: &File, position: Position, message: impl Into<String>) {
         self.push(|| (Some(file.path.clone()), Some(position), None, message.into()));
     }
 
     /// Reports something that is wrong with a field of an object; the place is that of the field, or of its nearest
     /// ancestor.
-    pub fn field(&mut self, object: &Object<'_>, path: &Path<'_>, message: impl Into<String>) {
+    pub(super) fn field(&mut self, object: &Object<'_>, path: &Path<'_>, message: impl Into<String>) {
         self.push(|| {
             let text = Some(path.to_string()).filter(|path| !path.is_empty());
             (Some(object.file.path.clone()), Some(object.locate(path)), text, message.into())
@@ -165,18 +177,23 @@ impl<'r> Reporter<'r> {
     }
 
     /// Reports something that is wrong with a keyword of a schema.
-    pub fn keyword(&mut self, node: &SchemaNode<'_, '_>, keyword: Keyword, message: impl Into<String>) {
+    pub(super) fn keyword(
+        &mut self,
+        node: &SchemaNode<'_, '_>,
+        keyword: Keyword,
+        message: impl Into<String>,
+    ) {
         self.field(&node.crd.object, &node.path.field(keyword.name()), message);
     }
 
     /// Reports something that is wrong with a field whose path and place are known already.
-    pub fn at(&mut self, file: &File, path: &str, position: Position, message: impl Into<String>) {
+    pub(super) fn at(&mut self, file: &File, path: &str, position: Position, message: impl Into<String>) {
         self.push(|| (Some(file.path.clone()), Some(position), Some(path.to_owned()), message.into()));
     }
 
     /// Counts a finding and returns true if findings of the rule are only counted, so that the caller need not write its
     /// message: a suggestion takes time in the number of candidates.
-    pub fn skip_if_full(&mut self) -> bool {
+    pub(super) fn skip_if_full(&mut self) -> bool {
         let is_full = self.findings.is_full(self.rule);
         if is_full {
             self.findings.count(self.rule);
@@ -209,7 +226,7 @@ mod tests {
         let findings = |number| {
             let mut findings = Findings::default();
             for index in 0..number {
-                Reporter::new(rule, &mut findings).bundle(format!("{number}-{index}"));
+                Reporter::new(rule.head(), &mut findings).bundle(format!("{number}-{index}"));
             }
             findings
         };

@@ -3,17 +3,13 @@
 use crate::model::Object;
 use crate::model::crd::Keywords;
 use crate::report::rules::RuleText;
-use crate::report::{Impact, Severity, Source, Suite};
+use crate::report::{Impact, Severity, Source, Suite, Validator};
 
-use super::context::{Context, Csv};
-use super::crds::{Crd, SchemaNode};
-use super::expressions::ValidSchema;
-use super::kubernetes::Errors;
-use super::metadata::Metadata;
-use super::objects::Known;
-use super::reporter::Reporter;
-use super::webhook::Webhook;
-use super::workload::{Deployment, PodTemplate};
+use super::errors::Errors;
+use super::reporter::{Reporter, RuleHead};
+use super::subjects::{
+    Context, Crd, Csv, Deployment, Known, Metadata, PodTemplate, SchemaNode, ValidSchema, Webhook,
+};
 
 /// One rule: its id, its documentation and its check.
 ///
@@ -35,10 +31,21 @@ pub struct Rule {
     /// The upstream code that the rule reproduces.
     pub sources: &'static [Source],
     /// The check.
-    pub check: Check,
+    pub(super) check: Check,
 }
 
 impl Rule {
+    /// Returns what findings take from the rule.
+    pub(super) fn head(&self) -> RuleHead {
+        RuleHead { id: self.id, suite: self.suite, severity: self.severity, help: self.help }
+    }
+
+    /// Returns whether a program or service rejects what breaks the rule.
+    #[must_use]
+    pub fn is_rejected_by(&self, validator: Validator) -> bool {
+        self.impacts.iter().any(|impact| impact.rejected_by() == Some(validator))
+    }
+
     /// Returns the rule's documentation.
     #[must_use]
     pub fn text(&self) -> RuleText {
@@ -64,7 +71,7 @@ impl Rule {
 
 /// What a rule validates.
 #[derive(Debug, Clone, Copy)]
-pub enum Check {
+pub(super) enum Check {
     /// The whole bundle, once.
     Bundle(fn(&Context<'_>, &mut Reporter<'_>)),
     /// Every object in `manifests/`, the CSV and CRDs among them.
@@ -88,3 +95,23 @@ pub enum Check {
     /// The metadata of every object.
     Metadata(fn(&Metadata<'_>, &mut Errors<'_, '_>)),
 }
+
+/// Declares the files of a directory's rules as modules, and lists their rules as `RULES`. A file has one rule, `RULE`, or
+/// is marked as a `(table)` of several, `RULES`.
+///
+/// `cargo fmt` does not find modules that a macro declares: `make fmt` does.
+macro_rules! rule_files {
+    (@rules $file:ident) => { std::slice::from_ref(&$file::RULE) };
+    (@rules $file:ident table) => { &$file::RULES };
+    ($($file:ident $(($table:ident))?,)+) => {
+        $(mod $file;)+
+
+        /// The files of this directory in order, and the rules in each.
+        pub(super) static RULES: &[$crate::rules::rule::RuleFile] =
+            &[$((stringify!($file), $crate::rules::rule::rule_files!(@rules $file $($table)?)),)+];
+    };
+}
+pub(super) use rule_files;
+
+/// The name of a file and its rules.
+pub(super) type RuleFile = (&'static str, &'static [Rule]);

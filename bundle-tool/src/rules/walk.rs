@@ -2,10 +2,9 @@
 
 use rayon::prelude::*;
 
-use super::crds::{Crd, Place, Role, SchemaNode};
-use super::expressions::ValidSchema;
-use super::reporter::{Findings, Reporter};
+use super::reporter::{Findings, Reporter, RuleHead};
 use super::rule::{Check, Rule};
+use super::subjects::{Crd, Place, SchemaNode, SchemaRole, ValidSchema};
 use crate::model::crd::{Additional, Keyword, Keywords, Schema};
 use crate::model::yaml::{Kind, Path, Value};
 use crate::report::{Severity, Suite};
@@ -27,7 +26,7 @@ fn validate_crd(crd: &Crd<'_>, rules: &[&'static Rule]) -> Findings {
     let mut findings = Findings::default();
     for &rule in rules {
         if let Check::Crd(check) = rule.check {
-            check(crd, &mut Reporter::new(rule, &mut findings));
+            check(crd, &mut Reporter::new(rule.head(), &mut findings));
         }
     }
     let schema_rules = schema_rules(rules);
@@ -52,11 +51,11 @@ fn validate_crd(crd: &Crd<'_>, rules: &[&'static Rule]) -> Findings {
     findings
 }
 
-fn is_error(rule: &Rule) -> bool {
+fn is_error(rule: &RuleHead) -> bool {
     rule.severity == Severity::Error && rule.suite == Suite::Bundle
 }
 
-fn is_unreadable(rule: &Rule) -> bool {
+fn is_unreadable(rule: &RuleHead) -> bool {
     matches!(rule.id, "crd-field-type" | "schema-keyword-type")
 }
 
@@ -111,7 +110,7 @@ impl Walk<'_> {
             path,
             schema: &Schema::read(value),
             parent: None,
-            role: Role::Root,
+            role: SchemaRole::Root,
             place: Place::Skeleton,
             name: "",
             in_meta: false,
@@ -124,7 +123,7 @@ impl Walk<'_> {
         let valid = ValidSchema::new(crd, path, value, self.seen);
         for &rule in rules {
             if let Check::ValidSchema(check) = rule.check {
-                check(&valid, &mut Reporter::new(rule, &mut self.findings));
+                check(&valid, &mut Reporter::new(rule.head(), &mut self.findings));
             }
         }
     }
@@ -136,7 +135,7 @@ impl Walk<'_> {
             if present.meets(keywords)
                 && (node.place != Place::Forbidden || keywords.meets(Keywords::MISTYPED))
             {
-                check(node, &mut Reporter::new(rule, &mut self.findings));
+                check(node, &mut Reporter::new(rule.head(), &mut self.findings));
             }
         }
         if present.meets(HOLDERS) {
@@ -152,11 +151,11 @@ impl Walk<'_> {
             for (key, value) in schema.properties() {
                 let name = key.text();
                 let schema = Schema::read(value);
-                let mut child = node.child(&schema, properties.key(name), Role::Property);
+                let mut child = node.child(&schema, properties.key(name), SchemaRole::Property);
                 child.name = name;
                 if is_resource && matches!(name, "apiVersion" | "kind" | "metadata") {
                     child.in_meta = true;
-                    if node.role == Role::Root {
+                    if node.role == SchemaRole::Root {
                         child.no_default =
                             Some("in `apiVersion`, `kind` or `metadata` of the resource itself");
                     }
@@ -172,12 +171,12 @@ impl Walk<'_> {
                     self.forbidden(node, value, path.index(index));
                 }
             } else if items.kind() == Kind::Object {
-                self.schema(&node.child(&Schema::read(items), path, Role::Items));
+                self.schema(&node.child(&Schema::read(items), path, SchemaRole::Items));
             }
         }
         if let Additional::Schema(value) = schema.additional() {
             let path = node.path.field("additionalProperties");
-            self.schema(&node.child(&Schema::read(value), path, Role::Additional));
+            self.schema(&node.child(&Schema::read(value), path, SchemaRole::Additional));
         }
         if schema.present().meets(RARE) {
             self.rare(node);
@@ -189,15 +188,15 @@ impl Walk<'_> {
             let path = node.path.field(keyword.name());
             for (index, value) in node.schema.list(keyword).enumerate() {
                 let role = match (keyword, index) {
-                    (Keyword::AnyOf, _) => Role::AnyOf,
-                    (Keyword::AllOf, 0) => Role::FirstOfAll,
-                    _ => Role::Other,
+                    (Keyword::AnyOf, _) => SchemaRole::AnyOf,
+                    (Keyword::AllOf, 0) => SchemaRole::FirstOfAll,
+                    _ => SchemaRole::Other,
                 };
                 self.schema(&node.child(&Schema::read(value), path.index(index), role));
             }
         }
         if let Some(value) = node.schema.get(Keyword::Not) {
-            self.schema(&node.child(&Schema::read(value), node.path.field("not"), Role::Other));
+            self.schema(&node.child(&Schema::read(value), node.path.field("not"), SchemaRole::Other));
         }
         for keyword in [Keyword::PatternProperties, Keyword::Definitions, Keyword::Dependencies] {
             let path = node.path.field(keyword.name());
@@ -215,7 +214,7 @@ impl Walk<'_> {
 
     fn forbidden<'b>(&mut self, node: &SchemaNode<'_, 'b>, value: Value<'b>, path: Path<'_>) {
         let schema = Schema::read(value);
-        let mut child = node.child(&schema, path, Role::Other);
+        let mut child = node.child(&schema, path, SchemaRole::Other);
         child.place = Place::Forbidden;
         self.schema(&child);
     }

@@ -3,7 +3,8 @@
 //!
 //! | module | contents | may import |
 //! | --- | --- | --- |
-//! | [`layout`] | images, layers, OCI layouts and archives, extraction of files; no network | nothing |
+//! | [`labels`] | the names of the labels of OLM's images | nothing |
+//! | [`layout`] | images, layers, OCI layouts and archives, extraction of files; no network | `labels` |
 //! | [`reference`] | names of images | nothing |
 //! | [`registry`] | the distribution protocol: a client and a small server | `layout` |
 
@@ -11,6 +12,7 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+pub mod labels;
 pub mod layout;
 pub mod reference;
 pub mod registry;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use bundle_tool::report::Finding;
+use bundle_tool::report::{Finding, Validator};
+use bundle_tool::rules;
 
 use super::{Case, Change, Count, Generator, cel};
 
@@ -29,42 +30,15 @@ pub enum Difference {
     Cost,
 }
 
-/// The directories of rules that say what others than the API server refuse: what OLM, operator-registry and operator-sdk
-/// make of a bundle. Where only these find something, the API server may take the object.
-pub const JUDGED_BY_OTHERS: &[&str] = &["dependencies", "format", "olm", "olmv1"];
+/// Rules for objects that are not sent here: those of several megabytes, and the Services that OLM creates for webhooks.
+const NOT_SENT: [&str; 2] = ["object-too-large", "webhook-service-name-invalid"];
 
-/// The rules of the directory `csv` that the API server holds CSVs against; the others of that directory are OLM's and
-/// operator-sdk's.
-pub const CSV_RULES_OF_THE_API_SERVER: &[&str] = &[
-    "descriptor-value-invalid",
-    "permission-rules-missing",
-    "csv-name-invalid",
-    "csv-release-invalid",
-    "csv-undecodable",
-    "pod-list-duplicate",
-    "webhook-container-port-invalid",
-    "webhook-field-missing",
-    "webhook-type-unknown",
-];
-
-/// Rules of other directories that others than the API server ask for.
-pub const RULES_OF_OTHERS: &[&str] = &["crd-namespace-set", "metadata-namespace-set"];
-
-/// Rules of the directories of others that the API server enforces too.
-pub const RULES_SHARED: &[&str] = &["permission-account-missing"];
-
-/// Whether a rule says what the API server refuses.
+/// Returns whether a rule reproduces a rejection by the API server. If only others find something, the API server may
+/// accept the object.
 #[must_use]
-pub fn judged_by_api_server(rule: &str) -> bool {
-    let directory =
-        bundle_tool::rules::DIRECTORIES.iter().find(|(_, rules)| rules.iter().any(|known| known.id == rule));
-    match directory {
-        Some(("csv", _)) => CSV_RULES_OF_THE_API_SERVER.contains(&rule),
-        Some(_) if RULES_SHARED.contains(&rule) => true,
-        Some(_) if RULES_OF_OTHERS.contains(&rule) => false,
-        Some((directory, _)) => !JUDGED_BY_OTHERS.contains(directory),
-        None => true,
-    }
+pub fn is_of_api_server(rule: &str) -> bool {
+    !NOT_SENT.contains(&rule)
+        && rules::find(rule).is_none_or(|rule| rule.is_rejected_by(Validator::ApiServer))
 }
 
 /// How our findings differ from what the API server says.
@@ -72,16 +46,14 @@ pub fn judged_by_api_server(rule: &str) -> bool {
 pub fn difference(theirs: Option<&str>, ours: &[Finding]) -> Option<Difference> {
     match theirs {
         Some(message) => {
-            if !ours.iter().any(|finding| judged_by_api_server(finding.rule)) {
+            if !ours.iter().any(|finding| is_of_api_server(finding.rule)) {
                 return Some(Difference::Missed);
             }
             let theirs = factors(message);
             let ours: Vec<_> = ours.iter().flat_map(|finding| factors(&finding.message)).collect();
             (!theirs.iter().all(|factor| ours.contains(factor))).then_some(Difference::Cost)
         }
-        None => {
-            ours.iter().any(|finding| judged_by_api_server(finding.rule)).then_some(Difference::FalseAlarm)
-        }
+        None => ours.iter().any(|finding| is_of_api_server(finding.rule)).then_some(Difference::FalseAlarm),
     }
 }
 

@@ -9,9 +9,9 @@ use anyhow::{Context as _, Result, bail};
 use atomic_files::{DirectoryLock, Tree};
 use clap::Args;
 
-use super::super::Exit;
 use super::validate::check;
 use crate::catalog::{self, PackageBlob};
+use crate::cli::exit::Exit;
 use crate::model::Annotations;
 use crate::model::csv::ClusterServiceVersion;
 use crate::model::json;

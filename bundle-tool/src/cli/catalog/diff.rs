@@ -3,13 +3,14 @@
 use std::io::{self, Write};
 
 use anyhow::Result;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use super::super::Exit;
-use super::super::images::Registries;
 use super::load;
 use crate::catalog::diff::{Difference, Kind, diff};
 use crate::catalog::validate::link;
+use crate::cli::exit::Exit;
+use crate::cli::format::{Format, OutputOption};
+use crate::cli::images::Registries;
 use crate::model::text::printable;
 
 /// Compare two catalogs
@@ -33,19 +34,10 @@ pub(super) struct Diff {
     /// Package to compare [default: all]
     #[arg(long, value_name = "NAME")]
     package: Option<String>,
-    /// Output format
-    #[arg(long, short, value_enum, default_value_t = Output::Text)]
-    output: Output,
+    #[command(flatten)]
+    format: OutputOption<Format>,
     #[command(flatten)]
     registries: Registries,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Output {
-    /// One line for each difference
-    Text,
-    /// One JSON document
-    Json,
 }
 
 impl Diff {
@@ -58,9 +50,9 @@ impl Diff {
             differences.retain(|difference| difference.package == *package);
         }
         let mut out = io::BufWriter::new(io::stdout().lock());
-        match self.output {
-            Output::Text => text(&differences, &mut out)?,
-            Output::Json => {
+        match self.format.output {
+            Format::Text => text(&differences, &mut out)?,
+            Format::Json => {
                 let json = serde_json::json!({ "version": 1, "differences": differences });
                 serde_json::to_writer_pretty(&mut out, &json)?;
                 writeln!(out)?;

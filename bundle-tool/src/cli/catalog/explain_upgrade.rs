@@ -5,11 +5,11 @@ use std::io::{self, Write as _};
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
-use super::super::Exit;
-use super::super::images::Registries;
 use super::load;
 use crate::catalog::upgrade::{Olm, Upgrades};
 use crate::catalog::validate::{heads, link};
+use crate::cli::exit::Exit;
+use crate::cli::images::Registries;
 use crate::model::text::printable;
 use crate::model::version;
 

@@ -5,11 +5,12 @@ use std::io::{self, Write as _};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 
-use super::super::Exit;
-use super::super::images::Registries;
 use super::load;
 use crate::catalog::graph;
 use crate::catalog::validate::link;
+use crate::cli::exit::Exit;
+use crate::cli::format::{Formats, OutputOption};
+use crate::cli::images::Registries;
 
 /// Show the upgrade graph of a catalog
 ///
@@ -31,9 +32,8 @@ pub(super) struct Graph {
     /// Channel to show [default: all]
     #[arg(long, value_name = "NAME")]
     channel: Option<String>,
-    /// Output format
-    #[arg(long, short, value_enum, default_value_t = Output::Text)]
-    output: Output,
+    #[command(flatten)]
+    format: OutputOption<Output>,
     #[command(flatten)]
     registries: Registries,
 }
@@ -46,6 +46,10 @@ enum Output {
     Mermaid,
     /// A Graphviz graph
     Dot,
+}
+
+impl Formats for Output {
+    const DEFAULT: &'static str = "text";
 }
 
 impl Graph {
@@ -62,7 +66,7 @@ impl Graph {
                 bail!("channel `{channel}` is not in the catalog");
             }
         }
-        let text = match self.output {
+        let text = match self.format.output {
             Output::Text => graph::text(&packages),
             Output::Mermaid => graph::mermaid(&packages),
             Output::Dot => graph::dot(&packages),

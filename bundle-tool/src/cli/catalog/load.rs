@@ -5,9 +5,9 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::super::images::{Location, Registries};
-use super::super::runtime;
 use crate::catalog::validate::{self, Blob, Decoded, Input, Packages};
+use crate::cli::images::{Location, Registries};
+use crate::cli::runtime::runtime;
 use crate::read::catalog::{self as reader, CatalogError, Content, Document, Limits, Source};
 use crate::read::yaml;
 

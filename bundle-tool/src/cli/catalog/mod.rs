@@ -10,7 +10,7 @@ mod validate;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-use super::Exit;
+use super::exit::Exit;
 
 pub(super) use validate::check;
 

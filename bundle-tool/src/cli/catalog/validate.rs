@@ -3,13 +3,14 @@
 use std::io::{self, Write};
 
 use anyhow::{Context as _, Result};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::Serialize;
 
-use super::super::images::Registries;
-use super::super::{Exit, print_error};
 use super::load;
 use crate::catalog::validate::{self, Problem, Report};
+use crate::cli::exit::{Exit, print_error};
+use crate::cli::format::{Format, OutputOption};
+use crate::cli::images::Registries;
 use crate::model::text::printable;
 use crate::read::catalog::{CatalogError, Source};
 use crate::report::{Severity, UnreadBundle};
@@ -34,19 +35,10 @@ pub(super) struct Validate {
     /// Catalogs: directories, files, `oci:DIR`, `oci-archive:FILE`, image names, or `-` for standard input
     #[arg(required = true, value_name = "REF")]
     catalogs: Vec<String>,
-    /// Output format
-    #[arg(long, short, value_enum, default_value_t = Output::Text)]
-    output: Output,
+    #[command(flatten)]
+    format: OutputOption<Format>,
     #[command(flatten)]
     registries: Registries,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Output {
-    /// One finding after the other
-    Text,
-    /// One JSON document
-    Json,
 }
 
 /// Validates the catalog that the files are.
@@ -94,14 +86,14 @@ impl Validate {
             }
         }
         let mut out = io::BufWriter::new(io::stdout().lock());
-        match self.output {
-            Output::Text => {
+        match self.format.output {
+            Format::Text => {
                 for (reference, report) in &catalogs {
                     text(reference, &report.problems, &mut out)?;
                     summary(reference, report, &mut out)?;
                 }
             }
-            Output::Json => json(&catalogs, &unreadable, &mut out)?,
+            Format::Json => json(&catalogs, &unreadable, &mut out)?,
         }
         out.flush()?;
         Ok(exit)

@@ -13,7 +13,7 @@ use super::output::{self, DOCKERFILE, Output};
 use super::pins::{LOCK_FILE, Lock};
 use super::project::{Project, rfc3339, source_date_epoch};
 use super::{files, manifests::project};
-use crate::cli::Exit;
+use crate::cli::exit::Exit;
 use crate::cli::images::Registries;
 use crate::generate::{self, Document, Generated, Input, Options, Origin, Rewrite, Upgrade};
 use crate::model::catalog::Catalog;
@@ -212,8 +212,11 @@ impl Bundle {
         }
         let images = generate::unpinned_images(input, options)?;
         let lock = Lock::read(Path::new(LOCK_FILE))?;
-        let lock =
-            crate::cli::runtime()?.block_on(lock.of(&images, self.update_image_digests, &self.registries))?;
+        let lock = crate::cli::runtime::runtime()?.block_on(lock.of(
+            &images,
+            self.update_image_digests,
+            &self.registries,
+        ))?;
         options.digests = lock.digests();
         options.platforms = lock.platforms();
         Ok(Some(lock))

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use oci_images::labels;
 
 use super::files;
 use crate::model::Document;
@@ -13,8 +14,8 @@ use crate::read::manifests;
 pub(super) const GENERATED_SUFFIX: &str = ".generated.yaml";
 /// The end of the name of a file with a CSV.
 pub(super) const CSV_SUFFIX: &str = ".clusterserviceversion.yaml";
-/// What `metadata/annotations.yaml` contains if this tool generated the bundle.
-const BUILDER: &str = "operators.operatorframework.io.metrics.builder: bundle-tool-v";
+/// What the annotation `METRICS_BUILDER` begins with if this tool generated the bundle.
+const BUILDER: &str = ": bundle-tool-v";
 
 /// Manifests and the paths that were skipped.
 #[derive(Debug)]
@@ -72,7 +73,7 @@ impl Own {
             if let Some(bundle) = file.ancestors().nth(2)
                 && file.ends_with("metadata/annotations.yaml")
                 && bundle != directory
-                && files::bytes(file)?.is_some_and(|bytes| String::from_utf8_lossy(&bytes).contains(BUILDER))
+                && files::bytes(file)?.is_some_and(|bytes| is_generated(&String::from_utf8_lossy(&bytes)))
             {
                 paths.insert(bundle.to_owned());
             }
@@ -84,6 +85,11 @@ impl Own {
     fn part_of(&self, file: &Path) -> Option<PathBuf> {
         file.ancestors().find(|path| self.paths.contains(*path)).map(Path::to_owned)
     }
+}
+
+/// Whether `metadata/annotations.yaml` says that this tool generated the bundle.
+fn is_generated(annotations: &str) -> bool {
+    annotations.contains(&format!("{}{BUILDER}", labels::METRICS_BUILDER))
 }
 
 #[cfg(test)]
@@ -110,7 +116,10 @@ mod tests {
         write("bases/mine.generated.yaml", "kind: D");
         write("out/manifests/x.yaml", "kind: E");
         write("older/manifests/x.yaml", "kind: F");
-        write("older/metadata/annotations.yaml", &format!("annotations:\n  {BUILDER}0.0.1\n"));
+        write(
+            "older/metadata/annotations.yaml",
+            &format!("annotations:\n  {}{BUILDER}0.0.1\n", labels::METRICS_BUILDER),
+        );
         write("foreign/manifests/y.yaml", "kind: G");
         write("foreign/metadata/annotations.yaml", "annotations: {}\n");
         let found = read(scratch.path(), &scratch.path().join("out")).unwrap();

@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use super::files;
 use super::input::{self, CSV_SUFFIX, GENERATED_SUFFIX};
 use super::output::{self, Output};
-use crate::cli::Exit;
+use crate::cli::exit::Exit;
 use crate::generate::{self, Base, Document, Icon, Ledger, Project};
 use crate::model::yaml;
 use crate::read;

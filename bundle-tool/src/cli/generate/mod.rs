@@ -12,7 +12,7 @@ mod submission;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-use super::Exit;
+use super::exit::Exit;
 
 /// Generate bundles, base CSVs and submissions
 #[derive(Debug, Args)]

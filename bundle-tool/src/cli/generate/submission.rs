@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::files;
 use super::output::{self, Output};
-use crate::cli::Exit;
+use crate::cli::exit::Exit;
 use crate::generate::{self, Publishing};
 use crate::model::yaml;
 use crate::read;

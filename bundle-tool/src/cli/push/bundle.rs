@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
-use super::super::Exit;
-use super::super::images::created;
-use super::Destination;
+use super::destination::Destination;
+use crate::cli::exit::Exit;
+use crate::cli::images::created;
 use crate::model::bundle::{Annotations, Bundle, Content, MANIFESTS, METADATA};
 use crate::read;
 use crate::report::{self, Severity};

@@ -5,15 +5,14 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
-use super::super::catalog::check;
-use super::super::images::{Location, created};
-use super::super::{Exit, runtime};
-use super::Destination;
+use super::destination::Destination;
+use crate::cli::catalog::check;
+use crate::cli::exit::Exit;
+use crate::cli::images::{Location, created};
+use crate::cli::runtime::runtime;
 use crate::read;
+use oci_images::labels;
 use oci_images::layout::{FileMap, Platform, Recipe, layer};
-
-/// The label with the path of the catalog in an index image (operator-registry, `pkg/containertools`).
-const CONFIGS_LABEL: &str = "operators.operatorframework.io.index.configs.v1";
 
 /// Build and push the index image of a file-based catalog
 ///
@@ -61,7 +60,7 @@ impl PushCatalog {
         let mut files = FileMap::new();
         files.collect(&self.directory, "/configs")?;
         let mut recipe = Recipe {
-            labels: [(CONFIGS_LABEL.to_owned(), "/configs".to_owned())].into(),
+            labels: [(labels::CONFIGS.to_owned(), "/configs".to_owned())].into(),
             created,
             ..Recipe::default()
         };

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 
-use super::super::Exit;
-use super::super::images::created;
-use super::Destination;
+use super::destination::Destination;
+use crate::cli::exit::Exit;
+use crate::cli::images::created;
 use oci_images::layout::{FileMap, Platform, Recipe, architectures, layer};
 
 /// Build and push an image FROM scratch with files and directories, such as an operator's image

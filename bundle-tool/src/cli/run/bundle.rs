@@ -8,11 +8,12 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-use super::super::cluster::{Connection, Printer, print_problem};
-use super::super::images::{Location, Registries, duration};
-use super::super::{Exit, runtime};
 use super::content::{self, Facts};
 use super::source::{self, Input};
+use crate::cli::cluster::{Connection, Printer, print_problem};
+use crate::cli::exit::Exit;
+use crate::cli::images::{Location, Registries, duration};
+use crate::cli::runtime::runtime;
 use crate::cluster::install::{Failure, Installation, Report, look};
 use crate::cluster::kinds;
 use crate::cluster::manifests::{Catalog, Request};

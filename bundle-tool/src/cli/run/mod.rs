@@ -7,7 +7,7 @@ mod source;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-use super::Exit;
+use super::exit::Exit;
 
 /// Install a bundle on a cluster with OLM, and explain what goes wrong
 #[derive(Debug, Args)]

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::super::images::{Location, Registries, created};
-use super::super::push;
+use crate::cli::images::{Location, Registries, created};
+use crate::cli::push;
 use crate::model::{Annotations, Bundle};
 use crate::read;
 use oci_images::layout::{Contents, FileMap, Image, Platform, Recipe, Source, layer};

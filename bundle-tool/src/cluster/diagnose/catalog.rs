@@ -1,7 +1,8 @@
 //! Problems of catalogs.
 
+use super::message;
 use super::pod::is_catalog_in_scope;
-use super::{Problem, Scope, message, object, shortened};
+use super::problem::{Problem, Scope, object, shortened};
 use crate::cluster::kinds;
 use crate::cluster::snapshot::{Snapshot, name_of, namespace_of, string};
 

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::targets;
-use super::{Problem, Scope, covers_csv, message, object, shortened};
+use super::environment::targets;
+use super::message;
+use super::problem::{Problem, Scope, covers_csv, object, shortened};
 use crate::cluster::kinds;
 use crate::cluster::snapshot::{Snapshot, label, list, name_of, namespace_of, string};
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Problem, Scope, object, shortened};
+use super::problem::{Problem, Scope, object, shortened};
 use crate::cluster::kinds;
 use crate::cluster::snapshot::{
     Snapshot, condition, label, list, name_of, namespace_of, number, string, strings,

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Problem, Scope, UNPACK_LABEL, covers_csv, deployment_of, message, object, shortened};
+use super::message;
+use super::problem::{Problem, Scope, UNPACK_LABEL, covers_csv, deployment_of, object, shortened};
 use crate::cluster::kinds;
 use crate::cluster::manifests::{CATALOG_LABEL, catalog_name};
 use crate::cluster::snapshot::{Snapshot, condition, label, list, name_of, namespace_of, number, string};

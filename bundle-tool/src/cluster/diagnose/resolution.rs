@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Problem, Scope, message, object, shortened};
+use super::message;
+use super::problem::{Problem, Scope, object, shortened};
 use crate::cluster::kinds;
 use crate::cluster::snapshot::{Snapshot, condition, list, name_of, namespace_of, string, strings};
 

@@ -1,8 +1,9 @@
 //! The reasons for observed objects. Those in `tests/fixtures/cluster` were recorded on a cluster with OLM 0.46.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
+use crate::cluster::kinds;
 
 fn snapshot(objects: Value) -> Snapshot {
     let mut snapshot = Snapshot::default();

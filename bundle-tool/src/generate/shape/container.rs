@@ -2,8 +2,8 @@
 //!
 //! Source: `types.go` of `k8s.io/api/core/v1`, v0.34.
 
-use super::Shape::{Bool, Int, IntOrText, List, Map, Quantity, Struct, Text};
-use super::{Fields, given, keep, omit};
+use super::fields::Shape::{Bool, Int, IntOrText, List, Map, Quantity, Struct, Text};
+use super::fields::{Fields, given, keep, omit};
 
 pub(super) static OBJECT_FIELD_SELECTOR: Fields =
     Fields::of(&[omit("apiVersion", Text), keep("fieldPath", Text)]);

@@ -2,9 +2,9 @@
 //!
 //! Source: `types.go` of `k8s.io/api/core/v1` and `k8s.io/api/rbac/v1`, v0.34.
 
-use super::Shape::{Bool, Int, IntOrText, List, Map, Struct, Text};
+use super::fields::Shape::{Bool, Int, IntOrText, List, Map, Struct, Text};
+use super::fields::{Fields, given, keep, omit};
 use super::meta::{LABEL_SELECTOR, LOCAL_OBJECT_REFERENCE, OBJECT, OBJECT_REFERENCE};
-use super::{Fields, given, keep, omit};
 
 pub(super) static POLICY_RULE: Fields = Fields::of(&[
     omit("apiGroups", List(&Text)),

@@ -2,12 +2,12 @@
 //!
 //! Source: `types.go` and `types_jsonschema.go` of `k8s.io/apiextensions-apiserver`, v0.34.
 
-use super::Shape::{
+use super::fields::Shape::{
     Any, Bool, Float, Int, List, Map, Struct, StructOrBool, StructOrList, StructOrTexts, Text,
 };
+use super::fields::{Fields, given, keep, omit};
 use super::meta::OBJECT;
 use super::webhook::WEBHOOK_CLIENT_CONFIG;
-use super::{Fields, given, keep, omit};
 
 static CUSTOM_RESOURCE_DEFINITION_NAMES: Fields = Fields::of(&[
     omit("categories", List(&Text)),

@@ -2,12 +2,12 @@
 //!
 //! Source: `clusterserviceversion_types.go` of operator-framework/api v0.45.
 
-use super::Shape::{Any, Bool, Int, IntOrText, List, Map, Struct, Text};
 use super::core::POLICY_RULE;
+use super::fields::Shape::{Any, Bool, Int, IntOrText, List, Map, Struct, Text};
+use super::fields::{Fields, given, keep, omit};
 use super::meta::{LABEL_SELECTOR, OBJECT};
 use super::pod::DEPLOYMENT_SPEC;
 use super::webhook::RULE_WITH_OPERATIONS;
-use super::{Fields, given, keep, omit};
 
 static STRATEGY_DEPLOYMENT_SPEC: Fields =
     Fields::of(&[omit("label", Map(&Text)), keep("name", Text), keep("spec", Struct(&DEPLOYMENT_SPEC))]);

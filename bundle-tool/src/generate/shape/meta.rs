@@ -2,8 +2,8 @@
 //!
 //! Source: `types.go` of `k8s.io/apimachinery/pkg/apis/meta/v1` and `k8s.io/api/core/v1`, v0.34.
 
-use super::Shape::{Any, Bool, Int, List, Map, Struct, Text};
-use super::{Fields, given, keep, omit};
+use super::fields::Shape::{Any, Bool, Int, List, Map, Struct, Text};
+use super::fields::{Fields, given, keep, omit};
 
 pub(super) static OBJECT_REFERENCE: Fields = Fields::of(&[
     omit("apiVersion", Text),

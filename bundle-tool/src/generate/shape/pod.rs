@@ -2,14 +2,14 @@
 //!
 //! Source: `types.go` of `k8s.io/api/apps/v1` and `k8s.io/api/core/v1`, v0.34.
 
-use super::Shape::{Bool, Int, IntOrText, List, Map, Quantity, Struct, Text};
 use super::container::{
     APP_ARMOR_PROFILE, CONTAINER, RESOURCE_REQUIREMENTS, SE_LINUX_OPTIONS, SECCOMP_PROFILE,
     WINDOWS_SECURITY_CONTEXT_OPTIONS,
 };
+use super::fields::Shape::{Bool, Int, IntOrText, List, Map, Quantity, Struct, Text};
+use super::fields::{Fields, given, keep, omit};
 use super::meta::{LABEL_SELECTOR, LOCAL_OBJECT_REFERENCE, OBJECT, OBJECT_META};
 use super::volumes::VOLUME;
-use super::{Fields, given, keep, omit};
 
 static EPHEMERAL_CONTAINER: Fields = Fields::with(&CONTAINER, &[omit("targetContainerName", Text)]);
 

@@ -2,8 +2,8 @@
 //!
 //! Source: `configuration_types.go` of operator-framework/api v0.45.
 
-use super::Shape::{Bool, List, Map, Struct, Text};
-use super::{Fields, keep, omit};
+use super::fields::Shape::{Bool, List, Map, Struct, Text};
+use super::fields::{Fields, keep, omit};
 
 static SCORECARD_METADATA: Fields = Fields::of(&[omit("name", Text)]);
 

@@ -2,10 +2,10 @@
 //!
 //! Source: `types.go` of `k8s.io/api/core/v1`, v0.34.
 
-use super::Shape::{Bool, Int, List, Map, Quantity, Struct, Text};
 use super::container::{OBJECT_FIELD_SELECTOR, RESOURCE_FIELD_SELECTOR};
+use super::fields::Shape::{Bool, Int, List, Map, Quantity, Struct, Text};
+use super::fields::{Fields, given, keep, omit};
 use super::meta::{LABEL_SELECTOR, LOCAL_OBJECT_REFERENCE, OBJECT_META};
-use super::{Fields, given, keep, omit};
 
 static HOST_PATH_VOLUME_SOURCE: Fields = Fields::of(&[keep("path", Text), given("type", Text)]);
 

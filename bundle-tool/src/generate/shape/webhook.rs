@@ -2,9 +2,9 @@
 //!
 //! Source: `types.go` of `k8s.io/api/admissionregistration/v1`, v0.34.
 
-use super::Shape::{Int, List, Struct, Text};
+use super::fields::Shape::{Int, List, Struct, Text};
+use super::fields::{Fields, given, keep, omit};
 use super::meta::{LABEL_SELECTOR, OBJECT};
-use super::{Fields, given, keep, omit};
 
 static SERVICE_REFERENCE: Fields =
     Fields::of(&[keep("name", Text), keep("namespace", Text), given("path", Text), given("port", Int)]);

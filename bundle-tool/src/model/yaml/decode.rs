@@ -10,7 +10,8 @@ use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
 use super::path::Path;
-use super::tree::{Kind, Position, Value};
+use super::position::Position;
+use super::tree::{Kind, Value};
 use crate::model::quantity::{self, Quantity};
 
 /// How many bytes the elements of all lists and maps of one object and its unknown fields may take in memory. A list of

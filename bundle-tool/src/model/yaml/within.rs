@@ -4,7 +4,7 @@
 //! Literal scalars keep their lines, so that every position is exact. Quoted and plain scalars are decoded again, up to
 //! the wanted character. Folded scalars are matched line by line.
 
-use super::tree::Position;
+use super::position::Position;
 
 /// How a scalar is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

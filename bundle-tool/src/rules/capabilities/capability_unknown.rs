@@ -1,7 +1,5 @@
-use crate::model::yaml::Path;
 use crate::report::suggest::unknown;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Csv, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "capability-unknown",

@@ -1,17 +1,12 @@
 use crate::model::Object;
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "crd-api-version-unserved",
     suite: Suite::Bundle,
     severity: Severity::Error,
     what: "A CustomResourceDefinition has an API version other than `apiextensions.k8s.io/v1`.",
-    impacts: &[
-        Impact::InstallPlanFails,
-        Impact::Specific("Kubernetes 1.22 and later serve no other version."),
-    ],
+    impacts: &[Impact::CrdRejected, Impact::Specific("Kubernetes 1.22 and later serve no other version.")],
     help: "convert the CRD to apiVersion `apiextensions.k8s.io/v1`",
     sources: &[Source::symbols(
         Project::KubernetesDocs,

@@ -1,9 +1,8 @@
 use std::collections::HashSet;
 
-use crate::model::yaml::{Path, Value};
-use crate::report::{Impact, Project, Severity, Source, Suite};
+use crate::model::yaml::Value;
 use crate::rules::kubernetes::names;
-use crate::rules::{Check, Crd, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "crd-conversion-review-versions",

@@ -1,6 +1,5 @@
 use super::shape;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Crd, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "crd-field-type",

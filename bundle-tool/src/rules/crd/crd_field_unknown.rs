@@ -1,7 +1,6 @@
 use super::shape;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::unknown_field;
-use crate::rules::{Check, Crd, Reporter, Rule};
+use crate::rules::prelude::*;
+use crate::rules::reporter::unknown_field;
 
 pub(super) static RULE: Rule = Rule {
     id: "crd-field-unknown",

@@ -1,7 +1,6 @@
-use crate::model::yaml::{Path, Value};
-use crate::report::{Impact, Project, Severity, Source, Suite};
+use crate::model::yaml::Value;
 use crate::rules::kubernetes::webhook_client;
-use crate::rules::{Check, Crd, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "crd-group-protected",

@@ -1,7 +1,6 @@
-use crate::model::yaml::{Path, Value};
+use crate::model::yaml::Value;
 use crate::report::suggest::{alternatives, unknown as suggest_value};
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Crd, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "crd-printer-column-invalid",

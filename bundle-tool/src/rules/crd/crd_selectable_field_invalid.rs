@@ -1,7 +1,6 @@
 use crate::model::crd::{Additional, Keyword, Schema};
-use crate::model::yaml::{Path, Value};
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Crd, Reporter, Rule, Version};
+use crate::model::yaml::Value;
+use crate::rules::prelude::*;
 use std::collections::BTreeSet;
 
 pub(super) static RULE: Rule = Rule {

@@ -1,8 +1,5 @@
+use crate::rules::prelude::*;
 use std::collections::HashSet;
-
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Crd, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "crd-version-duplicate",

@@ -1,7 +1,5 @@
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::names;
-use crate::rules::{Check, Crd, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "crd-version-name-invalid",

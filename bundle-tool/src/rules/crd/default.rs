@@ -1,9 +1,9 @@
 //! Which defaults the API server validates, and how.
 
 use crate::model::crd::Keyword;
-use crate::model::yaml::{Path, Value};
+use crate::model::yaml::Value;
 use crate::rules::openapi::{self, Mismatch, Step};
-use crate::rules::{Place, Role, SchemaNode};
+use crate::rules::prelude::*;
 
 /// Returns the default of a schema if the API server validates it: not below `allOf` or similar and not in metadata of
 /// the resource itself, where any default is rejected, and not below `additionalProperties`.
@@ -20,7 +20,7 @@ pub(super) fn metadata(node: &SchemaNode<'_, '_>, default: Value<'_>) -> Result<
     let mut steps = Vec::new();
     let mut here = node;
     while let Some(parent) = here.parent {
-        steps.push(if here.role == Role::Items { Step::Item } else { Step::Property(here.name) });
+        steps.push(if here.role == SchemaRole::Items { Step::Item } else { Step::Property(here.name) });
         here = parent;
         if here.is_resource() {
             break;

@@ -1,5 +1,5 @@
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Reporter, Rule, ValidSchema};
+use crate::rules::prelude::*;
+use kubernetes_cel::Broken;
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-default-breaks-rule",
@@ -16,5 +16,22 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(schema: &ValidSchema<'_, '_>, reporter: &mut Reporter<'_>) {
-    schema.report_defaults(reporter);
+    schema.each_broken_default(&mut |path, broken| {
+        reporter.field(&schema.crd.object, path, message(broken));
+    });
+}
+
+/// Returns the message about a rule that a default breaks.
+fn message(broken: &Broken) -> String {
+    let place = kubernetes_cel::path_text(&broken.path);
+    let place = if place.is_empty() { String::new() } else { format!(" at `{place}`") };
+    let number = broken.rule + 1;
+    match broken.error {
+        None => format!("the default breaks rule {number} of `x-kubernetes-validations`{place}"),
+        Some(error) => {
+            format!(
+                "failed to evaluate rule {number} of `x-kubernetes-validations`{place} for the default: {error}"
+            )
+        }
+    }
 }

@@ -1,9 +1,7 @@
 use super::default::{metadata, site};
 use crate::model::crd::{Keyword, Keywords};
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::openapi;
-use crate::rules::{Check, Reporter, Rule, SchemaNode};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-default-invalid",

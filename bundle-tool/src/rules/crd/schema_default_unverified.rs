@@ -1,5 +1,4 @@
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Reporter, Rule, ValidSchema};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-default-unverified",

@@ -1,8 +1,7 @@
 use crate::model::crd::{Keyword, Keywords};
 use crate::report::suggest::did_you_mean;
-use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::openapi;
-use crate::rules::{Check, Reporter, Rule, SchemaNode};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-format-unknown",

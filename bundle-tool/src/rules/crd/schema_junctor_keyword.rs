@@ -1,6 +1,5 @@
 use crate::model::crd::{Additional, Keyword, Keywords, Schema};
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Place, Reporter, Role, Rule, SchemaNode};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-junctor-keyword",
@@ -70,9 +69,9 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
 /// Returns whether the schema is part of the allowed form of int-or-string: `anyOf` with the types integer and string and
 /// nothing else, or the same as the first of `allOf`.
 fn is_int_or_string(node: &SchemaNode<'_, '_>) -> bool {
-    let (Role::AnyOf, Some(parent)) = (node.role, node.parent) else { return false };
+    let (SchemaRole::AnyOf, Some(parent)) = (node.role, node.parent) else { return false };
     let outside = match parent.role {
-        Role::FirstOfAll => parent.parent.is_some_and(|above| above.place == Place::Skeleton),
+        SchemaRole::FirstOfAll => parent.parent.is_some_and(|above| above.place == Place::Skeleton),
         _ => false,
     };
     (outside || parent.place == Place::Skeleton) && is_pattern(parent.schema)

@@ -1,7 +1,5 @@
 use crate::model::crd::{Items, Keyword, Keywords, Schema};
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Reporter, Role, Rule, SchemaNode};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-junctor-undeclared",
@@ -18,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
-    if node.role == Role::Root {
+    if node.role == SchemaRole::Root {
         junctors(node, node.schema, node.schema, &node.path, reporter);
     }
 }

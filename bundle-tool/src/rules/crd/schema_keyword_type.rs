@@ -1,7 +1,6 @@
 use crate::model::crd::Keywords;
 use crate::model::yaml::{Kind, Value};
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Reporter, Rule, SchemaNode};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-keyword-type",

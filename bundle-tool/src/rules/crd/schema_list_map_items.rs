@@ -1,6 +1,5 @@
 use crate::model::crd::{Items, Keyword, Keywords, Schema};
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Place, Reporter, Rule, SchemaNode};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-list-map-items",

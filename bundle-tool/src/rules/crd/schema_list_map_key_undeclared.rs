@@ -2,8 +2,7 @@ use std::collections::HashSet;
 
 use crate::model::crd::{Items, Keyword, Keywords, Schema};
 use crate::report::suggest::did_you_mean;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Place, Reporter, Rule, SchemaNode};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-list-map-key-undeclared",

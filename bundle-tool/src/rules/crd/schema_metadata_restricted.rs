@@ -1,6 +1,5 @@
 use crate::model::crd::{Keyword, Keywords, Schema};
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Reporter, Role, Rule, SchemaNode};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-metadata-restricted",
@@ -19,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     let Some(metadata) = node.schema.property("metadata") else { return };
-    if node.role != Role::Root {
+    if node.role != SchemaRole::Root {
         return;
     }
     let schema = Schema::read(metadata);

@@ -1,6 +1,5 @@
 use crate::model::crd::{Keyword, Keywords};
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Reporter, Rule, SchemaNode};
+use crate::rules::prelude::*;
 use kubernetes_cel::go_regex::GoRegex;
 
 pub(super) static RULE: Rule = Rule {

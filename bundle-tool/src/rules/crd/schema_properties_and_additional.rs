@@ -1,6 +1,5 @@
 use crate::model::crd::{Additional, Keyword, Keywords};
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Place, Reporter, Role, Rule, SchemaNode};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-properties-and-additional",
@@ -24,7 +23,7 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
         Additional::Boolean(any) => !any,
         Additional::Unset => false,
     };
-    let elsewhere = node.role == Role::Root || node.schema.flag(Keyword::XEmbeddedResource);
+    let elsewhere = node.role == SchemaRole::Root || node.schema.flag(Keyword::XEmbeddedResource);
     if exclusive && !elsewhere && node.schema.fills(Keyword::Properties) {
         let message = "`additionalProperties` and `properties` are mutually exclusive";
         reporter.keyword(node, Keyword::AdditionalProperties, message);

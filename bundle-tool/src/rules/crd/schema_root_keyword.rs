@@ -1,6 +1,5 @@
 use crate::model::crd::{Keyword, Keywords};
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Reporter, Role, Rule, SchemaNode};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-root-keyword",
@@ -37,7 +36,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
-    if node.role != Role::Root || !node.crd.has_status(node.version) {
+    if node.role != SchemaRole::Root || !node.crd.has_status(node.version) {
         return;
     }
     let schema = node.schema;

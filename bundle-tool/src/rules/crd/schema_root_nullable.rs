@@ -1,6 +1,5 @@
 use crate::model::crd::{Keyword, Keywords};
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Reporter, Role, Rule, SchemaNode};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-root-nullable",
@@ -18,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
-    if node.role == Role::Root && node.schema.flag(Keyword::Nullable) {
+    if node.role == SchemaRole::Root && node.schema.flag(Keyword::Nullable) {
         reporter.keyword(node, Keyword::Nullable, "a resource must not be nullable");
     }
 }

@@ -1,6 +1,5 @@
 use crate::model::crd::{Keyword, Keywords};
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Reporter, Role, Rule, SchemaNode};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-root-type",
@@ -20,7 +19,8 @@ pub(super) static RULE: Rule = Rule {
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     let kind = node.schema.kind();
     // Another rule reports an unsupported type.
-    if node.role == Role::Root && matches!(kind, "array" | "boolean" | "integer" | "number" | "string") {
+    if node.role == SchemaRole::Root && matches!(kind, "array" | "boolean" | "integer" | "number" | "string")
+    {
         reporter.keyword(
             node,
             Keyword::Type,

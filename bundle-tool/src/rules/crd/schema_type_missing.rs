@@ -1,6 +1,5 @@
 use crate::model::crd::{Keyword, Keywords};
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Place, Reporter, Role, Rule, SchemaNode};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-type-missing",
@@ -25,9 +24,9 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
         return;
     }
     let what = match node.role {
-        Role::Root => "the schema",
-        Role::Items => "the schema of the items",
-        Role::Additional => "the schema of the values",
+        SchemaRole::Root => "the schema",
+        SchemaRole::Items => "the schema of the items",
+        SchemaRole::Additional => "the schema of the values",
         _ => "the field",
     };
     reporter.keyword(node, Keyword::Type, format!("missing `type` of {what}"));

@@ -1,7 +1,6 @@
 use crate::model::crd::{Keyword, Keywords};
 use crate::report::suggest::unknown;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Place, Reporter, Rule, SchemaNode};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "schema-type-unsupported",

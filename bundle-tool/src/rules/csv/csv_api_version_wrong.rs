@@ -1,7 +1,5 @@
-use super::csv_field_missing::is_without_version;
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Context, Reporter, Rule};
+use super::api_version::is_without_version;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "csv-api-version-wrong",

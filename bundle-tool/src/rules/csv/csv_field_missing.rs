@@ -1,6 +1,5 @@
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Csv, Reporter, Rule};
+use super::api_version::is_without_version;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "csv-field-missing",
@@ -43,15 +42,5 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     }
     if !written("spec.install.spec.deployments") {
         report("spec.install.spec.deployments", "missing required field `spec.install.spec.deployments`");
-    }
-}
-
-/// Returns whether Go finds no version in an `apiVersion`; api-version-invalid reports those with more than one slash.
-///
-/// Source: `pkg/runtime/schema/group_version.go` of k8s.io/apimachinery (`ParseGroupVersion`).
-pub(super) fn is_without_version(api_version: &str) -> bool {
-    match api_version.split_once('/') {
-        Some((_, version)) => version.is_empty(),
-        None => api_version.is_empty(),
     }
 }

@@ -1,6 +1,4 @@
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Csv, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "csv-name-invalid",
@@ -9,9 +7,8 @@ pub(super) static RULE: Rule = Rule {
     what: "The CSV's name, or the name in `spec.replaces`, is not valid both as the name of an object and as the value of a label.",
     impacts: &[
         Impact::SdkRejects,
-        Impact::Specific(
-            "The API server rejects a CSV whose name is not a DNS name. OLM copies the name into a label, which is limited to 63 characters.",
-        ),
+        Impact::CsvRejected,
+        Impact::Specific("OLM copies the name into a label, which is limited to 63 characters."),
     ],
     help: "use at most 63 lowercase letters, digits, `-` and `.`",
     sources: &[Source::symbols(

@@ -1,7 +1,5 @@
-use crate::model::yaml::Path;
 use crate::model::{Annotations, version};
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Context, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "csv-release-name",

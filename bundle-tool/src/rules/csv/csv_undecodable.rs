@@ -1,5 +1,4 @@
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Context, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "csv-undecodable",
@@ -8,6 +7,7 @@ pub(super) static RULE: Rule = Rule {
     what: "A field of the CSV has a value of the wrong type, or an invalid quantity.",
     impacts: &[
         Impact::UnpackFails,
+        Impact::CsvRejected,
         Impact::Specific(
             "OLM decodes the CSV strictly when it unpacks the bundle and when it creates the CSV.",
         ),

@@ -1,6 +1,5 @@
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::unknown_field;
-use crate::rules::{Check, Csv, Reporter, Rule};
+use crate::rules::prelude::*;
+use crate::rules::reporter::unknown_field;
 
 pub(super) static RULE: Rule = Rule {
     id: "csv-unknown-field",

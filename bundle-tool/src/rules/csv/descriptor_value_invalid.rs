@@ -1,6 +1,5 @@
-use crate::model::yaml::{Kind, Path, Value};
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Csv, Reporter, Rule};
+use crate::model::yaml::{Kind, Value};
+use crate::rules::prelude::*;
 use base64::Engine as _;
 
 pub(super) static RULE: Rule = Rule {

@@ -6,7 +6,7 @@ use std::fmt;
 use serde_json::Value as Json;
 
 use crate::model::yaml::json_only;
-use crate::rules::Csv;
+use crate::rules::prelude::*;
 
 /// The annotation with the examples.
 pub(super) const KEY: &str = "alm-examples";

@@ -1,9 +1,6 @@
+use crate::rules::prelude::*;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "icon-not-base64",

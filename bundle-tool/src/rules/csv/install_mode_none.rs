@@ -1,7 +1,5 @@
-use super::install_mode_unknown::KNOWN;
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Csv, Reporter, Rule};
+use crate::model::csv::INSTALL_MODES;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "install-mode-none",
@@ -27,7 +25,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let modes = &csv.typed.spec.install_modes;
     if modes.is_empty() {
         reporter.field(&csv.object, &list, "missing install modes: at least one is required");
-    } else if !modes.iter().any(|mode| mode.supported && KNOWN.contains(&mode.r#type.as_str())) {
+    } else if !modes.iter().any(|mode| mode.supported && INSTALL_MODES.contains(&mode.r#type.as_str())) {
         reporter.field(&csv.object, &list, "no supported install mode: at least one is required");
     }
 }

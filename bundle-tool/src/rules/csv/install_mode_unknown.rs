@@ -1,7 +1,6 @@
-use crate::model::yaml::Path;
+use crate::model::csv::INSTALL_MODES;
 use crate::report::suggest::unknown;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Csv, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "install-mode-unknown",
@@ -18,15 +17,12 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Csv(check),
 };
 
-/// The install modes that OLM supports.
-pub(super) const KNOWN: [&str; 4] = ["OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces"];
-
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let list = root.field("spec.installModes");
     for (index, mode) in csv.typed.spec.install_modes.iter().enumerate() {
-        if !KNOWN.contains(&mode.r#type.as_str()) {
-            let message = unknown("install mode", &mode.r#type, &KNOWN);
+        if !INSTALL_MODES.contains(&mode.r#type.as_str()) {
+            let message = unknown("install mode", &mode.r#type, &INSTALL_MODES);
             reporter.field(&csv.object, &list.index(index), message);
         }
     }

@@ -1,6 +1,5 @@
-use crate::model::yaml::{Path, Value};
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Csv, Reporter, Rule};
+use crate::model::yaml::Value;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "permission-rules-missing",

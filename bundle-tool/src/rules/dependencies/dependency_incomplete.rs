@@ -1,7 +1,6 @@
 use super::entries;
 use crate::model::yaml::Kind;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Context, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "dependency-incomplete",

@@ -1,6 +1,5 @@
 use super::entries;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Context, Reporter, Rule};
+use crate::rules::prelude::*;
 use kubernetes_cel::check_constraint;
 
 pub(super) static RULE: Rule = Rule {

@@ -1,7 +1,8 @@
 //! The entries of `dependencies.yaml` and `properties.yaml`, which differ only in the name of their list.
 
-use crate::model::yaml::{Kind, Path, Value};
+use crate::model::yaml::{Kind, Value};
 use crate::model::{Bundle, File};
+use crate::rules::prelude::*;
 
 /// One dependency or property: a type, and a value whose fields depend on the type.
 pub(super) struct Entry<'b> {

@@ -1,8 +1,7 @@
 use super::entries;
 use crate::model::version::Range;
 use crate::model::yaml::Kind;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Context, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "property-required-invalid",

@@ -1,6 +1,5 @@
-use super::removed;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Context, Reporter, Rule};
+use crate::rules::prelude::*;
+use crate::rules::shared::removed_apis;
 
 pub(super) static RULE: Rule = Rule {
     id: "removed-api-possible",
@@ -14,7 +13,5 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    for used in removed::used(context).into_iter().filter(|used| !used.certain) {
-        used.report(reporter);
-    }
+    removed_apis::report(context, false, reporter);
 }

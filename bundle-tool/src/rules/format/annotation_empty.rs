@@ -1,6 +1,6 @@
+use super::annotations;
 use crate::model::Annotations;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Context, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "annotation-empty",
@@ -22,7 +22,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         if let Some(annotations) = context.bundle.annotations()
             && annotations.get(key) == Some("")
         {
-            super::report_annotation(&annotations, key, reporter, format!("empty annotation `{key}`"));
+            annotations::report(&annotations, key, reporter, format!("empty annotation `{key}`"));
         }
     }
 }

@@ -1,7 +1,7 @@
+use super::annotations;
 use crate::model::Annotations;
 use crate::report::suggest::nearest;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Context, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "annotation-missing",
@@ -30,7 +30,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let Some(annotations) = context.bundle.annotations() else { return };
     for key in REQUIRED {
         if annotations.values.get(key).is_none() {
-            super::report_annotation(&annotations, key, reporter, missing(key, &annotations));
+            annotations::report(&annotations, key, reporter, missing(key, &annotations));
         }
     }
 }

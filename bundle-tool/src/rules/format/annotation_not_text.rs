@@ -1,6 +1,6 @@
+use super::annotations;
 use crate::model::yaml::Kind;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Context, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "annotation-not-text",
@@ -26,7 +26,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         if matches!(value.kind(), Kind::Array | Kind::Object) {
             let message =
                 format!("invalid annotation `{}`: expected a string, found {}", key.text(), value.kind());
-            super::report_annotation(&annotations, key.text(), reporter, message);
+            annotations::report(&annotations, key.text(), reporter, message);
         }
     }
 }

@@ -1,6 +1,5 @@
-use super::MAX_BUNDLE_SIZE;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Context, Reporter, Rule};
+use super::size::MAX_BUNDLE_SIZE;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "bundle-nearly-too-large",

@@ -1,6 +1,6 @@
+use super::annotations;
 use crate::model::Annotations;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Context, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "channel-blank",
@@ -23,6 +23,6 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     };
     if channels.split(',').any(|channel| channel.is_empty() || channel.trim() != channel) {
         let message = format!("invalid channels `{channels}`: names must not be empty or contain whitespace");
-        super::report_annotation(&annotations, Annotations::CHANNELS, reporter, message);
+        annotations::report(&annotations, Annotations::CHANNELS, reporter, message);
     }
 }

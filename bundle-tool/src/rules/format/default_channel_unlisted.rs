@@ -1,7 +1,7 @@
+use super::annotations;
 use crate::model::Annotations;
 use crate::report::suggest::did_you_mean;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Context, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "default-channel-unlisted",
@@ -25,6 +25,6 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     if channels.peek().is_some() && channels.all(|channel| channel != default) {
         let near = did_you_mean(default, annotations.channels());
         let message = format!("unknown default channel `{default}`{near}");
-        super::report_annotation(&annotations, Annotations::DEFAULT_CHANNEL, reporter, message);
+        annotations::report(&annotations, Annotations::DEFAULT_CHANNEL, reporter, message);
     }
 }

@@ -1,5 +1,5 @@
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Context, Reporter, Rule};
+use super::size;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "file-large",
@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    for file in context.bundle.manifests().filter(|file| file.size > 1 << 20 && !super::too_large(file)) {
+    for file in context.bundle.manifests().filter(|file| file.size > 1 << 20 && !size::too_large(file)) {
         reporter.path(
             &file.path,
             format!("file of {} bytes exceeds the recommended maximum of 1048576 bytes", file.size),

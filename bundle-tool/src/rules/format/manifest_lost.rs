@@ -1,8 +1,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::bundle::{ANNOTATIONS_FILE, METADATA};
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Context, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "manifest-lost",

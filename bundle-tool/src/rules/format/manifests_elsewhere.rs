@@ -1,6 +1,6 @@
+use super::annotations;
 use crate::model::Annotations;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Context, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "manifests-elsewhere",
@@ -29,7 +29,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         return;
     }
     let message = format!("unsupported manifests directory `{directory}`: must be `manifests/`");
-    super::report_annotation(&annotations, Annotations::MANIFESTS, reporter, message);
+    annotations::report(&annotations, Annotations::MANIFESTS, reporter, message);
 }
 
 /// Returns the segments of a path without `.` and `..`; nothing if it leads out of the bundle.

@@ -1,6 +1,5 @@
 use crate::model::bundle::MANIFESTS;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Context, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "manifests-missing",

@@ -1,6 +1,6 @@
+use super::annotations;
 use crate::model::Annotations;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Context, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "media-type-wrong",
@@ -21,7 +21,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let Some(annotations) = context.bundle.annotations() else { return };
     match annotations.get(Annotations::MEDIA_TYPE) {
         None | Some("registry+v1") => {}
-        Some(other) => super::report_annotation(
+        Some(other) => annotations::report(
             &annotations,
             Annotations::MEDIA_TYPE,
             reporter,

@@ -1,6 +1,6 @@
+use super::annotations;
 use crate::model::Annotations;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Context, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "metadata-elsewhere",
@@ -20,6 +20,6 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let Some(directory) = annotations.get(Annotations::METADATA) else { return };
     if directory.trim_end_matches('/') != "metadata" {
         let message = format!("unexpected metadata directory `{directory}`: should be `metadata/`");
-        super::report_annotation(&annotations, Annotations::METADATA, reporter, message);
+        annotations::report(&annotations, Annotations::METADATA, reporter, message);
     }
 }

@@ -1,5 +1,5 @@
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Context, Reporter, Rule};
+use super::size;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "object-too-large",
@@ -13,10 +13,8 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    for file in context.bundle.manifests().filter(|file| super::too_large(file)) {
-        reporter.path(
-            &file.path,
-            format!("object exceeds the limit of {} bytes as JSON", super::MAX_OBJECT_SIZE),
-        );
+    for file in context.bundle.manifests().filter(|file| size::too_large(file)) {
+        reporter
+            .path(&file.path, format!("object exceeds the limit of {} bytes as JSON", size::MAX_OBJECT_SIZE));
     }
 }

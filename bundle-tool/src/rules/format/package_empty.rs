@@ -1,6 +1,6 @@
+use super::annotations;
 use crate::model::Annotations;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Context, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "package-empty",
@@ -16,11 +16,6 @@ pub(super) static RULE: Rule = Rule {
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let Some(annotations) = context.bundle.annotations() else { return };
     if annotations.get(Annotations::PACKAGE) == Some("") {
-        super::report_annotation(
-            &annotations,
-            Annotations::PACKAGE,
-            reporter,
-            "empty package name".to_owned(),
-        );
+        annotations::report(&annotations, Annotations::PACKAGE, reporter, "empty package name".to_owned());
     }
 }

@@ -1,7 +1,7 @@
+use super::annotations;
 use crate::model::Annotations;
-use crate::report::{Impact, Project, Severity, Source, Suite};
 use crate::rules::kubernetes::names;
-use crate::rules::{Check, Context, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "package-name-invalid",
@@ -20,6 +20,6 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let Some(name) = annotations.get(Annotations::PACKAGE).filter(|name| !name.is_empty()) else { return };
     if names::dns_label(name).is_err() {
         let message = format!("invalid package name `{name}`: expected a DNS label");
-        super::report_annotation(&annotations, Annotations::PACKAGE, reporter, message);
+        annotations::report(&annotations, Annotations::PACKAGE, reporter, message);
     }
 }

@@ -1,8 +1,6 @@
 use crate::model::bundle::{installable_kinds, is_installable};
-use crate::model::yaml::Path;
 use crate::report::suggest::did_you_mean;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Context, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "unsupported-kind",

@@ -1,7 +1,6 @@
 use crate::model::bundle::ANNOTATIONS_FILE;
 use crate::model::{Content, First};
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Context, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "yaml-syntax",

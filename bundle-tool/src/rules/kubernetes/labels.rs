@@ -5,11 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Errors, names};
+use super::names;
 use crate::model::yaml::Path;
-
-/// Maximum size in bytes of the keys and values of all annotations of an object.
-pub(in crate::rules) const MAX_ANNOTATIONS: usize = 256 << 10;
+use crate::rules::errors::Errors;
 
 /// Validates the keys and values of labels.
 pub(in crate::rules) fn validate(
@@ -34,9 +32,4 @@ pub(in crate::rules) fn annotation_keys<'k>(
     for key in keys {
         errors.check(&path.key(key), names::annotation_key(key));
     }
-}
-
-/// Returns the total size of all keys and values in bytes.
-pub(in crate::rules) fn size(annotations: &BTreeMap<String, String>) -> usize {
-    annotations.iter().map(|(key, value)| key.len() + value.len()).sum()
 }

@@ -3,7 +3,6 @@
 //! `k8s.io/apimachinery/pkg/apis/meta/v1/validation` and `k8s.io/kubernetes/pkg/apis/*/validation`.
 
 pub(super) mod addresses;
-mod errors;
 pub(super) mod labels;
 pub(super) mod names;
 pub(super) mod numbers;
@@ -11,5 +10,3 @@ pub(super) mod paths;
 pub(super) mod selectors;
 pub(super) mod urls;
 pub(super) mod webhook_client;
-
-pub use errors::Errors;

@@ -4,8 +4,9 @@
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::{Errors, names};
+use super::names;
 use crate::model::yaml::Path;
+use crate::rules::errors::Errors;
 
 /// Validates a port number, from 1 to 65535.
 pub(in crate::rules) fn port(value: impl Into<i64>) -> Result<(), String> {

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 
-use super::{Errors, labels, names};
+use super::{labels, names};
 use crate::model::yaml::Path;
+use crate::rules::errors::Errors;
 
 /// Validates the keys, operators and values of a selector; no selector is valid.
 pub(in crate::rules) fn validate(

@@ -1,8 +1,5 @@
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::{Errors, labels};
-use crate::rules::metadata::Metadata;
-use crate::rules::{Check, Rule};
+use crate::rules::kubernetes::labels;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "metadata-annotation-invalid",

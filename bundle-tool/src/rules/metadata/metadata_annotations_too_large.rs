@@ -1,8 +1,5 @@
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::{Errors, labels};
-use crate::rules::metadata::Metadata;
-use crate::rules::{Check, Rule};
+use crate::rules::prelude::*;
+use crate::rules::subjects::MAX_ANNOTATIONS;
 
 pub(super) static RULE: Rule = Rule {
     id: "metadata-annotations-too-large",
@@ -22,10 +19,9 @@ pub(super) static RULE: Rule = Rule {
 fn check(metadata: &Metadata<'_>, errors: &mut Errors<'_, '_>) {
     let root = Path::ROOT;
     let path = root.field("metadata");
-    let size = metadata.typed.annotations.as_ref().map_or(0, labels::size);
-    if size > labels::MAX_ANNOTATIONS {
-        let message =
-            format!("annotations of {size} bytes exceed the limit of {} bytes", labels::MAX_ANNOTATIONS);
+    let size = metadata.annotation_bytes();
+    if size > MAX_ANNOTATIONS {
+        let message = format!("annotations of {size} bytes exceed the limit of {MAX_ANNOTATIONS} bytes");
         errors.add(&path.field("annotations"), message);
     }
 }

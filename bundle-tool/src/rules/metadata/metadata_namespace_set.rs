@@ -1,8 +1,6 @@
 use crate::model::Object;
 use crate::model::bundle::is_installable;
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "metadata-namespace-set",

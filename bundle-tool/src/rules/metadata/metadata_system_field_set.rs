@@ -1,10 +1,5 @@
+use crate::rules::prelude::*;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
-
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::Errors;
-use crate::rules::metadata::Metadata;
-use crate::rules::{Check, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "metadata-system-field-set",

@@ -1,8 +1,5 @@
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::{Errors, names};
-use crate::rules::objects::{Known, Typed};
-use crate::rules::{Check, Rule};
+use crate::rules::kubernetes::names;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "config-map-key-invalid",

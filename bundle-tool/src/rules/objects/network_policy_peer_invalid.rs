@@ -1,10 +1,7 @@
 use k8s_openapi::api::networking::v1::{IPBlock, NetworkPolicyPeer};
 
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::{Errors, addresses, selectors};
-use crate::rules::objects::{Known, Typed};
-use crate::rules::{Check, Rule};
+use crate::rules::kubernetes::{addresses, selectors};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "network-policy-peer-invalid",

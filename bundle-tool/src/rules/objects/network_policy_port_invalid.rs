@@ -1,11 +1,8 @@
 use k8s_openapi::api::networking::v1::NetworkPolicyPort;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::{Errors, numbers};
-use crate::rules::objects::{Known, Typed};
-use crate::rules::{Check, Rule};
+use crate::rules::kubernetes::numbers;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "network-policy-port-invalid",

@@ -1,6 +1,4 @@
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Rule};
-use crate::rules::{Context, Reporter};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "object-undecodable",

@@ -1,9 +1,6 @@
 use super::services;
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::{Errors, addresses};
-use crate::rules::objects::{Known, Typed};
-use crate::rules::{Check, Rule};
+use crate::rules::kubernetes::addresses;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "service-address-invalid",

@@ -1,10 +1,5 @@
+use crate::rules::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::Errors;
-use crate::rules::objects::{Known, Typed};
-use crate::rules::{Check, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "service-port-duplicate",

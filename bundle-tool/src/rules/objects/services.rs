@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::ServiceSpec;
 
-use crate::model::yaml::Path;
-use crate::rules::kubernetes::{Errors, addresses};
+use crate::rules::kubernetes::addresses;
+use crate::rules::prelude::*;
 
 const NONE: &str = "None";
 

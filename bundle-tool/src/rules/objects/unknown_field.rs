@@ -1,7 +1,5 @@
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::unknown_field;
-use crate::rules::{Check, Rule};
-use crate::rules::{Context, Reporter};
+use crate::rules::prelude::*;
+use crate::rules::reporter::unknown_field;
 
 pub(super) static RULE: Rule = Rule {
     id: "unknown-field",

@@ -1,8 +1,5 @@
-use std::collections::BTreeSet;
-
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Csv, Reporter, Rule};
+use crate::rules::prelude::*;
+use crate::rules::shared::deployments;
 
 pub(super) static RULE: Rule = Rule {
     id: "api-service-deployment-unknown",
@@ -20,18 +17,6 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
-    let root = Path::ROOT;
-    let list = root.field("spec.apiservicedefinitions.owned");
-    let deployments = &csv.typed.spec.install.spec.deployments;
-    let names: BTreeSet<_> = deployments.iter().map(|deployment| &deployment.name).collect();
-    for (index, service) in csv.typed.spec.apiservicedefinitions.owned.iter().enumerate() {
-        if !names.contains(&service.deployment_name) {
-            let entry = list.index(index);
-            if reporter.skip_if_full() {
-                continue;
-            }
-            let message = super::unknown_deployment(&service.deployment_name, deployments);
-            reporter.field(&csv.object, &entry.field("deploymentName"), message);
-        }
-    }
+    let names = csv.typed.spec.apiservicedefinitions.owned.iter().map(|service| &service.deployment_name);
+    deployments::report_unknown(csv, "spec.apiservicedefinitions.owned", names, reporter);
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::Object;
 use crate::model::csv::CrdDescription;
-use crate::model::yaml::{Path, Value};
-use crate::rules::{Context, Reporter};
+use crate::model::yaml::Value;
+use crate::rules::prelude::*;
 
 /// One CRD.
 pub(super) struct Crd<'b> {

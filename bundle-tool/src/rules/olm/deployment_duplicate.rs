@@ -1,8 +1,5 @@
-use std::collections::BTreeSet;
-
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Csv, Reporter, Rule};
+use crate::rules::prelude::*;
+use crate::rules::shared::deployments;
 
 pub(super) static RULE: Rule = Rule {
     id: "deployment-duplicate",
@@ -20,15 +17,5 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
-    let root = Path::ROOT;
-    let list = root.field("spec.install.spec.deployments");
-    let deployments = &csv.typed.spec.install.spec.deployments;
-    let mut seen = BTreeSet::new();
-    for (index, deployment) in deployments.iter().enumerate() {
-        if !seen.insert(&deployment.name) {
-            let entry = list.index(index);
-            let message = format!("duplicate Deployment `{}`", deployment.name);
-            reporter.field(&csv.object, &entry.field("name"), message);
-        }
-    }
+    deployments::report_duplicates(csv, reporter);
 }

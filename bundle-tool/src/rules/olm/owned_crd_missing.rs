@@ -1,10 +1,8 @@
 use std::collections::BTreeMap;
 
 use super::crds;
-use crate::model::yaml::Path;
 use crate::report::suggest::did_you_mean;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Context, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "owned-crd-missing",

@@ -1,6 +1,4 @@
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Csv, Reporter, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "permission-account-missing",
@@ -8,7 +6,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     what: "A permission of the install strategy has no service account.",
     impacts: &[
-        Impact::InstallPlanFails,
+        Impact::ObjectRejected,
         Impact::Specific("OLM creates the service account, which requires a name."),
     ],
     help: "set serviceAccountName to the service account of the Deployment",

@@ -1,8 +1,5 @@
+use crate::rules::prelude::*;
 use std::collections::BTreeSet;
-
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Csv, Reporter, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "required-crd-owned",

@@ -1,8 +1,5 @@
-use std::collections::BTreeSet;
-
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Csv, Reporter, Rule};
+use crate::rules::prelude::*;
+use crate::rules::shared::deployments;
 
 pub(super) static RULE: Rule = Rule {
     id: "webhook-deployment-unknown",
@@ -22,18 +19,9 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
-    let root = Path::ROOT;
-    let list = root.field("spec.webhookdefinitions");
-    let deployments = &csv.typed.spec.install.spec.deployments;
-    let names: BTreeSet<_> = deployments.iter().map(|deployment| &deployment.name).collect();
-    for (index, webhook) in csv.typed.spec.webhookdefinitions.iter().enumerate() {
-        if !deployments.is_empty() && !names.contains(&webhook.deployment_name) {
-            let entry = list.index(index);
-            if reporter.skip_if_full() {
-                continue;
-            }
-            let message = super::unknown_deployment(&webhook.deployment_name, deployments);
-            reporter.field(&csv.object, &entry.field("deploymentName"), message);
-        }
+    // deployment-missing reports a strategy without Deployments.
+    if !csv.typed.spec.install.spec.deployments.is_empty() {
+        let names = csv.typed.spec.webhookdefinitions.iter().map(|webhook| &webhook.deployment_name);
+        deployments::report_unknown(csv, "spec.webhookdefinitions", names, reporter);
     }
 }

@@ -1,8 +1,6 @@
 use std::collections::{HashMap, HashSet};
 
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Csv, Reporter, Rule};
+use crate::rules::prelude::*;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 pub(super) static RULE: Rule = Rule {

@@ -1,8 +1,5 @@
-use std::collections::HashSet;
-
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Csv, Reporter, Rule};
+use crate::rules::prelude::*;
+use crate::rules::shared::deployments;
 
 pub(super) static RULE: Rule = Rule {
     id: "olmv1-deployment-duplicate",
@@ -20,13 +17,5 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
-    let root = Path::ROOT;
-    let list = root.field("spec.install.spec.deployments");
-    let mut seen = HashSet::new();
-    for (index, deployment) in csv.typed.spec.install.spec.deployments.iter().enumerate() {
-        if !seen.insert(&deployment.name) {
-            let message = format!("duplicate Deployment `{}`", deployment.name);
-            reporter.field(&csv.object, &list.index(index).field("name"), message);
-        }
-    }
+    deployments::report_duplicates(csv, reporter);
 }

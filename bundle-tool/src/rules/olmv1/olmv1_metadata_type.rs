@@ -1,7 +1,6 @@
 use crate::model::Object;
-use crate::model::yaml::{Kind, Path};
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Reporter, Rule};
+use crate::model::yaml::Kind;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "olmv1-metadata-type",

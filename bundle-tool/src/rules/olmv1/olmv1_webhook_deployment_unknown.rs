@@ -1,8 +1,5 @@
-use std::collections::HashSet;
-
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::{Check, Csv, Reporter, Rule};
+use crate::rules::prelude::*;
+use crate::rules::shared::deployments;
 
 pub(super) static RULE: Rule = Rule {
     id: "olmv1-webhook-deployment-unknown",
@@ -20,14 +17,6 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
-    let root = Path::ROOT;
-    let list = root.field("spec.webhookdefinitions");
-    let deployments: HashSet<_> =
-        csv.typed.spec.install.spec.deployments.iter().map(|deployment| &deployment.name).collect();
-    for (index, webhook) in csv.typed.spec.webhookdefinitions.iter().enumerate() {
-        if !deployments.contains(&webhook.deployment_name) {
-            let message = format!("unknown Deployment `{}`", webhook.deployment_name);
-            reporter.field(&csv.object, &list.index(index).field("deploymentName"), message);
-        }
-    }
+    let names = csv.typed.spec.webhookdefinitions.iter().map(|webhook| &webhook.deployment_name);
+    deployments::report_unknown(csv, "spec.webhookdefinitions", names, reporter);
 }

@@ -6,7 +6,7 @@
 use super::formats;
 use crate::model::crd::{Additional, Items, Keyword, Schema};
 use crate::model::yaml::{Kind, Path, Value};
-use crate::rules::effort::Effort;
+use crate::rules::subjects::Effort;
 
 /// The first mismatch of a value and its schema.
 #[derive(Debug, Clone, PartialEq, Eq)]

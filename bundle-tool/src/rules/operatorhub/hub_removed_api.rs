@@ -1,6 +1,5 @@
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::deprecated::removed;
-use crate::rules::{Check, Context, Reporter, Rule};
+use crate::rules::prelude::*;
+use crate::rules::shared::removed_apis;
 
 pub(super) static RULE: Rule = Rule {
     id: "hub-removed-api",
@@ -17,7 +16,5 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    for used in removed::used(context).into_iter().filter(|used| used.certain) {
-        used.report(reporter);
-    }
+    removed_apis::report(context, true, reporter);
 }

@@ -4,8 +4,8 @@
 
 use k8s_openapi::api::rbac::v1::{PolicyRule, RoleRef, Subject};
 
-use crate::model::yaml::Path;
-use crate::rules::kubernetes::{Errors, names};
+use crate::rules::kubernetes::names;
+use crate::rules::prelude::*;
 
 /// The group of Roles, users and groups.
 const GROUP: &str = "rbac.authorization.k8s.io";

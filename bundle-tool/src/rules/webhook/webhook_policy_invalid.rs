@@ -1,7 +1,4 @@
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::Errors;
-use crate::rules::webhook::Webhook;
-use crate::rules::{Check, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "webhook-policy-invalid",

@@ -1,10 +1,8 @@
 use std::collections::BTreeSet;
 
 use crate::model::yaml::Value;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::{Errors, names};
-use crate::rules::webhook::Webhook;
-use crate::rules::{Check, Rule};
+use crate::rules::kubernetes::names;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "webhook-review-version-invalid",

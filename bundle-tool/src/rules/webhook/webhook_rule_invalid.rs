@@ -1,10 +1,5 @@
+use crate::rules::prelude::*;
 use std::collections::BTreeSet;
-
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::Errors;
-use crate::rules::webhook::Webhook;
-use crate::rules::{Check, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "webhook-rule-invalid",

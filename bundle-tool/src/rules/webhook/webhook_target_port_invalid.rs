@@ -1,9 +1,7 @@
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::{Errors, numbers};
-use crate::rules::webhook::Webhook;
-use crate::rules::{Check, Rule};
+use crate::rules::kubernetes::numbers;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "webhook-target-port-invalid",

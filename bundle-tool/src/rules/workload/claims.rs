@@ -6,8 +6,9 @@ use k8s_openapi::api::core::v1::PersistentVolumeClaimSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::model::Quantity;
-use crate::model::yaml::Path;
-use crate::rules::kubernetes::{Errors, labels, names, selectors};
+use crate::rules::kubernetes::{labels, names, selectors};
+use crate::rules::prelude::*;
+use crate::rules::subjects::{MAX_ANNOTATIONS, annotation_bytes};
 
 /// Validates the metadata of the template: only labels and annotations are supported.
 pub(super) fn metadata(metadata: &ObjectMeta, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
@@ -15,7 +16,7 @@ pub(super) fn metadata(metadata: &ObjectMeta, path: &Path<'_>, errors: &mut Erro
     let annotations = path.field("annotations");
     if let Some(map) = &metadata.annotations {
         labels::annotation_keys(map.keys(), &annotations, errors);
-        if labels::size(map) > labels::MAX_ANNOTATIONS {
+        if annotation_bytes(map) > MAX_ANNOTATIONS {
             errors.add(&annotations, "annotations exceed the limit of 262144 bytes");
         }
     }

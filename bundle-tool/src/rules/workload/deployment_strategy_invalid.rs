@@ -1,7 +1,5 @@
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::{Errors, numbers};
-use crate::rules::workload::Deployment;
-use crate::rules::{Check, Rule};
+use crate::rules::kubernetes::numbers;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "deployment-strategy-invalid",

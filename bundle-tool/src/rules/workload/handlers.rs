@@ -4,8 +4,8 @@
 
 use k8s_openapi::api::core::v1::{ExecAction, HTTPGetAction, LifecycleHandler, Probe};
 
-use crate::model::yaml::Path;
-use crate::rules::kubernetes::{Errors, names, numbers};
+use crate::rules::kubernetes::{names, numbers};
+use crate::rules::prelude::*;
 
 /// Validates the handler of a probe.
 pub(super) fn probe(probe: &Probe, path: &Path<'_>, errors: &mut Errors<'_, '_>) {

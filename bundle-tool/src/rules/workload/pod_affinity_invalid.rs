@@ -1,10 +1,7 @@
 use k8s_openapi::api::core::v1::{PodAffinityTerm, WeightedPodAffinityTerm};
 
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::{Errors, names, selectors};
-use crate::rules::workload::PodTemplate;
-use crate::rules::{Check, Rule};
+use crate::rules::kubernetes::{names, selectors};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "pod-affinity-invalid",

@@ -1,7 +1,6 @@
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::{Errors, labels};
-use crate::rules::workload::PodTemplate;
-use crate::rules::{Check, Rule};
+use crate::rules::kubernetes::labels;
+use crate::rules::prelude::*;
+use crate::rules::subjects::MAX_ANNOTATIONS;
 
 pub(super) static RULE: Rule = Rule {
     id: "pod-annotation-invalid",
@@ -32,10 +31,9 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     let (own_size, added_size) = template.annotation_bytes();
     let size = own_size + added_size;
     // metadata-annotations-too-large reports annotations of the CSV that are too large alone.
-    if size > labels::MAX_ANNOTATIONS && added_size <= labels::MAX_ANNOTATIONS {
+    if size > MAX_ANNOTATIONS && added_size <= MAX_ANNOTATIONS {
         let message = format!(
-            "annotations of template and CSV of {size} bytes exceed the limit of {} bytes",
-            labels::MAX_ANNOTATIONS
+            "annotations of template and CSV of {size} bytes exceed the limit of {MAX_ANNOTATIONS} bytes"
         );
         errors.add(&path, message);
     }

@@ -2,10 +2,9 @@ use std::collections::HashSet;
 
 use k8s_openapi::api::core::v1::Toleration;
 
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::{Errors, paths};
-use crate::rules::workload::{PodTemplate, tolerations};
-use crate::rules::{Check, Rule};
+use crate::rules::kubernetes::paths;
+use crate::rules::prelude::*;
+use crate::rules::workload::tolerations;
 
 pub(super) static RULE: Rule = Rule {
     id: "pod-annotation-value-invalid",

@@ -1,10 +1,5 @@
+use crate::rules::prelude::*;
 use k8s_openapi::api::core::v1::AppArmorProfile;
-
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::Errors;
-use crate::rules::workload::PodTemplate;
-use crate::rules::{Check, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "pod-apparmor-profile-invalid",

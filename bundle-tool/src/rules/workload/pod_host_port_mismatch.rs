@@ -1,7 +1,4 @@
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::Errors;
-use crate::rules::workload::{PodTemplate, Role};
-use crate::rules::{Check, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "pod-host-port-mismatch",
@@ -26,7 +23,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
         let list = path.field("ports");
         for (index, port) in container.ports.iter().flatten().enumerate() {
             let host = port.host_port.unwrap_or_default();
-            if role == Role::Regular && host != 0 && host != port.container_port {
+            if role == ContainerRole::Regular && host != 0 && host != port.container_port {
                 let message = format!(
                     "invalid hostPort {host}: must equal `containerPort` {} in the host network",
                     port.container_port

@@ -1,8 +1,5 @@
 use super::handlers;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::Errors;
-use crate::rules::workload::{PodTemplate, Role};
-use crate::rules::{Check, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "pod-lifecycle-invalid",
@@ -22,7 +19,9 @@ pub(super) static RULE: Rule = Rule {
 fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     let grace = template.spec.termination_grace_period_seconds.unwrap_or_default();
     template.each_container(|container, path, role| {
-        let Some(lifecycle) = container.lifecycle.as_ref().filter(|_| role != Role::Init) else { return };
+        let Some(lifecycle) = container.lifecycle.as_ref().filter(|_| role != ContainerRole::Init) else {
+            return;
+        };
         let path = path.field("lifecycle");
         for (field, handler) in [("postStart", &lifecycle.post_start), ("preStop", &lifecycle.pre_stop)] {
             if let Some(handler) = handler {

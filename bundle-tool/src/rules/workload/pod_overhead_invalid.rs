@@ -1,10 +1,7 @@
 use k8s_openapi::api::core::v1::ResourceRequirements;
 
 use super::resources;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::Errors;
-use crate::rules::workload::PodTemplate;
-use crate::rules::{Check, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "pod-overhead-invalid",

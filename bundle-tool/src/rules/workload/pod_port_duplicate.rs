@@ -1,9 +1,7 @@
 use std::collections::BTreeSet;
 
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::{Errors, names};
-use crate::rules::workload::{PodTemplate, Role};
-use crate::rules::{Check, Rule};
+use crate::rules::kubernetes::names;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "pod-port-duplicate",
@@ -27,7 +25,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
         let mut named = BTreeSet::new();
         // Init containers run before the others, so their ports do not conflict.
         let mut alone = BTreeSet::new();
-        let taken = if role == Role::Regular { &mut taken } else { &mut alone };
+        let taken = if role == ContainerRole::Regular { &mut taken } else { &mut alone };
         for (index, port) in container.ports.iter().flatten().enumerate() {
             let path = list.index(index);
             if let Some(name) = port.name.as_deref()

@@ -1,7 +1,5 @@
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::{Errors, names, numbers};
-use crate::rules::workload::PodTemplate;
-use crate::rules::{Check, Rule};
+use crate::rules::kubernetes::{names, numbers};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "pod-port-invalid",

@@ -1,8 +1,5 @@
 use super::handlers;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::Errors;
-use crate::rules::workload::{PodTemplate, Role};
-use crate::rules::{Check, Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "pod-probe-invalid",
@@ -21,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     template.each_container(|container, path, role| {
-        if role == Role::Init {
+        if role == ContainerRole::Init {
             return;
         }
         for (field, probe) in [

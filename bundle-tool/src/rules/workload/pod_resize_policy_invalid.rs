@@ -1,9 +1,5 @@
+use crate::rules::prelude::*;
 use std::collections::BTreeSet;
-
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::Errors;
-use crate::rules::workload::PodTemplate;
-use crate::rules::{Check, Rule};
 
 pub(super) static RULE: Rule = Rule {
     id: "pod-resize-policy-invalid",

@@ -1,7 +1,5 @@
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::Errors;
-use crate::rules::workload::{PodTemplate, tolerations};
-use crate::rules::{Check, Rule};
+use crate::rules::prelude::*;
+use crate::rules::workload::tolerations;
 
 pub(super) static RULE: Rule = Rule {
     id: "pod-toleration-invalid",

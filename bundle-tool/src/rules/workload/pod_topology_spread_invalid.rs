@@ -1,9 +1,7 @@
 use std::collections::BTreeSet;
 
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::{Errors, selectors};
-use crate::rules::workload::PodTemplate;
-use crate::rules::{Check, Rule};
+use crate::rules::kubernetes::selectors;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "pod-topology-spread-invalid",

@@ -1,10 +1,7 @@
 use k8s_openapi::api::core::v1::WindowsSecurityContextOptions;
 
-use crate::model::yaml::Path;
-use crate::report::{Impact, Project, Severity, Source, Suite};
-use crate::rules::kubernetes::{Errors, names};
-use crate::rules::workload::PodTemplate;
-use crate::rules::{Check, Rule};
+use crate::rules::kubernetes::names;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "pod-windows-options-invalid",

@@ -9,9 +9,9 @@ use k8s_openapi::api::core::v1::{Container, PodSpec, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Text;
 
 use crate::model::Quantity;
-use crate::model::yaml::Path;
 use crate::report::suggest::did_you_mean;
-use crate::rules::kubernetes::{Errors, names};
+use crate::rules::kubernetes::names;
+use crate::rules::prelude::*;
 
 type List = BTreeMap<String, Text>;
 

@@ -7,9 +7,9 @@
 use k8s_openapi::api::core::v1::{KeyToPath, ObjectFieldSelector, ResourceFieldSelector};
 
 use crate::model::Quantity;
-use crate::model::yaml::Path;
 use crate::report::suggest;
-use crate::rules::kubernetes::{Errors, names, numbers, paths};
+use crate::rules::kubernetes::{names, numbers, paths};
+use crate::rules::prelude::*;
 
 /// The fields that an environment variable can refer to.
 pub(super) const VARIABLES: &[&str] = &[

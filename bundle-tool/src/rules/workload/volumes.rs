@@ -9,8 +9,8 @@ use regex::Regex;
 
 use super::sources::{self, FILES};
 use crate::model::Quantity;
-use crate::model::yaml::Path;
-use crate::rules::kubernetes::{Errors, names, numbers, paths};
+use crate::rules::kubernetes::{names, numbers, paths};
+use crate::rules::prelude::*;
 
 /// Returns the types of a volume, in Kubernetes' order.
 pub(super) fn sources(volume: &Volume) -> Vec<&'static str> {

@@ -3,15 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Error, Image, Limits, extract};
-
-/// The directory of a bundle's manifests (operator-registry, registry+v1 labels).
-const MANIFESTS: &str = "operators.operatorframework.io.bundle.manifests.v1";
-/// The directory of a bundle's `annotations.yaml`.
-const METADATA: &str = "operators.operatorframework.io.bundle.metadata.v1";
-/// The directory of a bundle's scorecard configuration.
-const SCORECARD: &str = "operators.operatorframework.io.test.config.v1";
-/// The directory of an index image's catalog.
-pub(crate) const CONFIGS: &str = "operators.operatorframework.io.index.configs.v1";
+use crate::labels::{CONFIGS, MANIFESTS, METADATA, SCORECARD_CONFIG};
 
 /// The files and labels of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +62,7 @@ pub fn wanted_by_labels(labels: &BTreeMap<String, String>) -> Vec<String> {
     }
     let path = |label: &str, usual: &str| labels.get(label).cloned().unwrap_or_else(|| usual.to_owned());
     let mut wanted =
-        vec![path(MANIFESTS, "manifests/"), path(METADATA, "metadata/"), path(SCORECARD, "tests/")];
+        vec![path(MANIFESTS, "manifests/"), path(METADATA, "metadata/"), path(SCORECARD_CONFIG, "tests/")];
     wanted.push("tests/".to_owned());
     wanted.dedup();
     wanted
@@ -88,8 +80,11 @@ mod tests {
     fn the_labels_name_what_is_read() {
         assert_eq!(wanted_by_labels(&labels(&[])), ["manifests/", "metadata/", "tests/"]);
         assert_eq!(wanted_by_labels(&labels(&[(CONFIGS, "/configs")])), ["/configs"]);
-        let elsewhere =
-            labels(&[(MANIFESTS, "/deploy/olm/"), (METADATA, "meta"), (SCORECARD, "tests/scorecard/")]);
+        let elsewhere = labels(&[
+            (MANIFESTS, "/deploy/olm/"),
+            (METADATA, "meta"),
+            (SCORECARD_CONFIG, "tests/scorecard/"),
+        ]);
         assert_eq!(wanted_by_labels(&elsewhere), ["/deploy/olm/", "meta", "tests/scorecard/", "tests/"]);
     }
 

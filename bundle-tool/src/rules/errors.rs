@@ -1,26 +1,26 @@
 //! The list of errors that validation functions add to.
 
+use super::reporter::Reporter;
 use crate::model::Object;
 use crate::model::yaml::{Path, Step, Value};
 use crate::report::suggest;
-use crate::rules::Reporter;
 
 /// Reports the errors of one object for one rule.
 #[derive(Debug)]
-pub struct Errors<'e, 'r> {
+pub(super) struct Errors<'e, 'r> {
     object: Object<'e>,
     reporter: &'e mut Reporter<'r>,
 }
 
 impl<'e, 'r> Errors<'e, 'r> {
     /// Creates a list whose errors about `object` go to `reporter`.
-    pub fn new(object: Object<'e>, reporter: &'e mut Reporter<'r>) -> Self {
+    pub(super) fn new(object: Object<'e>, reporter: &'e mut Reporter<'r>) -> Self {
         Self { object, reporter }
     }
 
     /// Returns whether the object as written has a value other than null at a path.
     #[must_use]
-    pub fn is_written(&self, path: &Path<'_>) -> bool {
+    pub(super) fn is_written(&self, path: &Path<'_>) -> bool {
         let found = path.steps().into_iter().try_fold(self.object.root, |value, step| match step {
             Step::Field(name) => name.split('.').try_fold(value, Value::get),
             Step::Key(name) => value.get(name),
@@ -30,12 +30,12 @@ impl<'e, 'r> Errors<'e, 'r> {
     }
 
     /// Reports an error about the field at `path`.
-    pub fn add(&mut self, path: &Path<'_>, message: impl Into<String>) {
+    pub(super) fn add(&mut self, path: &Path<'_>, message: impl Into<String>) {
         self.reporter.field(&self.object, path, message);
     }
 
     /// Reports the error of a validation function; returns whether the value is valid.
-    pub fn check(&mut self, path: &Path<'_>, result: Result<(), String>) -> bool {
+    pub(super) fn check(&mut self, path: &Path<'_>, result: Result<(), String>) -> bool {
         match result {
             Ok(()) => true,
             Err(message) => {
@@ -46,7 +46,7 @@ impl<'e, 'r> Errors<'e, 'r> {
     }
 
     /// Reports a required field that is not set; returns whether it is set.
-    pub fn required(&mut self, path: &Path<'_>, value: &str) -> bool {
+    pub(super) fn required(&mut self, path: &Path<'_>, value: &str) -> bool {
         if value.is_empty() {
             self.add(path, format!("missing required field `{}`", last(path)));
         }
@@ -54,7 +54,7 @@ impl<'e, 'r> Errors<'e, 'r> {
     }
 
     /// Reports a value that is not one of the allowed ones.
-    pub fn one_of(&mut self, path: &Path<'_>, value: &str, allowed: &[&str]) {
+    pub(super) fn one_of(&mut self, path: &Path<'_>, value: &str, allowed: &[&str]) {
         if !allowed.contains(&value) {
             let message = if value.is_empty() {
                 format!("missing required field `{}`: must be {}", last(path), suggest::alternatives(allowed))
@@ -68,7 +68,7 @@ impl<'e, 'r> Errors<'e, 'r> {
     }
 
     /// Reports a negative number.
-    pub fn not_negative(&mut self, path: &Path<'_>, value: impl Into<i64>) {
+    pub(super) fn not_negative(&mut self, path: &Path<'_>, value: impl Into<i64>) {
         let value = value.into();
         if value < 0 {
             self.add(path, format!("invalid value {value}: must not be negative"));

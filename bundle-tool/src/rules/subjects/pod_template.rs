@@ -6,25 +6,25 @@ use std::ops::Bound;
 
 use k8s_openapi::api::core::v1::{Container, PodSecurityContext, PodSpec, PodTemplateSpec, Volume};
 
-use super::Deployment;
+use super::csv::Csv;
+use super::deployment::Deployment;
+use super::metadata::MAX_ANNOTATIONS;
 use crate::model::Object;
 use crate::model::yaml::Path;
-use crate::rules::context::Csv;
-use crate::rules::kubernetes::labels;
 
 /// A pod template with defaults, and its path.
 #[derive(Debug)]
-pub struct PodTemplate<'t> {
+pub(in crate::rules) struct PodTemplate<'t> {
     /// The CSV.
-    pub object: Object<'t>,
+    pub(in crate::rules) object: Object<'t>,
     /// `…spec.template`
-    pub path: &'t Path<'t>,
+    pub(in crate::rules) path: &'t Path<'t>,
     /// `…spec.template.spec`
-    pub spec_path: &'t Path<'t>,
+    pub(in crate::rules) spec_path: &'t Path<'t>,
     /// The template; its spec is in [`PodTemplate::spec`].
-    pub template: &'t PodTemplateSpec,
+    pub(in crate::rules) template: &'t PodTemplateSpec,
     /// The pods' spec with defaults.
-    pub spec: &'t PodSpec,
+    pub(in crate::rules) spec: &'t PodSpec,
     /// The CSV's annotations, which OLM adds to those of the template.
     added_annotations: Option<&'t BTreeMap<String, String>>,
     added_bytes: usize,
@@ -34,7 +34,7 @@ pub struct PodTemplate<'t> {
 
 /// The role of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub(in crate::rules) enum ContainerRole {
     /// One of `containers`.
     Regular,
     /// One of `initContainers` that must end before the next one starts.
@@ -44,7 +44,7 @@ pub enum Role {
 }
 
 impl<'t> PodTemplate<'t> {
-    pub(super) fn new(
+    fn new(
         deployment: &Deployment<'t>,
         csv: &'t Csv<'_>,
         path: &'t Path<'t>,
@@ -66,20 +66,20 @@ impl<'t> PodTemplate<'t> {
 
     /// The annotations of the template itself.
     #[must_use]
-    pub fn own_annotations(&self) -> Option<&'t BTreeMap<String, String>> {
+    pub(in crate::rules) fn own_annotations(&self) -> Option<&'t BTreeMap<String, String>> {
         self.template.metadata.as_ref().and_then(|metadata| metadata.annotations.as_ref())
     }
 
     /// An annotation of the pods: OLM replaces those of the template by those of the CSV.
     #[must_use]
-    pub fn annotation(&self, key: &str) -> Option<&'t str> {
+    pub(in crate::rules) fn annotation(&self, key: &str) -> Option<&'t str> {
         let maps = [self.added_annotations, self.own_annotations()];
         maps.into_iter().flatten().find_map(|map| map.get(key)).map(String::as_str)
     }
 
     /// The annotations of the pods whose keys begin with one of `prefixes`. Those of a CSV that has more of them than an
     /// object may have are left out: another rule reports that.
-    pub fn annotations_with<'p>(
+    pub(in crate::rules) fn annotations_with<'p>(
         &'p self,
         prefixes: &'p [&'p str],
     ) -> impl Iterator<Item = (&'t str, &'t str)> + 'p {
@@ -87,7 +87,7 @@ impl<'t> PodTemplate<'t> {
             let range = map.map(|map| map.range::<str, _>((Bound::Included(prefix), Bound::Unbounded)));
             range.into_iter().flatten().take_while(move |(key, _)| key.starts_with(prefix))
         };
-        let few = self.added_annotations.filter(|_| self.added_bytes <= labels::MAX_ANNOTATIONS);
+        let few = self.added_annotations.filter(|_| self.added_bytes <= MAX_ANNOTATIONS);
         prefixes.iter().flat_map(move |prefix| {
             let added = of(few, prefix);
             let replaced =
@@ -99,7 +99,7 @@ impl<'t> PodTemplate<'t> {
 
     /// How many bytes the annotations that only the template has take, and those that the CSV adds.
     #[must_use]
-    pub fn annotation_bytes(&self) -> (usize, usize) {
+    pub(in crate::rules) fn annotation_bytes(&self) -> (usize, usize) {
         let size = |(key, value): (&String, &String)| key.len() + value.len();
         let added = |key: &str| self.added_annotations.is_some_and(|added| added.contains_key(key));
         let own = self.own_annotations().into_iter().flatten().filter(|(key, _)| !added(key));
@@ -107,20 +107,24 @@ impl<'t> PodTemplate<'t> {
     }
 
     /// Calls `visit` with every container, its path and its role.
-    pub fn each_container(&self, mut visit: impl FnMut(&'t Container, &Path<'_>, Role)) {
+    pub(in crate::rules) fn each_container(
+        &self,
+        mut visit: impl FnMut(&'t Container, &Path<'_>, ContainerRole),
+    ) {
         let list = self.spec_path.field("containers");
         for (index, container) in self.spec.containers.iter().enumerate() {
-            visit(container, &list.index(index), Role::Regular);
+            visit(container, &list.index(index), ContainerRole::Regular);
         }
         let list = self.spec_path.field("initContainers");
         for (index, container) in self.spec.init_containers.iter().flatten().enumerate() {
-            let role = if container.restart_policy.is_some() { Role::Sidecar } else { Role::Init };
+            let role =
+                if container.restart_policy.is_some() { ContainerRole::Sidecar } else { ContainerRole::Init };
             visit(container, &list.index(index), role);
         }
     }
 
     /// Calls `visit` with every volume and its path; volumes of type `image`, whose feature is disabled, are skipped.
-    pub fn each_volume(&self, mut visit: impl FnMut(&'t Volume, &Path<'_>)) {
+    pub(in crate::rules) fn each_volume(&self, mut visit: impl FnMut(&'t Volume, &Path<'_>)) {
         let list = self.spec_path.field("volumes");
         for (index, volume) in self.spec.volumes.iter().flatten().enumerate() {
             if volume.image.is_none() {
@@ -131,7 +135,7 @@ impl<'t> PodTemplate<'t> {
 
     /// Returns the volume with this name.
     #[must_use]
-    pub fn volume(&self, name: &str) -> Option<&'t Volume> {
+    pub(in crate::rules) fn volume(&self, name: &str) -> Option<&'t Volume> {
         let volumes = self.volumes.get_or_init(|| {
             let mut volumes = HashMap::new();
             for volume in self.spec.volumes.iter().flatten().filter(|volume| volume.image.is_none()) {
@@ -144,7 +148,7 @@ impl<'t> PodTemplate<'t> {
 
     /// Returns whether mounts of this name are dropped because the volume is of type `image`.
     #[must_use]
-    pub fn is_dropped(&self, name: &str) -> bool {
+    pub(in crate::rules) fn is_dropped(&self, name: &str) -> bool {
         let dropped = self.dropped.get_or_init(|| {
             let images = self.spec.volumes.iter().flatten().filter(|volume| volume.image.is_some());
             images.map(|volume| volume.name.as_str()).collect()
@@ -154,25 +158,36 @@ impl<'t> PodTemplate<'t> {
 
     /// Returns the pods' security context.
     #[must_use]
-    pub fn security(&self) -> Option<&'t PodSecurityContext> {
+    pub(in crate::rules) fn security(&self) -> Option<&'t PodSecurityContext> {
         self.spec.security_context.as_ref()
     }
 
     /// Returns whether the pods use the host network.
     #[must_use]
-    pub fn host_network(&self) -> bool {
+    pub(in crate::rules) fn host_network(&self) -> bool {
         self.spec.host_network.unwrap_or_default()
     }
 
     /// Returns whether the pods use the user namespace of the host, which is the default.
     #[must_use]
-    pub fn host_users(&self) -> bool {
+    pub(in crate::rules) fn host_users(&self) -> bool {
         self.spec.host_users.unwrap_or(true)
     }
 
     /// Returns `os.name`, if it is set.
     #[must_use]
-    pub fn os(&self) -> Option<&'t str> {
+    pub(in crate::rules) fn os(&self) -> Option<&'t str> {
         self.spec.os.as_ref().map(|os| os.name.as_str())
+    }
+}
+
+impl Csv<'_> {
+    /// Calls `visit` with the pod template of every Deployment of the install strategy.
+    pub(in crate::rules) fn each_pod_template(&self, mut visit: impl FnMut(&PodTemplate<'_>)) {
+        self.each_deployment(|deployment| {
+            let path = deployment.spec_path.field("template");
+            let spec_path = path.field("spec");
+            visit(&PodTemplate::new(deployment, self, &path, &spec_path));
+        });
     }
 }

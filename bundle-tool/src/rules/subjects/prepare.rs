@@ -11,17 +11,17 @@ use crate::model::csv::StrategyDeployment;
 
 /// A Deployment's spec as it is validated.
 #[derive(Debug, Clone)]
-pub struct Prepared {
+pub(in crate::rules) struct Prepared {
     /// The spec with defaults, without the fields of disabled features.
-    pub spec: DeploymentSpec,
+    pub(in crate::rules) spec: DeploymentSpec,
     /// The spec of its pods.
-    pub pod: PodSpec,
+    pub(in crate::rules) pod: PodSpec,
 }
 
 impl Prepared {
     /// Prepares a Deployment of the install strategy as the API server does.
     #[must_use]
-    pub fn new(written: &StrategyDeployment) -> Self {
+    pub(in crate::rules) fn new(written: &StrategyDeployment) -> Self {
         let mut spec = written.spec.clone();
         let mut pod = spec.template.spec.take().unwrap_or_default();
         spec.replicas.get_or_insert(1);

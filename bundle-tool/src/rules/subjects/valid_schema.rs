@@ -1,28 +1,32 @@
-//! Conversion from a CRD's schema to the input of [`kubernetes_cel`], and from its problems to positions in the file.
+//! A CRD's schema with CEL rules, and what [`kubernetes_cel`] finds in it.
 
 use std::cell::OnceCell;
 
-use super::crds::Crd;
-use super::reporter::Reporter;
+use super::crd::Crd;
 use crate::model::crd::{Additional, Items, Keyword, Keywords, Schema};
 use crate::model::yaml::{Path, Value};
-use kubernetes_cel::{Field, Problem, Step};
+use kubernetes_cel::{Broken, Report};
 
 /// The schema of a version in which the walk has found no error.
 #[derive(Debug)]
-pub struct ValidSchema<'n, 'b> {
+pub(in crate::rules) struct ValidSchema<'n, 'b> {
     /// The CRD.
-    pub crd: &'n Crd<'b>,
+    pub(in crate::rules) crd: &'n Crd<'b>,
     /// The path of the schema in the object.
-    pub path: Path<'n>,
+    pub(in crate::rules) path: Path<'n>,
     root: Value<'b>,
     keywords: Keywords,
     schema: OnceCell<kubernetes_cel::Schema<'b>>,
-    report: OnceCell<kubernetes_cel::Report>,
+    report: OnceCell<Report>,
 }
 
 impl<'n, 'b> ValidSchema<'n, 'b> {
-    pub(super) fn new(crd: &'n Crd<'b>, path: Path<'n>, root: Value<'b>, keywords: Keywords) -> Self {
+    pub(in crate::rules) fn new(
+        crd: &'n Crd<'b>,
+        path: Path<'n>,
+        root: Value<'b>,
+        keywords: Keywords,
+    ) -> Self {
         Self { crd, path, root, keywords, schema: OnceCell::new(), report: OnceCell::new() }
     }
 
@@ -31,67 +35,26 @@ impl<'n, 'b> ValidSchema<'n, 'b> {
         self.schema.get_or_init(|| read(self.root, false).0)
     }
 
-    /// Reports the defaults that break a rule of their schema.
-    pub fn report_defaults(&self, reporter: &mut Reporter<'_>) {
+    /// Returns the problems of the schema's CEL rules, if it has rules.
+    #[must_use]
+    pub(in crate::rules) fn rule_problems(&self) -> Option<&Report> {
+        let has_rules = self.keywords.meets(Keywords::of(&[Keyword::XValidations]));
+        has_rules.then(|| self.report.get_or_init(|| kubernetes_cel::check_schema(self.schema())))
+    }
+
+    /// Calls `visit` with the path of every default that breaks a CEL rule of its schema.
+    pub(in crate::rules) fn each_broken_default(&self, visit: &mut dyn FnMut(&Path<'_>, &Broken)) {
         if !self.keywords.meets(Keywords::of(&[Keyword::XValidations]))
             || !self.keywords.meets(Keywords::of(&[Keyword::Default]))
         {
             return;
         }
         let schema = self.schema();
-        self.crd.effort.with_budget(|budget| {
-            defaults(self.root, schema, true, &self.path, budget, &mut |path, broken| {
-                reporter.field(&self.crd.object, path, broken_message(broken));
-            });
-        });
-    }
-
-    /// Reports the problems of the schema's rules that `wanted` selects.
-    pub fn report_rules(&self, reporter: &mut Reporter<'_>, wanted: impl Fn(&Problem) -> bool) {
-        if !self.keywords.meets(Keywords::of(&[Keyword::XValidations])) {
-            return;
-        }
-        let report = self.report.get_or_init(|| kubernetes_cel::check_schema(self.schema()));
-        for problem in report.problems.iter().filter(|problem| wanted(problem)) {
-            let message = match problem.place {
-                Some((line, column)) => {
-                    format!("{} (line {line}, column {column} of the expression)", problem.message)
-                }
-                None => problem.message.clone(),
-            };
-            at(&self.path, &problem.path, &mut |schema| {
-                let rules = schema.field(Keyword::XValidations.name());
-                match (problem.rule, problem.field) {
-                    (Some(index), Field::Schema) => {
-                        reporter.field(&self.crd.object, &rules.index(index), message.as_str());
-                    }
-                    (Some(index), field) => {
-                        let rule = rules.index(index);
-                        reporter.field(&self.crd.object, &rule.field(field.name()), message.as_str());
-                    }
-                    (None, _) => reporter.field(&self.crd.object, schema, message.as_str()),
-                }
-            });
-        }
+        self.crd.effort.with_budget(|budget| defaults(self.root, schema, true, &self.path, budget, visit));
     }
 }
 
-/// Returns the message about a rule that a default breaks.
-fn broken_message(broken: &kubernetes_cel::Broken) -> String {
-    let place = kubernetes_cel::path_text(&broken.path);
-    let place = if place.is_empty() { String::new() } else { format!(" at `{place}`") };
-    let number = broken.rule + 1;
-    match broken.error {
-        None => format!("the default breaks rule {number} of `x-kubernetes-validations`{place}"),
-        Some(error) => {
-            format!(
-                "failed to evaluate rule {number} of `x-kubernetes-validations`{place} for the default: {error}"
-            )
-        }
-    }
-}
-
-/// Calls `report` with every default of the schema, and of those within it, that breaks a rule; `is_root` says that the
+/// Calls `visit` with every default of the schema, and of those within it, that breaks a rule; `is_root` says that the
 /// schema is the whole resource's, whose own default is left out.
 fn defaults(
     value: Value<'_>,
@@ -99,36 +62,23 @@ fn defaults(
     is_root: bool,
     path: &Path<'_>,
     budget: &mut kubernetes_cel::Budget,
-    report: &mut dyn FnMut(&Path<'_>, &kubernetes_cel::Broken),
+    visit: &mut dyn FnMut(&Path<'_>, &Broken),
 ) {
     let here = Schema::read(value);
     if let Some(default) = here.get(Keyword::Default)
         && !(is_root || schema.embedded_resource)
         && let Some(broken) = kubernetes_cel::broken_rule(schema, &default.to_json(), budget)
     {
-        report(&path.field(Keyword::Default.name()), &broken);
+        visit(&path.field(Keyword::Default.name()), &broken);
     }
     if let (Items::Schema(items), Some(schema)) = (here.items(), &schema.items) {
-        defaults(items, schema, false, &path.field("items"), budget, report);
+        defaults(items, schema, false, &path.field("items"), budget, visit);
     }
     let properties = path.field("properties");
     for (name, schema) in &schema.properties {
         if let Some(property) = here.property(name) {
-            defaults(property, schema, false, &properties.key(name), budget, report);
+            defaults(property, schema, false, &properties.key(name), budget, visit);
         }
-    }
-}
-
-/// Calls `then` with the path that `steps` lead to.
-fn at(path: &Path<'_>, steps: &[Step], then: &mut dyn FnMut(&Path<'_>)) {
-    let Some((first, rest)) = steps.split_first() else { return then(path) };
-    match first {
-        Step::Property(name) => {
-            let properties = path.field("properties");
-            at(&properties.key(name), rest, then);
-        }
-        Step::Items => at(&path.field("items"), rest, then),
-        Step::AdditionalProperties => at(&path.field("additionalProperties"), rest, then),
     }
 }
 

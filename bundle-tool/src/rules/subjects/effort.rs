@@ -18,7 +18,7 @@ const MAX_CEL_WORK: u64 = 20_000_000;
 
 /// What is left to spend on one CRD.
 #[derive(Debug)]
-pub(super) struct Effort<'b> {
+pub(in crate::rules) struct Effort<'b> {
     steps: AtomicU64,
     cel_work: AtomicU64,
     patterns: Mutex<HashMap<&'b str, Option<Arc<GoRegex>>>>,
@@ -26,7 +26,7 @@ pub(super) struct Effort<'b> {
 
 impl<'b> Effort<'b> {
     /// The share of a CRD of `size` nodes in a bundle whose CRDs have `total` nodes together.
-    pub(super) fn share(size: usize, total: usize) -> Self {
+    pub(in crate::rules) fn share(size: usize, total: usize) -> Self {
         let of = |limit: u64| limit.saturating_mul(size as u64) / (total as u64).max(1);
         Self {
             steps: AtomicU64::new(of(MAX_STEPS)),
@@ -36,19 +36,19 @@ impl<'b> Effort<'b> {
     }
 
     /// Takes steps; whether there are as many left.
-    pub(super) fn spend(&self, steps: usize) -> bool {
+    pub(in crate::rules) fn spend(&self, steps: usize) -> bool {
         let take = |left: u64| Some(left.saturating_sub(steps as u64));
         let before = self.steps.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
         before.is_ok_and(|before| before >= steps as u64)
     }
 
     /// Whether something could not be validated for want of steps.
-    pub(super) fn is_spent(&self) -> bool {
+    pub(in crate::rules) fn is_spent(&self) -> bool {
         self.steps.load(Ordering::Relaxed) == 0 || self.cel_work.load(Ordering::Relaxed) == 0
     }
 
     /// Evaluates CEL rules with what is left.
-    pub(super) fn with_budget<T>(&self, evaluate: impl FnOnce(&mut Budget) -> T) -> T {
+    pub(in crate::rules) fn with_budget<T>(&self, evaluate: impl FnOnce(&mut Budget) -> T) -> T {
         let mut budget = Budget::new(self.cel_work.load(Ordering::Relaxed));
         let result = evaluate(&mut budget);
         self.cel_work.store(budget.work_left(), Ordering::Relaxed);
@@ -57,7 +57,7 @@ impl<'b> Effort<'b> {
 
     /// Whether `pattern` matches `text`; nothing where that is not known, because the pattern is not valid or too
     /// expensive. Each pattern is compiled once.
-    pub(super) fn matches(&self, pattern: &'b str, text: &str) -> Option<bool> {
+    pub(in crate::rules) fn matches(&self, pattern: &'b str, text: &str) -> Option<bool> {
         /// How many steps compiling a unit of an expression's weight counts for.
         const STEPS_TO_COMPILE: usize = 8;
         /// How many states of an expression are visited in a step.

@@ -5,10 +5,9 @@
 //!
 //! Source: Kubernetes' deprecation guide, and `pkg/validation/internal/removed_apis.go` of operator-framework/api.
 
+use crate::model::Object;
 use crate::model::version::{self, Version};
-use crate::model::yaml::{Path, Position};
-use crate::model::{File, Object};
-use crate::rules::{Context, Reporter};
+use crate::rules::prelude::*;
 
 /// A removed API: its version, its kinds, and the minor version that removed it.
 const REMOVED: &[(&str, &[&str], u64)] = &[
@@ -41,46 +40,25 @@ const REMOVED: &[(&str, &[&str], u64)] = &[
     ("autoscaling/v2beta2", &["HorizontalPodAutoscaler"], 26),
 ];
 
-/// One use of a removed API.
-pub(in crate::rules) struct Used<'b> {
-    /// Whether every cluster that the operator supports lacks the API.
-    pub(in crate::rules) certain: bool,
-    file: &'b File,
-    path: String,
-    position: Position,
-    message: String,
-}
-
-impl Used<'_> {
-    /// Reports the use.
-    pub(in crate::rules) fn report(&self, reporter: &mut Reporter<'_>) {
-        reporter.at(self.file, &self.path, self.position, self.message.clone());
-    }
-}
-
-/// Returns all uses in the bundle: objects, and the resources that the CSV lists for its CRDs.
-pub(in crate::rules) fn used<'b>(context: &Context<'b>) -> Vec<Used<'b>> {
+/// Reports the uses in the bundle: objects, and the resources that the CSV lists for its CRDs. `certain` selects those
+/// that every cluster lacks that the operator supports, or the others.
+pub(in crate::rules) fn report(context: &Context<'_>, certain: bool, reporter: &mut Reporter<'_>) {
     let csv = context.csvs.first();
     let minimum = csv.and_then(|csv| version::tolerant(&csv.typed.spec.min_kube_version).ok());
-    let mut found = Vec::new();
-    let mut add = |object: Object<'b>, path: &Path<'_>, api_version: &str, kind: &str| {
-        let removed =
-            REMOVED.iter().find(|(version, kinds, _)| *version == api_version && kinds.contains(&kind));
-        if let Some((_, _, minor)) = removed {
-            found.push(Used {
-                certain: minimum.as_ref().is_some_and(|minimum| *minimum >= Version::new(1, *minor, 0)),
-                file: object.file,
-                path: path.to_string(),
-                position: object.locate(path),
-                message: format!("`{kind}` of `{api_version}` was removed in Kubernetes 1.{minor}"),
-            });
+    let mut report = |object: &Object<'_>, path: &Path<'_>, api_version: &str, kind: &str| {
+        let mut removed = REMOVED.iter();
+        let found = removed.find(|(version, kinds, _)| *version == api_version && kinds.contains(&kind));
+        let Some((_, _, minor)) = found else { return };
+        if certain == minimum.as_ref().is_some_and(|minimum| *minimum >= Version::new(1, *minor, 0)) {
+            let message = format!("`{kind}` of `{api_version}` was removed in Kubernetes 1.{minor}");
+            reporter.field(object, path, message);
         }
     };
     let root = Path::ROOT;
     for object in &context.objects {
-        add(*object, &root.field("apiVersion"), object.api_version(), object.kind());
+        report(object, &root.field("apiVersion"), object.api_version(), object.kind());
     }
-    let Some(csv) = csv else { return found };
+    let Some(csv) = csv else { return };
     let definitions = root.field("spec.customresourcedefinitions");
     let typed = &csv.typed.spec.customresourcedefinitions;
     for (role, crds) in [("owned", &typed.owned), ("required", &typed.required)] {
@@ -90,9 +68,8 @@ pub(in crate::rules) fn used<'b>(context: &Context<'b>) -> Vec<Used<'b>> {
             let resources = entry.field("resources");
             for (index, resource) in crd.resources.iter().enumerate() {
                 let path = resources.index(index);
-                add(csv.object, &path.field("version"), &resource.version, &resource.kind);
+                report(&csv.object, &path.field("version"), &resource.version, &resource.kind);
             }
         }
     }
-    found
 }

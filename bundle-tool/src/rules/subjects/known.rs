@@ -18,19 +18,18 @@ use crate::model::yaml::{DecodeError, Unknown};
 
 /// An object of a built-in kind.
 #[derive(Debug)]
-pub struct Known<'k> {
+pub(in crate::rules) struct Known<'k> {
     /// As written.
-    pub object: Object<'k>,
+    pub(in crate::rules) object: Object<'k>,
     /// As the API server decodes it.
-    pub typed: Typed,
+    pub(in crate::rules) typed: Typed,
     /// The fields that the API server drops.
-    pub unknown: Vec<Unknown>,
+    pub(in crate::rules) unknown: Vec<Unknown>,
 }
 
 /// The built-in kinds that a bundle may contain.
 #[derive(Debug)]
-#[expect(missing_docs, reason = "each is named after its kind")]
-pub enum Typed {
+pub(in crate::rules) enum Typed {
     ClusterRole(Box<ClusterRole>),
     ClusterRoleBinding(Box<ClusterRoleBinding>),
     ConfigMap(Box<ConfigMap>),
@@ -41,50 +40,50 @@ pub enum Typed {
     RoleBinding(Box<RoleBinding>),
     Secret(Box<Secret>),
     Service(Box<Service>),
-    ServiceAccount(Box<ServiceAccount>),
+    ServiceAccount,
 }
 
 /// A `ConfigMap`, with bytes as Go decodes them.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub struct ConfigMap {
+pub(in crate::rules) struct ConfigMap {
     /// `v1`
-    pub api_version: String,
+    pub(in crate::rules) api_version: String,
     /// `ConfigMap`
-    pub kind: String,
+    pub(in crate::rules) kind: String,
     /// Name and labels.
-    pub metadata: ObjectMeta,
+    pub(in crate::rules) metadata: ObjectMeta,
     /// Strings.
-    pub data: BTreeMap<String, String>,
+    pub(in crate::rules) data: BTreeMap<String, String>,
     /// Bytes.
-    pub binary_data: BTreeMap<String, Base64>,
+    pub(in crate::rules) binary_data: BTreeMap<String, Base64>,
     /// Whether it is immutable.
-    pub immutable: bool,
+    pub(in crate::rules) immutable: bool,
 }
 
 /// A Secret, with bytes as Go decodes them.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub struct Secret {
+pub(in crate::rules) struct Secret {
     /// `v1`
-    pub api_version: String,
+    pub(in crate::rules) api_version: String,
     /// `Secret`
-    pub kind: String,
+    pub(in crate::rules) kind: String,
     /// Name and labels.
-    pub metadata: ObjectMeta,
+    pub(in crate::rules) metadata: ObjectMeta,
     /// Bytes.
-    pub data: BTreeMap<String, Base64>,
+    pub(in crate::rules) data: BTreeMap<String, Base64>,
     /// Strings, which replace the bytes of the same key.
-    pub string_data: BTreeMap<String, String>,
+    pub(in crate::rules) string_data: BTreeMap<String, String>,
     /// The type, which determines the required keys.
     pub r#type: String,
     /// Whether it is immutable.
-    pub immutable: bool,
+    pub(in crate::rules) immutable: bool,
 }
 
 /// Bytes as Go decodes them: a base64 string with optional line breaks, or a list of numbers from 0 to 255.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Base64(pub Vec<u8>);
+pub(in crate::rules) struct Base64(pub Vec<u8>);
 
 impl<'de> Deserialize<'de> for Base64 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -129,7 +128,7 @@ const MAX_DECODED: usize = 128 << 20;
 type Decoded<'k> = (Vec<Known<'k>>, Vec<(Object<'k>, DecodeError)>);
 
 /// Decodes the objects of built-in kinds, and returns those that cannot be decoded with the error.
-pub(in crate::rules) fn decode<'k>(objects: &[Object<'k>]) -> Decoded<'k> {
+pub(super) fn decode<'k>(objects: &[Object<'k>]) -> Decoded<'k> {
     let mut known = Vec::new();
     let mut undecodable = Vec::new();
     let mut size = 0_usize;
@@ -158,7 +157,7 @@ pub(in crate::rules) fn decode<'k>(objects: &[Object<'k>]) -> Decoded<'k> {
 
 /// Returns whether an object is of an installable kind that is neither built in nor OLM's: the API server decodes only
 /// its metadata, without the namespace, which OLM overwrites.
-pub(in crate::rules) fn is_of_other_kind(object: &Object<'_>, error: &DecodeError) -> bool {
+pub(super) fn is_of_other_kind(object: &Object<'_>, error: &DecodeError) -> bool {
     is_installable(object.kind())
         && !matches!(object.kind(), "ClusterServiceVersion" | "CustomResourceDefinition")
         && error.path != "metadata.namespace"
@@ -178,7 +177,9 @@ fn decode_one<'k>(object: &Object<'k>) -> Option<Result<(Known<'k>, usize), Deco
         ("v1", "ConfigMap") => typed!(ConfigMap),
         ("v1", "Secret") => typed!(Secret),
         ("v1", "Service") => typed!(Service),
-        ("v1", "ServiceAccount") => typed!(ServiceAccount),
+        ("v1", "ServiceAccount") => object
+            .decode::<ServiceAccount>()
+            .map(|decoded| (Typed::ServiceAccount, decoded.unknown, decoded.size)),
         ("networking.k8s.io/v1", "NetworkPolicy") => typed!(NetworkPolicy),
         ("policy/v1", "PodDisruptionBudget") => typed!(PodDisruptionBudget),
         ("rbac.authorization.k8s.io/v1", "ClusterRole") => typed!(ClusterRole),

@@ -1,0 +1,411 @@
+//! The description of a Go type, and how an object takes its form.
+
+use serde_json::{Map, Value as Json};
+
+use super::quantity;
+use crate::generate::ledger::{MAX_NOTES, clip};
+use crate::model::yaml::{DecodeError, Kind, Path, Position, Value, single_text};
+
+/// What a field holds.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::generate) enum Shape {
+    /// A string; a number or a boolean is written out as one.
+    Text,
+    Bool,
+    Int,
+    Float,
+    /// An amount such as `500m` or `1Gi`, written in its canonical form.
+    Quantity,
+    IntOrText,
+    /// Anything, kept as it is.
+    Any,
+    List(&'static Shape),
+    Map(&'static Shape),
+    Struct(&'static Fields),
+    /// A schema, or whether anything is allowed.
+    StructOrBool(&'static Fields),
+    /// A schema, or a list of schemas.
+    StructOrList(&'static Fields),
+    /// A schema, or a list of field names.
+    StructOrTexts(&'static Fields),
+}
+
+/// The fields of a type.
+#[derive(Debug)]
+pub(in crate::generate) struct Fields {
+    /// Its own, sorted by name.
+    own: &'static [Field],
+    /// The type that is embedded in it, whose fields count as its own.
+    embedded: Option<&'static Fields>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Field {
+    name: &'static str,
+    shape: Shape,
+    presence: Presence,
+}
+
+/// When a field is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    /// Always.
+    Always,
+    /// Unless it is zero (`omitempty`); structs are never zero to Go.
+    NonZero,
+    /// Where it was given, zero or not (a pointer).
+    Given,
+}
+
+pub(super) const fn keep(name: &'static str, shape: Shape) -> Field {
+    Field { name, shape, presence: Presence::Always }
+}
+
+pub(super) const fn omit(name: &'static str, shape: Shape) -> Field {
+    Field { name, shape, presence: Presence::NonZero }
+}
+
+pub(super) const fn given(name: &'static str, shape: Shape) -> Field {
+    Field { name, shape, presence: Presence::Given }
+}
+
+/// What was not taken over as it stands in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::generate) struct Remark {
+    pub(in crate::generate) path: String,
+    pub(in crate::generate) position: Position,
+    pub(in crate::generate) change: Change,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::generate) enum Change {
+    /// The type has no such field: it was dropped.
+    Dropped,
+    /// The field's name is spelled with other capitals: it was taken as this one.
+    Renamed(&'static str),
+    /// A scalar of another type was written out as this string.
+    Quoted(String),
+}
+
+/// What was not taken over, the first [`MAX_NOTES`] of it.
+#[derive(Debug, Default)]
+pub(in crate::generate) struct Remarks {
+    pub(in crate::generate) list: Vec<Remark>,
+    /// How many fields were dropped or renamed that are not in the list.
+    pub(in crate::generate) omitted: usize,
+}
+
+/// Returns the object at `value` as the Go type `fields` would hold it, and what differs from the file.
+///
+/// # Errors
+/// The first value that does not fit its field's type.
+pub(in crate::generate) fn conform(
+    value: Value<'_>,
+    fields: &'static Fields,
+) -> Result<(Json, Remarks), DecodeError> {
+    let mut walk = Walk { remarks: Remarks::default() };
+    let object = walk.fields(value, fields, &Path::ROOT)?;
+    Ok((object, walk.remarks))
+}
+
+struct Walk {
+    remarks: Remarks,
+}
+
+impl Walk {
+    fn value(&mut self, value: Value<'_>, shape: Shape, path: &Path<'_>) -> Result<Json, DecodeError> {
+        if value.is_null() && !matches!(shape, Shape::Any) {
+            return Ok(zero(shape));
+        }
+        match shape {
+            Shape::Text => self.text(value, path),
+            Shape::Bool => value.as_bool().map(Json::Bool).ok_or_else(|| wrong(value, path, "a boolean")),
+            Shape::Int => value.as_i64().map(Json::from).ok_or_else(|| wrong(value, path, "an integer")),
+            Shape::Float => match value.kind() {
+                Kind::Integer | Kind::Number => Ok(double(value)),
+                _ => Err(wrong(value, path, "a number")),
+            },
+            Shape::Quantity => {
+                let scalar = !matches!(value.kind(), Kind::Array | Kind::Object | Kind::Boolean);
+                scalar
+                    .then(|| quantity::canonical(value.text().trim()))
+                    .flatten()
+                    .map(Json::String)
+                    .ok_or_else(|| wrong(value, path, "a quantity such as 500m or 1Gi"))
+            }
+            Shape::IntOrText => match (value.as_str(), value.as_i64()) {
+                (Some(text), _) => Ok(text.into()),
+                (None, Some(number)) => Ok(number.into()),
+                (None, None) => Err(wrong(value, path, "an integer or a string")),
+            },
+            Shape::Any => Ok(value.to_json()),
+            Shape::List(item) => self.list(value, *item, path),
+            Shape::Map(item) => {
+                if value.kind() != Kind::Object {
+                    return Err(wrong(value, path, "a map"));
+                }
+                let mut map = Map::new();
+                for (key, value) in value.entries() {
+                    map.insert(key.text().to_owned(), self.value(value, *item, &path.key(key.text()))?);
+                }
+                Ok(Json::Object(map))
+            }
+            Shape::Struct(fields) => self.fields(value, fields, path),
+            Shape::StructOrBool(fields) => match value.as_bool() {
+                Some(allowed) => Ok(Json::Bool(allowed)),
+                None => self.fields(value, fields, path),
+            },
+            Shape::StructOrList(fields) => match value.kind() {
+                Kind::Array => self.list(value, Shape::Struct(fields), path),
+                _ => self.fields(value, fields, path),
+            },
+            Shape::StructOrTexts(fields) => match value.kind() {
+                Kind::Array => self.list(value, Shape::Text, path),
+                _ => self.fields(value, fields, path),
+            },
+        }
+    }
+
+    fn text(&mut self, value: Value<'_>, path: &Path<'_>) -> Result<Json, DecodeError> {
+        let text = match value.kind() {
+            Kind::String => return Ok(value.text().into()),
+            Kind::Boolean => value.as_bool().unwrap_or_default().to_string(),
+            Kind::Integer => value.to_json().to_string(),
+            Kind::Number => single_text(value.as_f64().unwrap_or_default()),
+            Kind::Null | Kind::Array | Kind::Object => return Err(wrong(value, path, "a string")),
+        };
+        self.remark(value.position(), path, Change::Quoted(text.clone()));
+        Ok(text.into())
+    }
+
+    fn list(&mut self, value: Value<'_>, item: Shape, path: &Path<'_>) -> Result<Json, DecodeError> {
+        if value.kind() != Kind::Array {
+            return Err(wrong(value, path, "a list"));
+        }
+        value
+            .items()
+            .enumerate()
+            .map(|(index, value)| self.value(value, item, &path.index(index)))
+            .collect::<Result<Vec<_>, _>>()
+            .map(Json::Array)
+    }
+
+    fn fields(
+        &mut self,
+        value: Value<'_>,
+        fields: &'static Fields,
+        path: &Path<'_>,
+    ) -> Result<Json, DecodeError> {
+        if value.kind() != Kind::Object {
+            return Err(wrong(value, path, "a map"));
+        }
+        let mut object = Map::new();
+        for (key, value) in value.entries() {
+            let name = key.text();
+            let below = path.field(name);
+            let Some(field) = fields.find(name) else {
+                if !value.is_null() && !is_server_side(name) {
+                    self.remark(key.position(), &below, Change::Dropped);
+                }
+                continue;
+            };
+            if field.name != name {
+                // The exact name counts where both are there.
+                if object.contains_key(field.name) {
+                    continue;
+                }
+                self.remark(key.position(), &below, Change::Renamed(field.name));
+            }
+            if value.is_null() {
+                object.remove(field.name);
+                continue;
+            }
+            let json = self.value(value, field.shape, &below)?;
+            if field.presence == Presence::NonZero && !field.is_struct() && is_zero(&json) {
+                object.remove(field.name);
+            } else {
+                object.insert(field.name.to_owned(), json);
+            }
+        }
+        for field in fields.all().filter(|field| field.is_written_unset()) {
+            if !object.contains_key(field.name) {
+                object.insert(field.name.to_owned(), zero(field.shape));
+            }
+        }
+        Ok(Json::Object(object))
+    }
+
+    fn remark(&mut self, position: Position, path: &Path<'_>, change: Change) {
+        if self.remarks.list.len() < MAX_NOTES {
+            self.remarks.list.push(Remark { path: clip(&path.to_string()).into_owned(), position, change });
+        } else if !matches!(change, Change::Quoted(_)) {
+            self.remarks.omitted += 1;
+        }
+    }
+}
+
+impl Fields {
+    pub(super) const fn of(own: &'static [Field]) -> Self {
+        Self { own, embedded: None }
+    }
+
+    pub(super) const fn with(embedded: &'static Self, own: &'static [Field]) -> Self {
+        Self { own, embedded: Some(embedded) }
+    }
+
+    /// The type and what is embedded in it.
+    fn levels(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |fields| fields.embedded)
+    }
+
+    /// All fields, its own first.
+    fn all(&self) -> impl Iterator<Item = &'static Field> {
+        self.levels().flat_map(|fields| fields.own)
+    }
+
+    /// The field of this name, or failing that the first whose name differs only in capitals, as Go's JSON decoder
+    /// takes it.
+    fn find(&self, name: &str) -> Option<&'static Field> {
+        let exact = |fields: &Self| {
+            fields.own.binary_search_by(|field| field.name.cmp(name)).ok().map(|index| &fields.own[index])
+        };
+        self.levels()
+            .find_map(exact)
+            .or_else(|| self.all().find(|field| field.name.eq_ignore_ascii_case(name)))
+    }
+}
+
+impl Field {
+    fn is_written_unset(&self) -> bool {
+        match self.presence {
+            Presence::Always => true,
+            Presence::NonZero => self.is_struct(),
+            Presence::Given => false,
+        }
+    }
+
+    /// Whether the field is a struct to Go, also where it is written as a scalar.
+    fn is_struct(&self) -> bool {
+        matches!(self.shape, Shape::Struct(_) | Shape::Quantity | Shape::IntOrText)
+    }
+}
+
+/// Fields that a server fills in; they are dropped without a word.
+fn is_server_side(name: &str) -> bool {
+    matches!(name, "status" | "creationTimestamp")
+}
+
+fn zero(shape: Shape) -> Json {
+    match shape {
+        Shape::Text => "".into(),
+        Shape::Bool | Shape::StructOrBool(_) => false.into(),
+        Shape::Int | Shape::Float | Shape::IntOrText => 0.into(),
+        Shape::Quantity => "0".into(),
+        Shape::Any | Shape::StructOrList(_) | Shape::StructOrTexts(_) => Json::Null,
+        Shape::List(_) => Json::Array(Vec::new()),
+        Shape::Map(_) => Json::Object(Map::new()),
+        Shape::Struct(fields) => zero_fields(fields),
+    }
+}
+
+fn zero_fields(fields: &Fields) -> Json {
+    let unset = fields.all().filter(|field| field.is_written_unset());
+    Json::Object(unset.map(|field| (field.name.to_owned(), zero(field.shape))).collect())
+}
+
+fn is_zero(json: &Json) -> bool {
+    match json {
+        Json::Null | Json::Bool(false) => true,
+        Json::Bool(true) => false,
+        Json::Number(number) => number.as_f64() == Some(0.0),
+        Json::String(text) => text.is_empty(),
+        Json::Array(items) => items.is_empty(),
+        Json::Object(map) => map.is_empty(),
+    }
+}
+
+/// A number as a double holds it: beyond 2^53 not every integer is one.
+fn double(value: Value<'_>) -> Json {
+    const EXACT: u64 = 1 << 53;
+    match (value.as_i64(), value.as_f64()) {
+        (Some(integer), _) if integer.unsigned_abs() <= EXACT => integer.into(),
+        (_, number) => number.map_or(Json::Null, Json::from),
+    }
+}
+
+fn wrong(value: Value<'_>, path: &Path<'_>, expected: &str) -> DecodeError {
+    DecodeError {
+        path: path.to_string(),
+        message: format!("expected {expected}, found {}", value.kind()),
+        position: value.position(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::{
+        CLUSTER_ROLE, CLUSTER_SERVICE_VERSION, CONFIGURATION, CUSTOM_RESOURCE_DEFINITION,
+        CUSTOM_RESOURCE_DEFINITION_V1BETA1, DEPLOYMENT, MUTATING_WEBHOOK_CONFIGURATION, ROLE, ROLE_BINDING,
+        SERVICE, SERVICE_ACCOUNT, VALIDATING_WEBHOOK_CONFIGURATION,
+    };
+    use super::*;
+    use crate::model::yaml::{Builder, Scalar};
+
+    /// A list with one number in it, as the reader builds it.
+    fn number(value: Scalar) -> Json {
+        let mut builder = Builder::default();
+        let node = builder.scalar("", value, Position::default());
+        let tree = builder.finish(Some(node));
+        double(tree.root())
+    }
+
+    #[test]
+    fn doubles_lose_what_go_loses() {
+        assert_eq!(number(Scalar::Int(4_294_967_295)), json!(4_294_967_295u64));
+        assert_eq!(number(Scalar::Int(i64::MAX)), json!(9_223_372_036_854_775_808.0));
+        assert_eq!(number(Scalar::Float(1.5)), json!(1.5));
+    }
+
+    #[test]
+    fn tables_are_sorted_for_the_search() {
+        let mut seen = Vec::new();
+        let mut open = vec![
+            &CLUSTER_SERVICE_VERSION,
+            &CUSTOM_RESOURCE_DEFINITION,
+            &CUSTOM_RESOURCE_DEFINITION_V1BETA1,
+            &DEPLOYMENT,
+            &SERVICE,
+            &VALIDATING_WEBHOOK_CONFIGURATION,
+            &MUTATING_WEBHOOK_CONFIGURATION,
+            &ROLE,
+            &CLUSTER_ROLE,
+            &ROLE_BINDING,
+            &SERVICE_ACCOUNT,
+            &CONFIGURATION,
+        ];
+        while let Some(fields) = open.pop() {
+            if seen.iter().any(|other| std::ptr::eq(*other, fields)) {
+                continue;
+            }
+            seen.push(fields);
+            open.extend(fields.embedded);
+            assert!(fields.own.is_sorted_by_key(|field| field.name), "{fields:?}");
+            for field in fields.own {
+                let mut shape = field.shape;
+                while let Shape::List(inner) | Shape::Map(inner) = shape {
+                    shape = *inner;
+                }
+                if let Shape::Struct(below)
+                | Shape::StructOrBool(below)
+                | Shape::StructOrList(below)
+                | Shape::StructOrTexts(below) = shape
+                {
+                    open.push(below);
+                }
+            }
+        }
+        assert!(seen.len() > 100, "{}", seen.len());
+    }
+}

@@ -1,0 +1,118 @@
+//! The CEL rules of a schema, `x-kubernetes-validations`: one rule for each of their fields.
+
+use kubernetes_cel::{Field, Step};
+
+use crate::model::crd::Keyword;
+use crate::rules::prelude::*;
+
+pub(super) static RULES: [Rule; 7] = [
+    rule(
+        "schema-rule-field-path-invalid",
+        "The `fieldPath` of a validation rule does not lead to a field of the schema.",
+        "set fieldPath to a path relative to the schema of the rule, such as `.spec.size` or `.labels['a.b']`",
+        |schema, reporter| check(schema, Field::FieldPath, reporter),
+    ),
+    rule(
+        "schema-rule-invalid",
+        "A rule of `x-kubernetes-validations` is not a CEL expression of type boolean, or uses something that the schema does not declare.",
+        "correct the expression: `self` is the value that the schema of the rule describes",
+        |schema, reporter| check(schema, Field::Rule, reporter),
+    ),
+    rule(
+        "schema-rule-message-expression-invalid",
+        "The `messageExpression` of a validation rule is not a CEL expression of type string.",
+        "correct the expression: `self` is the value that the schema of the rule describes",
+        |schema, reporter| check(schema, Field::MessageExpression, reporter),
+    ),
+    rule(
+        "schema-rule-message-invalid",
+        "The message of a validation rule is empty, contains line breaks, or is missing for a rule of several lines.",
+        "set message to a single line",
+        |schema, reporter| check(schema, Field::Message, reporter),
+    ),
+    rule(
+        "schema-rule-optional-old-self-unused",
+        "A validation rule sets `optionalOldSelf`, but does not use `oldSelf`.",
+        "remove optionalOldSelf, or use `oldSelf` in the rule",
+        |schema, reporter| check(schema, Field::OptionalOldSelf, reporter),
+    ),
+    rule(
+        "schema-rule-reason-unknown",
+        "The `reason` of a validation rule is not supported.",
+        "set reason to `FieldValueDuplicate`, `FieldValueForbidden`, `FieldValueInvalid` or `FieldValueRequired`",
+        |schema, reporter| check(schema, Field::Reason, reporter),
+    ),
+    rule(
+        "schema-rules-too-expensive",
+        "The estimated cost of all validation rules of a schema exceeds the limit of the API server.",
+        "set maxItems, maxProperties and maxLength on the lists, maps and strings that the rules use, or simplify the rules",
+        |schema, reporter| check(schema, Field::Schema, reporter),
+    ),
+];
+
+const SOURCES: &[Source] = &[
+    Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/validation/validation.go"),
+    Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/validation/cel_validation.go"),
+];
+
+const fn rule(
+    id: &'static str,
+    what: &'static str,
+    help: &'static str,
+    check: fn(&ValidSchema<'_, '_>, &mut Reporter<'_>),
+) -> Rule {
+    Rule {
+        id,
+        suite: Suite::Bundle,
+        severity: Severity::Error,
+        what,
+        impacts: &[Impact::CrdRejected],
+        help,
+        sources: SOURCES,
+        check: Check::ValidSchema(check),
+    }
+}
+
+/// Reports the problems with one field of the schema's CEL rules, at their positions in the file.
+fn check(schema: &ValidSchema<'_, '_>, wanted: Field, reporter: &mut Reporter<'_>) {
+    let object = &schema.crd.object;
+    for problem in schema
+        .rule_problems()
+        .into_iter()
+        .flat_map(|report| &report.problems)
+        .filter(|problem| problem.field == wanted)
+    {
+        let message = match problem.place {
+            Some((line, column)) => {
+                format!("{} (line {line}, column {column} of the expression)", problem.message)
+            }
+            None => problem.message.clone(),
+        };
+        at(&schema.path, &problem.path, &mut |path| {
+            let rules = path.field(Keyword::XValidations.name());
+            match (problem.rule, problem.field) {
+                (Some(index), Field::Schema) => {
+                    reporter.field(object, &rules.index(index), message.as_str());
+                }
+                (Some(index), field) => {
+                    let rule = rules.index(index);
+                    reporter.field(object, &rule.field(field.name()), message.as_str());
+                }
+                (None, _) => reporter.field(object, path, message.as_str()),
+            }
+        });
+    }
+}
+
+/// Calls `then` with the path that `steps` lead to.
+fn at(path: &Path<'_>, steps: &[Step], then: &mut dyn FnMut(&Path<'_>)) {
+    let Some((first, rest)) = steps.split_first() else { return then(path) };
+    match first {
+        Step::Property(name) => {
+            let properties = path.field("properties");
+            at(&properties.key(name), rest, then);
+        }
+        Step::Items => at(&path.field("items"), rest, then),
+        Step::AdditionalProperties => at(&path.field("additionalProperties"), rest, then),
+    }
+}

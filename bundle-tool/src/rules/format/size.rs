@@ -1,0 +1,18 @@
+//! The limits on the sizes of bundles and objects.
+
+use crate::model::File;
+
+/// Maximum size in bytes of the ConfigMap that OLM unpacks a bundle into.
+pub(super) const MAX_BUNDLE_SIZE: u64 = 1 << 20;
+
+/// Maximum size of an object in etcd, in bytes of JSON.
+pub(super) const MAX_OBJECT_SIZE: u64 = 3 << 19;
+
+/// Returns whether the object of a file exceeds the limit of etcd.
+pub(super) fn too_large(file: &File) -> bool {
+    // JSON is rarely longer than YAML, and serializing it takes time.
+    file.size > MAX_OBJECT_SIZE
+        && file
+            .document()
+            .is_some_and(|tree| tree.root().to_json().to_string().len() as u64 > MAX_OBJECT_SIZE)
+}

@@ -1,0 +1,59 @@
+//! The decoded parts of one bundle that all rules share.
+
+use super::crd::Crd;
+use super::csv::Csv;
+use super::known::{self, Known};
+use super::metadata::Metadata;
+use crate::model::yaml::DecodeError;
+use crate::model::{Bundle, Object};
+
+/// One bundle, with its typed parts.
+#[derive(Debug)]
+pub(in crate::rules) struct Context<'b> {
+    /// The bundle.
+    pub(in crate::rules) bundle: &'b Bundle,
+    /// The objects in `manifests/`.
+    pub(in crate::rules) objects: Vec<Object<'b>>,
+    /// The CRDs of `apiextensions.k8s.io/v1`.
+    pub(in crate::rules) crds: Vec<Crd<'b>>,
+    /// The CSV, if OLM can decode it; the first one if there are several (csv-several).
+    pub(in crate::rules) csvs: Vec<Csv<'b>>,
+    /// The CSV and the error, if OLM cannot decode it.
+    pub(in crate::rules) undecodable_csvs: Vec<(Object<'b>, DecodeError)>,
+    /// The objects of built-in kinds that the API server can decode.
+    pub(in crate::rules) known: Vec<Known<'b>>,
+    /// The objects that the API server cannot decode, and the errors: objects of built-in kinds, and others with
+    /// undecodable metadata.
+    pub(in crate::rules) undecodable: Vec<(Object<'b>, DecodeError)>,
+    /// The metadata of all decodable objects except the CSV.
+    pub(in crate::rules) metadata: Vec<Metadata<'b>>,
+}
+
+impl<'b> Context<'b> {
+    /// Decodes the shared parts of a bundle.
+    #[must_use]
+    pub(in crate::rules) fn new(bundle: &'b Bundle) -> Self {
+        let objects: Vec<_> = bundle.objects().collect();
+        let mut csvs = Vec::new();
+        let mut undecodable_csvs = Vec::new();
+        for object in objects.iter().filter(|object| object.kind() == "ClusterServiceVersion").take(1) {
+            match Csv::new(*object) {
+                Ok(csv) => csvs.push(csv),
+                Err(error) => undecodable_csvs.push((*object, error)),
+            }
+        }
+        let crds = Crd::all(&objects);
+        let (known, mut undecodable) = known::decode(&objects);
+        let mut metadata = Vec::new();
+        for object in &objects {
+            match Metadata::new(object) {
+                Some(Ok(one)) => metadata.push(one),
+                Some(Err(error)) if known::is_of_other_kind(object, &error) => {
+                    undecodable.push((*object, error));
+                }
+                Some(Err(_)) | None => {}
+            }
+        }
+        Self { bundle, objects, crds, csvs, undecodable_csvs, known, undecodable, metadata }
+    }
+}
