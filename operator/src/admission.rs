@@ -1,76 +1,49 @@
-//! The responses of the admission webhooks. Pure: a review goes in, a review comes out.
+//! The decisions of the admission webhooks.
 //!
 //! The CRD's schema has the defaults and most of the validation; the webhooks demonstrate the rest. The defaulter trims
 //! the image, which comes before the schema's validation. The validator rejects what the schema cannot, such as malformed
 //! label keys, and warns of changes with side effects. Updates that do not change the spec are always allowed: finalizers
 //! and labels of an object that was stored earlier can be changed.
 
+use crate::api::{DEFAULT_PORT, Memcached};
 use crate::controller::check;
-use crate::crd::{DEFAULT_PORT, Memcached};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use operator_runtime::admission::{Decision, Request, Webhook};
+use serde_json::Value;
 
-/// Path of the defaulting webhook, as in kubebuilder's scaffold.
-pub const MUTATE_PATH: &str = "/mutate-cache-example-com-v1-memcached";
-/// Path of the validating webhook.
-pub const VALIDATE_PATH: &str = "/validate-cache-example-com-v1-memcached";
-
-/// The parts of an `admission.k8s.io/v1` review that are used.
-#[derive(Debug, Deserialize)]
-pub struct Review {
-    request: Option<Request>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Request {
-    uid: String,
-    #[serde(default)]
-    object: Value,
-    #[serde(default)]
-    old_object: Value,
-}
-
-/// Returns the response of the defaulting webhook.
+/// Returns the defaulting webhook.
 #[must_use]
-pub fn mutate(review: Review) -> Value {
-    response(review, |request| {
-        let Some(spec) = request.object["spec"].as_object() else { return Decision::allowed() };
-        let mut patch = Vec::new();
+pub fn defaulting() -> Webhook {
+    Webhook::defaulting::<Memcached>(|request| {
+        let mut decision = Decision::allowed();
+        let Some(spec) = request.object["spec"].as_object() else { return decision };
         if spec.get("containerPort").is_none_or(|port| port.is_null() || *port == 0) {
-            patch.push(json!({ "op": "add", "path": "/spec/containerPort", "value": DEFAULT_PORT }));
+            decision = decision.set("/spec/containerPort", DEFAULT_PORT);
         }
-        let image = spec.get("image").and_then(Value::as_str);
-        if let Some(trimmed) = image.map(str::trim).filter(|trimmed| Some(*trimmed) != image) {
-            patch.push(if trimmed.is_empty() {
-                json!({ "op": "remove", "path": "/spec/image" })
-            } else {
-                json!({ "op": "replace", "path": "/spec/image", "value": trimmed })
-            });
+        let image = spec.get("image").and_then(Value::as_str).unwrap_or_default();
+        match image.trim() {
+            trimmed if trimmed == image => decision,
+            "" => decision.remove("/spec/image"),
+            trimmed => decision.set("/spec/image", trimmed),
         }
-        Decision { patch, ..Decision::allowed() }
     })
 }
 
-/// Returns the response of the validating webhook; `operand_image` is used unless a Memcached sets an image.
+/// Returns the validating webhook; `operand_image` is used unless a Memcached sets an image.
 #[must_use]
-pub fn validate(review: Review, operand_image: &str) -> Value {
-    response(review, |request| {
-        let Request { object, old_object, .. } = request;
-        if !old_object.is_null() && object["spec"] == old_object["spec"] {
-            return Decision::allowed();
-        }
-        let memcached = match serde_json::from_value::<Memcached>(object.clone()) {
-            Ok(memcached) => memcached,
-            Err(error) => return Decision::denied(format!("spec: {error}")),
-        };
-        if let Err(reason) = check(&memcached, operand_image) {
-            return Decision::denied(reason);
-        }
-        Decision { warnings: warnings(&memcached, old_object), ..Decision::allowed() }
+pub fn validating(operand_image: String) -> Webhook {
+    Webhook::validating::<Memcached>(move |request| {
+        validate(request, &operand_image).unwrap_or_else(Decision::denied)
     })
+}
+
+fn validate(request: &Request, operand_image: &str) -> Result<Decision, String> {
+    if request.keeps_spec() {
+        return Ok(Decision::allowed());
+    }
+    let memcached = request.parse::<Memcached>()?;
+    check(&memcached, operand_image)?;
+    let warnings = warnings(&memcached, &request.old_object);
+    Ok(warnings.into_iter().fold(Decision::allowed(), Decision::warn))
 }
 
 /// Returns warnings about changes with side effects.
@@ -92,49 +65,14 @@ fn warnings(memcached: &Memcached, old: &Value) -> Vec<String> {
     warnings
 }
 
-struct Decision {
-    reason: Option<String>,
-    warnings: Vec<String>,
-    patch: Vec<Value>,
-}
-
-impl Decision {
-    fn allowed() -> Self {
-        Self { reason: None, warnings: Vec::new(), patch: Vec::new() }
-    }
-
-    fn denied(reason: String) -> Self {
-        Self { reason: Some(reason), ..Self::allowed() }
-    }
-}
-
-fn response(review: Review, decide: impl FnOnce(&Request) -> Decision) -> Value {
-    let (uid, decision) = match review.request {
-        Some(request) => {
-            let decision = decide(&request);
-            (request.uid, decision)
-        }
-        None => (String::new(), Decision::denied("missing field `request`".to_owned())),
-    };
-    let mut response = json!({ "uid": uid, "allowed": decision.reason.is_none() });
-    if let Some(message) = decision.reason {
-        response["status"] = json!({ "code": 422, "reason": "Invalid", "message": message });
-    }
-    if !decision.warnings.is_empty() {
-        response["warnings"] = decision.warnings.into();
-    }
-    if !decision.patch.is_empty() {
-        response["patchType"] = "JSONPatch".into();
-        response["patch"] = STANDARD.encode(Value::from(decision.patch).to_string()).into();
-    }
-    json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use serde_json::json;
 
-    fn review(spec: &Value, old: Option<&Value>) -> Review {
+    fn review(spec: &Value, old: Option<&Value>) -> Value {
         let object = |spec: &Value| {
             json!({
                 "apiVersion": "cache.example.com/v1alpha1", "kind": "Memcached",
@@ -142,16 +80,15 @@ mod tests {
             })
         };
         let old = old.map(object).unwrap_or_default();
-        serde_json::from_value(json!({"request": {"uid": "7", "object": object(spec), "oldObject": old}}))
-            .unwrap()
+        json!({"request": {"uid": "7", "object": object(spec), "oldObject": old}})
     }
 
     fn validated(spec: &Value, old: Option<&Value>) -> Value {
-        validate(review(spec, old), "m:1")["response"].clone()
+        validating("m:1".to_owned()).respond(review(spec, old))["response"].clone()
     }
 
     fn patch_of(spec: &Value) -> Value {
-        let response = mutate(review(spec, None))["response"].clone();
+        let response = defaulting().respond(review(spec, None))["response"].clone();
         assert_eq!(response["allowed"], true);
         match response["patch"].as_str() {
             Some(patch) => serde_json::from_slice(&STANDARD.decode(patch).unwrap()).unwrap(),
@@ -168,7 +105,7 @@ mod tests {
     #[test]
     fn whitespace_around_an_image_is_trimmed() {
         let patch = patch_of(&json!({"size": 1, "containerPort": 11211, "image": " m:1 "}));
-        assert_eq!(patch, json!([{"op": "replace", "path": "/spec/image", "value": "m:1"}]));
+        assert_eq!(patch, json!([{"op": "add", "path": "/spec/image", "value": "m:1"}]));
     }
 
     #[test]
@@ -203,7 +140,6 @@ mod tests {
 
     #[test]
     fn a_review_without_a_request_is_denied() {
-        let review: Review = serde_json::from_value(json!({})).unwrap();
-        assert_eq!(validate(review, "m:1")["response"]["allowed"], false);
+        assert_eq!(validating("m:1".to_owned()).respond(json!({}))["response"]["allowed"], false);
     }
 }

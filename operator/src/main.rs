@@ -4,5 +4,5 @@
 static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
 fn main() -> std::process::ExitCode {
-    memcached_operator::cli::parse_and_run()
+    operator_runtime::main(&memcached_operator::IDENTITY, memcached_operator::operator)
 }

@@ -210,7 +210,7 @@ async fn first_reconcile(cluster: &Cluster, programs: &Programs) -> Result<()> {
         cluster.api("cache.example.com/v1", "Memcached", &namespace.name).await?;
     create(&memcacheds, 1, memcached).await?;
     let arguments =
-        ["--leader-elect", "--log-level=memcached_operator=debug", "--watch-namespace", &namespace.name];
+        ["--leader-elect", "--log-level=operator_runtime=debug", "--watch-namespace", &namespace.name];
     let environment = [("POD_NAMESPACE", namespace.name.as_str())];
     let mut manager = Manager::start(programs, &arguments, &environment)?;
     let (leading, reconciled) = (manager.logged("became the leader")?, manager.logged("reconciled")?);

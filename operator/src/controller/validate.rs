@@ -3,9 +3,12 @@
 //! Pure. The CRD's schema rejects most invalid values already. The webhook runs the same checks before the API server
 //! stores a Memcached, the controller for those that were stored without it or with an older CRD.
 
-use super::cache::Key;
-use crate::crd::{MAX_PORT, MAX_SIZE, MIN_PORT, MIN_SIZE, Memcached, MemcachedSpec};
+use crate::IDENTITY;
+use crate::api::{MAX_PORT, MAX_SIZE, MIN_PORT, MIN_SIZE, Memcached, MemcachedSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
+use operator_runtime::labels;
+use operator_runtime::syntax::{is_image_reference, is_label_key, is_label_value, is_service_name};
 use std::collections::BTreeMap;
 
 /// Memory limit of a container in mebibytes unless the spec says otherwise.
@@ -18,9 +21,6 @@ const MAX_MEMORY_MIB: u32 = 4 * 1024 * 1024;
 /// Why a Memcached is invalid. The message says what to change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Invalid {
-    /// The spec does not have the form of the API.
-    #[error("spec: {0}")]
-    Malformed(String),
     /// The name cannot be a Service's name.
     #[error(
         "metadata.name: invalid Service name `{0}`: must be at most 63 lower-case letters, digits or `-`, starting with a letter and ending with a letter or digit"
@@ -50,8 +50,7 @@ pub(crate) enum Invalid {
 /// A Memcached with valid values only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
-    pub(crate) key: Key,
-    pub(crate) uid: String,
+    pub(crate) name: String,
     pub(crate) size: i32,
     pub(crate) port: i32,
     pub(crate) image: String,
@@ -59,13 +58,30 @@ pub(crate) struct Wanted {
     pub(crate) node_selector: BTreeMap<String, String>,
 }
 
+impl Wanted {
+    /// Returns the labels that never change: they select a Memcached's pods.
+    pub(crate) fn selector(&self) -> BTreeMap<String, String> {
+        labels::selector("memcached", &self.name)
+    }
+
+    pub(crate) fn labels(&self) -> BTreeMap<String, String> {
+        labels::all(&IDENTITY, "memcached", &self.name, &self.image)
+    }
+
+    pub(crate) fn metadata(&self) -> ObjectMeta {
+        ObjectMeta { name: Some(self.name.clone()), labels: Some(self.labels()), ..ObjectMeta::default() }
+    }
+}
+
 /// Validates a Memcached; `operand_image` is used unless it sets an image.
 ///
 /// # Errors
 /// The first invalid value.
 pub(crate) fn validate(memcached: &Memcached, operand_image: &str) -> Result<Wanted, Invalid> {
-    let key = Key::of(&memcached.metadata);
-    check_name(&key.name)?;
+    let name = memcached.name_any();
+    if !is_service_name(&name) {
+        return Err(Invalid::Name(name));
+    }
     // Destructured so that a new field cannot be forgotten here.
     let MemcachedSpec { size, container_port, image, memory_limit, node_selector } = &memcached.spec;
     if !(MIN_SIZE..=MAX_SIZE).contains(size) {
@@ -91,24 +107,13 @@ pub(crate) fn validate(memcached: &Memcached, operand_image: &str) -> Result<Wan
         }
     }
     Ok(Wanted {
-        key,
-        uid: memcached.uid().unwrap_or_default(),
+        name,
         size: *size,
         port: *container_port,
         image: image.to_owned(),
         memory_mib,
         node_selector: node_selector.clone(),
     })
-}
-
-/// A Service's name is a DNS label that begins with a letter (RFC 1035).
-fn check_name(name: &str) -> Result<(), Invalid> {
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let valid = name.len() <= 63
-        && name.bytes().all(inner)
-        && name.bytes().next().is_some_and(|first| first.is_ascii_lowercase())
-        && !name.ends_with('-');
-    if valid { Ok(()) } else { Err(Invalid::Name(name.to_owned())) }
 }
 
 /// Returns the mebibytes of a quantity like `96Mi` or `1Gi`.
@@ -121,81 +126,6 @@ fn memory(text: &str) -> Option<u32> {
     };
     let mib = digits.parse::<u32>().ok()?.checked_mul(factor)?;
     (MIN_MEMORY_MIB..=MAX_MEMORY_MIB).contains(&mib).then_some(mib)
-}
-
-/// The grammar of distribution/reference: `[HOST[:PORT]/]PATH[:TAG][@DIGEST]`.
-fn is_image_reference(text: &str) -> bool {
-    let (rest, digest) = match text.split_once('@') {
-        Some((rest, digest)) => (rest, Some(digest)),
-        None => (text, None),
-    };
-    let digest_is_valid = digest.is_none_or(|digest| {
-        digest
-            .strip_prefix("sha256:")
-            .is_some_and(|hex| hex.len() == 64 && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
-    });
-    let (name, tag) = match rest.rsplit_once(':') {
-        Some((name, tag)) if !tag.contains('/') => (name, Some(tag)),
-        _ => (rest, None),
-    };
-    let tag_is_valid = tag.is_none_or(|tag| {
-        (1..=128).contains(&tag.len())
-            && !tag.starts_with(['.', '-'])
-            && tag.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
-    });
-    let mut parts = name.split('/').peekable();
-    let first = parts.peek().copied().unwrap_or_default();
-    let has_host = name.contains('/') && (first.contains(['.', ':']) || first == "localhost");
-    if has_host {
-        parts.next();
-    }
-    let host_is_valid = !has_host || is_host(first);
-    let path_is_valid = parts.all(is_path_component);
-    digest_is_valid && tag_is_valid && host_is_valid && path_is_valid && name.len() <= 255
-}
-
-fn is_host(text: &str) -> bool {
-    let (host, port) = match text.rsplit_once(':') {
-        Some((host, port)) => (host, port.parse::<u16>().is_ok()),
-        None => (text, true),
-    };
-    port && host.split('.').all(|label| {
-        !label.is_empty()
-            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    })
-}
-
-fn is_path_component(text: &str) -> bool {
-    let alphanumeric = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
-    !text.is_empty()
-        && text.bytes().all(|b| alphanumeric(b) || matches!(b, b'.' | b'_' | b'-'))
-        && text.bytes().next().is_some_and(alphanumeric)
-        && text.bytes().next_back().is_some_and(alphanumeric)
-        && !text.contains("..")
-        && !text.contains("___")
-}
-
-fn is_label_key(text: &str) -> bool {
-    let (prefix, name) = match text.split_once('/') {
-        Some((prefix, name)) => (Some(prefix), name),
-        None => (None, text),
-    };
-    let prefix_is_valid = prefix.is_none_or(|prefix| {
-        prefix.len() <= 253
-            && !prefix.contains(':')
-            && is_host(prefix)
-            && prefix == prefix.to_ascii_lowercase()
-    });
-    prefix_is_valid && !name.is_empty() && is_label_value(name)
-}
-
-fn is_label_value(text: &str) -> bool {
-    text.len() <= 63
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
-        && text.bytes().next().is_none_or(|b| b.is_ascii_alphanumeric())
-        && text.bytes().next_back().is_none_or(|b| b.is_ascii_alphanumeric())
 }
 
 #[cfg(test)]
@@ -240,18 +170,6 @@ pub(crate) mod tests {
         assert!(text.starts_with("spec.image"), "{text}");
         let bad = |m: &mut Memcached| drop(m.spec.node_selector.insert("a b".into(), String::new()));
         assert!(matches!(invalid(bad), Invalid::NodeSelector(_)));
-    }
-
-    #[test]
-    fn image_references_follow_the_grammar_of_registries() {
-        let digest = format!("m@sha256:{}", "a".repeat(64));
-        for good in ["memcached", "memcached:1.6", "localhost:5000/a/b:x", "r.io/a__b/c-d:V1", &digest] {
-            assert!(is_image_reference(good), "{good}");
-        }
-        for bad in ["", "UPPER", "a:", "a@sha256:12", "a//b", "/a", "a/", "http://x/y", "a b", "a:b:c", "-a"]
-        {
-            assert!(!is_image_reference(bad), "{bad}");
-        }
     }
 
     #[test]

@@ -1,0 +1,188 @@
+//! Events on objects: the recorder aggregates repetitions and sends them in the background.
+
+use crate::identity::Identity;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::api::events::v1::{Event, EventSeries};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::{Client, Resource};
+use serde_json::json;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+/// An event to record.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Note {
+    /// Its type is `Warning`, not `Normal`.
+    pub warning: bool,
+    /// Why it is recorded, in `CamelCase`.
+    pub reason: String,
+    /// What the controller did, in `CamelCase`.
+    pub action: String,
+    /// The details; cut at 250 characters.
+    pub message: String,
+}
+
+impl Note {
+    /// Returns a normal event.
+    #[must_use]
+    pub fn normal(reason: &str, action: &str, message: impl Into<String>) -> Self {
+        Self { warning: false, reason: reason.to_owned(), action: action.to_owned(), message: message.into() }
+    }
+
+    /// Returns a warning.
+    #[must_use]
+    pub fn warning(reason: &str, action: &str, message: impl Into<String>) -> Self {
+        Self { warning: true, ..Self::normal(reason, action, message) }
+    }
+}
+
+/// Repetitions within this time are counted on one event.
+const SERIES_WINDOW: Duration = Duration::from_mins(10);
+/// The shortest time between two updates of one event's count.
+const MIN_UPDATE_INTERVAL: Duration = Duration::from_secs(10);
+/// Events that are remembered to count repetitions.
+const MAX_REMEMBERED: usize = 512;
+/// The longest note in characters, of at most four bytes each: the API rejects notes of 1 kB and more.
+const MAX_NOTE_CHARS: usize = 250;
+/// Events that wait to be sent; further ones are dropped, as client-go's recorder does it.
+const MAX_PENDING: usize = 10_000;
+
+struct Open {
+    name: String,
+    count: i32,
+    sent: Instant,
+}
+
+/// Events sent at the same time: they must not take the place of the work that they report.
+const SENDERS: usize = 1;
+
+/// Sends notes as `events.k8s.io/v1` events, in the background; a repetition raises the count of the first event.
+pub struct Recorder {
+    client: Client,
+    /// The reporting controller: `GROUP/NAME` of the operator.
+    controller: String,
+    instance: String,
+    open: Arc<Mutex<HashMap<(String, Note), Open>>>,
+    senders: Arc<Semaphore>,
+    sending: Mutex<JoinSet<()>>,
+}
+
+enum Sending {
+    New(String),
+    Repeat(String, i32),
+}
+
+impl Recorder {
+    /// Returns a recorder; `instance` is the name of this manager's pod.
+    #[must_use]
+    pub fn new(client: Client, identity: &Identity, instance: String) -> Self {
+        Self {
+            client,
+            controller: format!("{}/{}", identity.group, identity.name),
+            instance,
+            open: Arc::default(),
+            senders: Arc::new(Semaphore::new(SENDERS)),
+            sending: Mutex::default(),
+        }
+    }
+
+    /// Sends a note in the background. A failure is logged, and has no other consequence.
+    pub fn record<O: Resource<DynamicType = ()>>(&self, object: &O, note: Note) {
+        let regarding = object.object_ref(&());
+        let Some(uid) = regarding.uid.clone() else { return };
+        let Some(sending) = self.count(&uid, regarding.name.as_deref().unwrap_or_default(), &note) else {
+            return;
+        };
+        // Events on cluster-scoped objects are in the namespace `default`.
+        let namespace = regarding.namespace.clone().unwrap_or_else(|| "default".to_owned());
+        let api: Api<Event> = Api::namespaced(self.client.clone(), &namespace);
+        let (senders, open) = (Arc::clone(&self.senders), Arc::clone(&self.open));
+        let (controller, instance) = (self.controller.clone(), self.instance.clone());
+        let key = (uid, note);
+        let mut tasks = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        if tasks.len() >= MAX_PENDING {
+            tracing::warn!(reason = key.1.reason, "too many pending events; dropping one");
+            self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+            return;
+        }
+        tasks.spawn(async move {
+            // The semaphore is never closed.
+            let _permit = senders.acquire().await;
+            let sent = match sending {
+                Sending::New(name) => {
+                    let event = Event {
+                        reporting_controller: Some(controller),
+                        reporting_instance: Some(instance),
+                        ..event(&regarding, &key.1, name, namespace)
+                    };
+                    api.create(&PostParams::default(), &event).await.map(drop)
+                }
+                Sending::Repeat(name, count) => {
+                    let series = EventSeries { count, last_observed_time: MicroTime(Timestamp::now()) };
+                    let patch = Patch::Merge(json!({ "series": series }));
+                    api.patch_metadata(&name, &PatchParams::default(), &patch).await.map(drop)
+                }
+            };
+            if let Err(error) = sent {
+                let object = regarding.name.unwrap_or_default();
+                tracing::warn!(%error, object, reason = key.1.reason, "failed to send an event");
+                open.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+            }
+        });
+    }
+
+    /// Returns how many events are remembered.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn remembered(&self) -> usize {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Waits until all recorded events are sent.
+    pub async fn flush(&self) {
+        let tasks = std::mem::take(&mut *self.sending.lock().unwrap_or_else(PoisonError::into_inner));
+        tasks.join_all().await;
+    }
+
+    /// Counts a note; returns what has to be sent now, if anything.
+    fn count(&self, uid: &str, object: &str, note: &Note) -> Option<Sending> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.len() >= MAX_REMEMBERED {
+            open.retain(|_, event| event.sent.elapsed() < MIN_UPDATE_INTERVAL);
+        }
+        let key = (uid.to_owned(), note.clone());
+        if let Some(event) = open.get_mut(&key).filter(|event| event.sent.elapsed() < SERIES_WINDOW) {
+            event.count += 1;
+            if event.sent.elapsed() < MIN_UPDATE_INTERVAL {
+                return None;
+            }
+            event.sent = Instant::now();
+            return Some(Sending::Repeat(event.name.clone(), event.count));
+        }
+        let prefix: String = object.chars().take(200).collect();
+        let name = format!("{prefix}.{:x}", Timestamp::now().as_nanosecond());
+        if open.len() < MAX_REMEMBERED {
+            open.insert(key, Open { name: name.clone(), count: 1, sent: Instant::now() });
+        }
+        Some(Sending::New(name))
+    }
+}
+
+fn event(regarding: &ObjectReference, note: &Note, name: String, namespace: String) -> Event {
+    Event {
+        metadata: ObjectMeta { name: Some(name), namespace: Some(namespace), ..ObjectMeta::default() },
+        event_time: Some(MicroTime(Timestamp::now())),
+        type_: Some(if note.warning { "Warning" } else { "Normal" }.to_owned()),
+        reason: Some(note.reason.clone()),
+        action: Some(note.action.clone()),
+        note: Some(note.message.chars().take(MAX_NOTE_CHARS).collect()),
+        regarding: Some(regarding.clone()),
+        ..Event::default()
+    }
+}

@@ -1,0 +1,40 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # Modules
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | [`Operator`], [`Identity`], [`main`] | an operator as data, its names, and its command line |
+//! | [`controller`] | the [`Reconciler`](controller::Reconciler) trait, and the pipeline that runs it |
+//! | [`conditions`], [`views`], [`labels`], [`workload`], [`syntax`] | helpers for statuses, children and validation |
+//! | [`crd`], [`rbac`], [`manifests`] | what deploys the operator, as typed data |
+//! | [`admission`], [`conversion`] | webhooks |
+//! | [`manager`] | the process: options, leader election, servers, certificates, signals |
+//! | [`events`], [`metrics`], [`backoff`], [`context`] | what controllers share |
+//! | `testing` | a mock API server, scenarios and a control plane, with the feature `testing` |
+
+pub mod admission;
+pub mod backoff;
+pub mod cli;
+pub mod conditions;
+pub mod context;
+pub mod controller;
+pub mod conversion;
+pub mod crd;
+pub mod events;
+mod identity;
+pub mod labels;
+pub mod manager;
+pub mod manifests;
+pub mod metrics;
+mod operator;
+pub mod rbac;
+pub mod syntax;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+pub mod views;
+pub mod workload;
+
+pub use cli::main;
+pub use identity::Identity;
+pub use operator::Operator;

@@ -1,0 +1,424 @@
+//! The HTTPS servers: admission webhooks, and metrics for clients that the API server authorizes.
+
+use super::tls::{Certificate, TlsListener};
+use crate::admission::Webhook;
+use crate::metrics::Metrics;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec};
+use k8s_openapi::api::authorization::v1::{
+    NonResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
+};
+use kube::Client;
+use kube::api::{Api, PostParams};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::net::TcpListener;
+
+/// The largest admission review: two objects of at most 1.5 MiB each, etcd's limit, and little else.
+const MAX_REVIEW_BYTES: usize = 4 * 1024 * 1024;
+/// The longest bearer token that the API server is asked about; a service account's has about 1 kB.
+const MAX_TOKEN_BYTES: usize = 8 * 1024;
+
+/// Serves the webhooks. When `shutdown` completes, no new connection is accepted, and the requests in flight are
+/// completed before the server returns.
+pub(super) fn webhooks<S>(
+    listener: TcpListener,
+    certificate: Certificate,
+    webhooks: &[Webhook],
+    shutdown: S,
+) -> impl Future<Output = anyhow::Result<()>> + use<S>
+where
+    S: Future<Output = ()> + Send + 'static,
+{
+    let mut router = Router::new();
+    for webhook in webhooks {
+        let (path, webhook) = (webhook.path(), webhook.clone());
+        let respond = move |Json(review): Json<Value>| {
+            let response = webhook.respond(review);
+            async move { Json(response) }
+        };
+        router = router.route(&path, post(respond));
+    }
+    let router = router.layer(DefaultBodyLimit::max(MAX_REVIEW_BYTES));
+    let listener = TlsListener::new(listener, certificate);
+    async move { Ok(axum::serve(listener?, router).with_graceful_shutdown(shutdown).await?) }
+}
+
+/// What the API server knows about a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    /// The token is not valid.
+    Unauthenticated,
+    /// Its owner may not read the metrics.
+    Forbidden,
+    /// Its owner may read the metrics.
+    Allowed,
+}
+
+/// Reviews of tokens, limited in number and rate, so that requests with made-up tokens cost neither memory nor the API
+/// server's time.
+#[derive(Debug)]
+struct Reviews {
+    limits: ReviewLimits,
+    /// Results by token, with the time of the review.
+    results: HashMap<String, (Instant, Access)>,
+    /// How many reviews of other tokens may begin, and as of when.
+    budget: (f64, Instant),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ReviewLimits {
+    /// How long a positive result is used.
+    allowed_ttl: Duration,
+    /// How long a negative result is used: shorter, because permissions may be granted at any time.
+    denied_ttl: Duration,
+    /// How long a token counts as one that was allowed before.
+    allowed_memory: Duration,
+    /// Allowed tokens that are remembered.
+    max_allowed: usize,
+    /// Other tokens that are remembered.
+    max_denied: usize,
+    /// Reviews a second of tokens that are not known to be allowed.
+    rate: f64,
+    /// How many of them may begin at once.
+    burst: f64,
+}
+
+/// As controller-runtime: a minute for positive results, 30 seconds for negative ones.
+const REVIEW_LIMITS: ReviewLimits = ReviewLimits {
+    allowed_ttl: Duration::from_mins(1),
+    denied_ttl: Duration::from_secs(30),
+    allowed_memory: Duration::from_mins(10),
+    max_allowed: 64,
+    max_denied: 256,
+    rate: 5.0,
+    burst: 20.0,
+};
+
+/// What to do about a request with a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Decision {
+    /// The result is known.
+    Known(Access),
+    /// The API server has to be asked.
+    Review,
+    /// The API server has been asked too often.
+    Limited,
+}
+
+impl Reviews {
+    fn new(limits: ReviewLimits, now: Instant) -> Self {
+        Self { limits, results: HashMap::new(), budget: (limits.burst, now) }
+    }
+
+    fn decide(&mut self, token: &str, now: Instant) -> Decision {
+        let ReviewLimits { allowed_ttl, denied_ttl, rate, burst, .. } = self.limits;
+        if let Some((since, access)) = self.results.get(token).copied() {
+            let ttl = if access == Access::Allowed { allowed_ttl } else { denied_ttl };
+            if now.duration_since(since) < ttl {
+                return Decision::Known(access);
+            }
+            // A scraper that was allowed a while ago does not compete with made-up tokens.
+            if access == Access::Allowed {
+                return Decision::Review;
+            }
+        }
+        let (available, since) = self.budget;
+        let available = (available + now.duration_since(since).as_secs_f64() * rate).min(burst);
+        self.budget = (available, now);
+        if available < 1.0 {
+            return Decision::Limited;
+        }
+        self.budget.0 -= 1.0;
+        Decision::Review
+    }
+
+    fn record(&mut self, token: &str, access: Access, now: Instant) {
+        let ReviewLimits { denied_ttl, allowed_memory, max_allowed, max_denied, .. } = self.limits;
+        self.results.remove(token);
+        self.results.retain(|_, (since, access)| {
+            let kept = if *access == Access::Allowed { allowed_memory } else { denied_ttl };
+            now.duration_since(*since) < kept
+        });
+        let allowed = access == Access::Allowed;
+        let same_kind = |(_, found): &&(Instant, Access)| (*found == Access::Allowed) == allowed;
+        let known = self.results.values().filter(same_kind).count();
+        if known < if allowed { max_allowed } else { max_denied } {
+            self.results.insert(token.to_owned(), (now, access));
+        }
+    }
+}
+
+/// Authenticates and authorizes the readers of the metrics.
+#[derive(Clone)]
+struct Gate {
+    client: Client,
+    metrics: Arc<Metrics>,
+    reviews: Arc<Mutex<Reviews>>,
+}
+
+/// Serves `/metrics` until dropped: with a certificate over TLS, and only to clients that the API server lets `get` the
+/// path.
+pub(super) async fn metrics(
+    listener: TcpListener,
+    certificate: Option<Certificate>,
+    client: Client,
+    metrics: Arc<Metrics>,
+) -> anyhow::Result<()> {
+    if let Some(certificate) = certificate {
+        let router = guard(client, metrics, REVIEW_LIMITS);
+        axum::serve(TlsListener::new(listener, certificate)?, router).await?;
+    } else {
+        let router = Router::new().route("/metrics", get(move || async move { page(&metrics) }));
+        axum::serve(listener, router).await?;
+    }
+    Ok(())
+}
+
+fn guard(client: Client, metrics: Arc<Metrics>, limits: ReviewLimits) -> Router {
+    let reviews = Arc::new(Mutex::new(Reviews::new(limits, Instant::now())));
+    Router::new().route("/metrics", get(guarded)).with_state(Gate { client, metrics, reviews })
+}
+
+type Page = ([(header::HeaderName, &'static str); 1], String);
+
+fn page(metrics: &Metrics) -> Page {
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics.page())
+}
+
+async fn guarded(State(gate): State<Gate>, headers: HeaderMap) -> Result<Page, StatusCode> {
+    let token = headers
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.strip_prefix("Bearer "))
+        .filter(|token| token.len() <= MAX_TOKEN_BYTES)
+        .ok_or(StatusCode::UNAUTHORIZED)?;
+    let decision = gate.reviews.lock().unwrap_or_else(PoisonError::into_inner).decide(token, Instant::now());
+    let access = match decision {
+        Decision::Known(access) => access,
+        Decision::Limited => return Err(StatusCode::TOO_MANY_REQUESTS),
+        Decision::Review => {
+            let access = gate.review(token).await.map_err(|error| {
+                tracing::warn!(%error, "failed to review the token of a metrics reader");
+                StatusCode::INTERNAL_SERVER_ERROR
+            })?;
+            let mut reviews = gate.reviews.lock().unwrap_or_else(PoisonError::into_inner);
+            reviews.record(token, access, Instant::now());
+            access
+        }
+    };
+    match access {
+        Access::Allowed => Ok(page(&gate.metrics)),
+        Access::Forbidden => Err(StatusCode::FORBIDDEN),
+        Access::Unauthenticated => Err(StatusCode::UNAUTHORIZED),
+    }
+}
+
+impl Gate {
+    async fn review(&self, token: &str) -> kube::Result<Access> {
+        let review = TokenReview {
+            spec: TokenReviewSpec { token: Some(token.to_owned()), ..TokenReviewSpec::default() },
+            ..TokenReview::default()
+        };
+        let reviews: Api<TokenReview> = Api::all(self.client.clone());
+        let status = reviews.create(&PostParams::default(), &review).await?.status.unwrap_or_default();
+        let Some(user) = status.user.filter(|_| status.authenticated == Some(true)) else {
+            return Ok(Access::Unauthenticated);
+        };
+        let review = SubjectAccessReview {
+            spec: SubjectAccessReviewSpec {
+                user: user.username,
+                groups: user.groups,
+                uid: user.uid,
+                extra: user.extra,
+                non_resource_attributes: Some(NonResourceAttributes {
+                    path: Some("/metrics".to_owned()),
+                    verb: Some("get".to_owned()),
+                }),
+                ..SubjectAccessReviewSpec::default()
+            },
+            ..SubjectAccessReview::default()
+        };
+        let reviews: Api<SubjectAccessReview> = Api::all(self.client.clone());
+        let status = reviews.create(&PostParams::default(), &review).await?.status;
+        let allowed = status.is_some_and(|status| status.allowed);
+        Ok(if allowed { Access::Allowed } else { Access::Forbidden })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::admission::Decision as Admission;
+    use crate::manager::issue;
+    use crate::testing::sample::{Cluster, IDENTITY};
+    use axum::body::Body as ServerBody;
+    use axum::http::{Request, Response};
+    use kube::client::Body;
+    use rustls::crypto::ring;
+    use rustls::pki_types::CertificateDer;
+    use rustls::pki_types::pem::PemObject;
+    use rustls::{ClientConfig, RootCertStore};
+    use serde_json::json;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpStream;
+    use tokio_rustls::TlsConnector;
+    use tokio_rustls::client::TlsStream;
+    use tower::ServiceExt as _;
+    use tower_test::mock;
+
+    /// An API server that knows two tokens, one of which may read the metrics, and counts its requests.
+    fn api_server() -> (Client, Arc<Mutex<usize>>) {
+        let (service, mut handle) = mock::pair::<Request<Body>, Response<ServerBody>>();
+        let asked = Arc::new(Mutex::new(0));
+        let counter = Arc::clone(&asked);
+        tokio::spawn(async move {
+            while let Some((request, reply)) = handle.next_request().await {
+                *counter.lock().unwrap() += 1;
+                let path = request.uri().path().to_owned();
+                let body = request.into_body().collect_bytes().await.unwrap();
+                let mut review: Value = serde_json::from_slice(&body).unwrap();
+                review["status"] = if path.ends_with("/tokenreviews") {
+                    match review["spec"]["token"].as_str().unwrap() {
+                        token @ ("prometheus" | "stranger") => {
+                            json!({"authenticated": true, "user": {"username": token}})
+                        }
+                        _ => json!({"authenticated": false}),
+                    }
+                } else {
+                    let spec = &review["spec"];
+                    assert_eq!(spec["nonResourceAttributes"], json!({"path": "/metrics", "verb": "get"}));
+                    json!({"allowed": spec["user"] == "prometheus"})
+                };
+                reply.send_response(Response::new(ServerBody::from(review.to_string())));
+            }
+        });
+        (Client::new(service, "default"), asked)
+    }
+
+    async fn answer(router: &Router, token: Option<&str>) -> StatusCode {
+        let request = Request::get("/metrics");
+        let request = match token {
+            Some(token) => request.header("Authorization", format!("Bearer {token}")),
+            None => request,
+        };
+        router.clone().oneshot(request.body(ServerBody::empty()).unwrap()).await.unwrap().status()
+    }
+
+    #[tokio::test]
+    async fn metrics_are_served_only_to_clients_that_the_api_server_authorizes() {
+        let (client, asked) = api_server();
+        let router = guard(client, Arc::new(Metrics::new(&IDENTITY)), REVIEW_LIMITS);
+        assert_eq!(answer(&router, None).await, StatusCode::UNAUTHORIZED);
+        assert_eq!(*asked.lock().unwrap(), 0, "no request without a token");
+        assert_eq!(answer(&router, Some("made up")).await, StatusCode::UNAUTHORIZED);
+        assert_eq!(answer(&router, Some("stranger")).await, StatusCode::FORBIDDEN);
+        assert_eq!(answer(&router, Some("prometheus")).await, StatusCode::OK);
+        let before = *asked.lock().unwrap();
+        assert_eq!(answer(&router, Some("prometheus")).await, StatusCode::OK);
+        assert_eq!(*asked.lock().unwrap(), before, "the result is used for a minute");
+    }
+
+    #[tokio::test]
+    async fn made_up_tokens_are_reviewed_a_limited_number_of_times_and_do_not_lock_out_a_scraper() {
+        let (client, asked) = api_server();
+        let limits = ReviewLimits { rate: 0.0, burst: 3.0, ..REVIEW_LIMITS };
+        let limits = ReviewLimits { allowed_ttl: Duration::ZERO, ..limits };
+        let router = guard(client, Arc::new(Metrics::new(&IDENTITY)), limits);
+        assert_eq!(answer(&router, Some("prometheus")).await, StatusCode::OK);
+        let mut codes = Vec::new();
+        for index in 0..100 {
+            codes.push(answer(&router, Some(&format!("made-up-{index}"))).await.as_u16());
+        }
+        assert_eq!(codes.iter().filter(|code| **code == 401).count(), 2, "{codes:?}");
+        assert_eq!(codes.iter().filter(|code| **code == 429).count(), 98, "{codes:?}");
+        assert_eq!(*asked.lock().unwrap(), 2 + 2, "two reviews for the scraper, one for each other token");
+        assert_eq!(answer(&router, Some("made-up-0")).await, StatusCode::UNAUTHORIZED, "a known result");
+        // Its result has expired, and the budget is spent.
+        assert_eq!(answer(&router, Some("prometheus")).await, StatusCode::OK);
+        let long = "x".repeat(MAX_TOKEN_BYTES + 1);
+        assert_eq!(answer(&router, Some(&long)).await, StatusCode::UNAUTHORIZED);
+    }
+
+    #[test]
+    fn remembered_tokens_are_limited_in_number_and_expire() {
+        let start = Instant::now();
+        let limits = ReviewLimits { max_allowed: 2, max_denied: 3, ..REVIEW_LIMITS };
+        let mut reviews = Reviews::new(limits, start);
+        for index in 0..1000 {
+            reviews.record(&format!("denied-{index}"), Access::Unauthenticated, start);
+            reviews.record(&format!("allowed-{index}"), Access::Allowed, start);
+        }
+        assert_eq!(reviews.results.len(), 5);
+        assert_eq!(reviews.decide("denied-0", start), Decision::Known(Access::Unauthenticated));
+        let later = start + REVIEW_LIMITS.denied_ttl;
+        assert_eq!(reviews.decide("denied-0", later), Decision::Review);
+        assert_eq!(reviews.decide("allowed-0", later), Decision::Known(Access::Allowed));
+        reviews.record("denied-0", Access::Forbidden, later);
+        assert_eq!(reviews.results.len(), 3, "expired results are dropped");
+    }
+
+    /// Connects to a TLS server with a certificate authority.
+    async fn connect(
+        address: std::net::SocketAddr,
+        certificate: &[u8],
+    ) -> std::io::Result<TlsStream<TcpStream>> {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_slice(certificate).unwrap()).unwrap();
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let stream = TcpStream::connect(address).await?;
+        TlsConnector::from(Arc::new(config)).connect("localhost".try_into().unwrap(), stream).await
+    }
+
+    #[tokio::test]
+    async fn an_admission_request_in_flight_is_answered_during_shutdown() {
+        let now = jiff::Timestamp::now();
+        let authority = issue::authority(&IDENTITY, now).unwrap();
+        let names = ["localhost".to_owned()];
+        let pair =
+            issue::serving(&IDENTITY, &authority, &names, now, jiff::SignedDuration::from_hours(1)).unwrap();
+        let certificate = Certificate::default();
+        certificate.set(pair.certificate.as_bytes(), pair.key.as_bytes()).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let webhook = Webhook::defaulting::<Cluster>(|_| Admission::allowed());
+        let server = tokio::spawn(webhooks(listener, certificate, std::slice::from_ref(&webhook), async {
+            let _ = stopped.await;
+        }));
+
+        let mut connection = connect(address, authority.certificate.as_bytes()).await.unwrap();
+        let body = json!({"request": {"uid": "7", "object": {"spec": {"size": 1}}}}).to_string();
+        let head = format!(
+            "POST {} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: {}\r\n\r\n",
+            webhook.path(),
+            body.len()
+        );
+        connection.write_all(head.as_bytes()).await.unwrap();
+        // The server asks for the body: the request is in flight.
+        let mut received = [0; 25];
+        connection.read_exact(&mut received).await.unwrap();
+        assert!(received.starts_with(b"HTTP/1.1 100 Continue"));
+        stop.send(()).unwrap();
+        tokio::task::yield_now().await;
+        connection.write_all(body.as_bytes()).await.unwrap();
+        let mut response = String::new();
+        connection.read_to_string(&mut response).await.unwrap();
+        assert!(response.starts_with("HTTP/1.1 200 OK"), "{response}");
+        assert!(response.contains("\"uid\":\"7\""), "{response}");
+        server.await.unwrap().unwrap();
+        // The listener is closed by a task of its own.
+        while TcpStream::connect(address).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    }
+}

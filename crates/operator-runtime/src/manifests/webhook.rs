@@ -1,0 +1,109 @@
+//! The admission webhooks: their Service and their configurations.
+//!
+//! The configurations have no CA bundle: OLM, cert-manager or the manager itself adds it.
+//!
+//! Their failure policy is `Ignore` unless they fail closed: while no manager is ready, as during a node drain or an
+//! upgrade, objects can still be written. The schema and the controller should check the same.
+
+use super::{Naming, names};
+use crate::admission::{Handler, Webhook};
+use crate::operator::Operator;
+use k8s_openapi::api::admissionregistration::v1::{
+    MutatingWebhook, MutatingWebhookConfiguration, RuleWithOperations, ServiceReference, ValidatingWebhook,
+    ValidatingWebhookConfiguration, WebhookClientConfig,
+};
+use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+/// Port of the webhook server in the manager's pod.
+pub(crate) const PORT: i32 = 9443;
+
+/// How long the API server waits for the webhooks; a write is delayed so much while no manager responds.
+const TIMEOUT_SECONDS: i32 = 3;
+
+/// Returns the Service by which the API server reaches the webhooks.
+pub(crate) fn service(naming: Naming) -> Service {
+    Service {
+        metadata: naming.namespaced(names::WEBHOOK_SERVICE),
+        spec: Some(ServiceSpec {
+            ports: Some(vec![ServicePort {
+                port: 443,
+                protocol: Some("TCP".to_owned()),
+                target_port: Some(IntOrString::Int(PORT)),
+                ..ServicePort::default()
+            }]),
+            selector: Some(super::manager::selector(&naming.identity)),
+            ..ServiceSpec::default()
+        }),
+        ..Service::default()
+    }
+}
+
+/// Returns the configuration of the defaulting webhooks.
+pub(crate) fn mutating(naming: Naming, operator: &Operator) -> MutatingWebhookConfiguration {
+    let webhooks = operator.webhooks.iter().filter(|webhook| matches!(webhook.handler, Handler::Mutating(_)));
+    let webhooks = webhooks.map(|webhook| MutatingWebhook {
+        name: webhook.name(),
+        admission_review_versions: vec!["v1".to_owned()],
+        client_config: client(naming, &webhook.path()),
+        failure_policy: Some(failure_policy(webhook)),
+        match_policy: Some("Equivalent".to_owned()),
+        rules: Some(rules(webhook)),
+        side_effects: "None".to_owned(),
+        timeout_seconds: Some(TIMEOUT_SECONDS),
+        ..MutatingWebhook::default()
+    });
+    MutatingWebhookConfiguration {
+        metadata: naming.cluster(names::MUTATING),
+        webhooks: Some(webhooks.collect()),
+    }
+}
+
+/// Returns the configuration of the validating webhooks.
+pub(crate) fn validating(naming: Naming, operator: &Operator) -> ValidatingWebhookConfiguration {
+    let webhooks =
+        operator.webhooks.iter().filter(|webhook| matches!(webhook.handler, Handler::Validating(_)));
+    let webhooks = webhooks.map(|webhook| ValidatingWebhook {
+        name: webhook.name(),
+        admission_review_versions: vec!["v1".to_owned()],
+        client_config: client(naming, &webhook.path()),
+        failure_policy: Some(failure_policy(webhook)),
+        match_policy: Some("Equivalent".to_owned()),
+        rules: Some(rules(webhook)),
+        side_effects: "None".to_owned(),
+        timeout_seconds: Some(TIMEOUT_SECONDS),
+        ..ValidatingWebhook::default()
+    });
+    ValidatingWebhookConfiguration {
+        metadata: naming.cluster(names::VALIDATING),
+        webhooks: Some(webhooks.collect()),
+    }
+}
+
+/// Returns what the API server does if a webhook does not respond.
+fn failure_policy(webhook: &Webhook) -> String {
+    if webhook.fail_closed { "Fail" } else { "Ignore" }.to_owned()
+}
+
+fn client(naming: Naming, path: &str) -> WebhookClientConfig {
+    WebhookClientConfig {
+        service: Some(ServiceReference {
+            name: naming.name(names::WEBHOOK_SERVICE),
+            namespace: naming.namespace(),
+            path: Some(path.to_owned()),
+            ..ServiceReference::default()
+        }),
+        ..WebhookClientConfig::default()
+    }
+}
+
+fn rules(webhook: &Webhook) -> Vec<RuleWithOperations> {
+    let strings = |list: &[&str]| Some(list.iter().map(ToString::to_string).collect());
+    vec![RuleWithOperations {
+        api_groups: strings(&[&webhook.resource.group]),
+        api_versions: strings(&[&webhook.resource.version]),
+        operations: strings(&["CREATE", "UPDATE"]),
+        resources: strings(&[&webhook.resource.plural]),
+        ..RuleWithOperations::default()
+    }]
+}

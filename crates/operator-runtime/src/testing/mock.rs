@@ -1,0 +1,854 @@
+//! A mock API server: it stores, merges and versions objects, notifies watches, and fails on request.
+//!
+//! It implements the requests that operators make and panics on others, so that an unforeseen request fails a test.
+//! Server-side apply removes the fields that a manager no longer applies; conflicts are only those with the owner of an
+//! object. Every request is checked against the operator's permissions. There are no defaults and no validation by
+//! schemas: for those, use a [`ControlPlane`](super::ControlPlane).
+
+use crate::manager::requests::LimitRequests;
+use crate::operator::Operator;
+use crate::rbac::Rule;
+use axum::body::{Body as AnswerBody, Bytes};
+use axum::http::{Request, Response, StatusCode};
+use futures::stream;
+use kube::Client;
+use kube::client::{Body, ClientBuilder, retry::RetryPolicy};
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tower::retry::RetryLayer;
+use tower_test::mock;
+
+/// One request, in the terms of RBAC.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Call {
+    /// The verb.
+    pub verb: String,
+    /// The API group; empty for the core group.
+    pub group: String,
+    /// Plural, with `/subresource`.
+    pub resource: String,
+    /// Name of the object; empty for lists and watches.
+    pub name: String,
+    /// Status code of the response; 0 if there was none.
+    pub code: u16,
+}
+
+impl Call {
+    /// Whether the request changes something.
+    #[must_use]
+    pub fn is_write(&self) -> bool {
+        !matches!(self.verb.as_str(), "list" | "watch" | "get")
+    }
+}
+
+/// Failures to come: of how many requests with this verb and resource, and how.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    /// The verb.
+    pub verb: &'static str,
+    /// Plural, with `/subresource`.
+    pub resource: &'static str,
+    /// The object; any if it is not set.
+    pub name: Option<&'static str>,
+    /// How many requests fail.
+    pub times: usize,
+    /// Status code of the response.
+    pub code: u16,
+    /// Reason of the response.
+    pub reason: &'static str,
+    /// Message of the response.
+    pub message: &'static str,
+    /// Seconds of the header `Retry-After`.
+    pub retry_after: Option<u32>,
+    /// What happens to the store just before the failure.
+    pub first: Option<fn(&mut Store)>,
+    /// There is no response at all.
+    pub swallow: bool,
+}
+
+impl Fault {
+    /// Returns one failure of the next such request.
+    #[must_use]
+    pub fn new(verb: &'static str, resource: &'static str, code: u16, reason: &'static str) -> Self {
+        Self {
+            verb,
+            resource,
+            name: None,
+            times: 1,
+            code,
+            reason,
+            message: "injected by the test",
+            retry_after: None,
+            first: None,
+            swallow: false,
+        }
+    }
+
+    fn hits(&self, verb: &str, path: &Path) -> bool {
+        self.verb == verb && self.resource == path.resource && self.name.is_none_or(|name| name == path.name)
+    }
+}
+
+/// Resource, namespace and name.
+type Key = (String, String, String);
+
+/// Everything that was stored, and the newest version.
+#[derive(Clone, Debug)]
+pub struct Backup {
+    objects: BTreeMap<Key, Value>,
+    version: u64,
+}
+
+/// The namespace of objects that do not set one.
+const NAMESPACE: &str = "default";
+/// Cluster-scoped resources; an operator's own ones are added.
+const CLUSTER_SCOPED: [&str; 6] = [
+    "clusterrolebindings",
+    "clusterroles",
+    "customresourcedefinitions",
+    "mutatingwebhookconfigurations",
+    "namespaces",
+    "validatingwebhookconfigurations",
+];
+
+/// What the server stores.
+#[derive(Debug, Default)]
+pub struct Store {
+    objects: BTreeMap<Key, Value>,
+    /// What was applied last, by object, manager and subresource.
+    applied: BTreeMap<(Key, String, String), Value>,
+    version: u64,
+    watchers: Vec<Watcher>,
+    /// Past events, for watches that begin at an older version.
+    history: Vec<(u64, String, Notice)>,
+    faults: Vec<Fault>,
+    calls: Vec<Call>,
+    down: bool,
+    /// The permissions; everything is allowed without any.
+    rules: Vec<Rule>,
+    cluster_scoped: BTreeSet<String>,
+}
+
+/// What a list or a watch selects.
+#[derive(Clone, Debug, Default)]
+struct Selection {
+    namespace: Option<String>,
+    name: Option<String>,
+    labels: Vec<(String, String)>,
+}
+
+impl Selection {
+    fn of(path: &Path, query: &str) -> Self {
+        let parameter = |name: &str| {
+            let value = query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))?;
+            Some(value.replace("%2F", "/").replace("%3D", "=").replace("%2C", ","))
+        };
+        let pairs = |text: String| -> Vec<(String, String)> {
+            let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
+            pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+        };
+        let fields = parameter("fieldSelector").map(pairs).unwrap_or_default();
+        Self {
+            namespace: Some(path.namespace.clone()).filter(|namespace| !namespace.is_empty()),
+            name: fields.into_iter().find(|(key, _)| key == "metadata.name").map(|(_, name)| name),
+            labels: parameter("labelSelector").map(pairs).unwrap_or_default(),
+        }
+    }
+
+    fn labelled(&self, object: &Value) -> bool {
+        self.labels.iter().all(|(key, value)| object["metadata"]["labels"][key] == **value)
+    }
+
+    fn contains(&self, object: &Value) -> bool {
+        let is = |field: &str, wanted: &Option<String>| {
+            wanted.as_ref().is_none_or(|wanted| object["metadata"][field] == **wanted)
+        };
+        is("namespace", &self.namespace) && is("name", &self.name)
+    }
+}
+
+#[derive(Debug)]
+struct Watcher {
+    resource: String,
+    selection: Selection,
+    sender: mpsc::UnboundedSender<Bytes>,
+}
+
+/// A change that watches may have to report.
+#[derive(Clone, Debug)]
+struct Notice {
+    kind: &'static str,
+    object: Value,
+    old: Option<Value>,
+}
+
+impl Notice {
+    /// Returns the event for a watch. A label that is added or removed is reported as an object that is.
+    fn to(&self, selection: &Selection) -> Option<Bytes> {
+        if !selection.contains(&self.object) {
+            return None;
+        }
+        let before = self.old.as_ref().is_some_and(|old| selection.labelled(old));
+        let kind = match (before, selection.labelled(&self.object) && self.kind != "DELETED") {
+            _ if selection.labels.is_empty() => self.kind,
+            (true, true) => "MODIFIED",
+            (true, false) => "DELETED",
+            (false, true) => "ADDED",
+            (false, false) => return None,
+        };
+        Some(line(&json!({ "type": kind, "object": self.object })))
+    }
+}
+
+/// Options of the server.
+#[derive(Clone, Copy, Debug)]
+pub struct MockOptions {
+    /// Time after which requests of the client fail.
+    pub timeout: Duration,
+    /// Seed of random delays of responses and watch events, so that they interleave differently; none if it is not set.
+    pub shuffle: Option<u64>,
+}
+
+impl Default for MockOptions {
+    fn default() -> Self {
+        Self { timeout: Duration::from_secs(30), shuffle: None }
+    }
+}
+
+/// The longest random delay, in milliseconds.
+const MAX_DELAY: u64 = 20;
+
+/// Random delays.
+#[derive(Clone, Debug, Default)]
+struct Shuffle {
+    state: Option<Arc<AtomicU64>>,
+}
+
+impl Shuffle {
+    async fn delay(&self) {
+        let Some(state) = &self.state else { return };
+        let mut next = state.load(Ordering::Relaxed);
+        next ^= next << 13;
+        next ^= next >> 7;
+        next ^= next << 17;
+        state.store(next, Ordering::Relaxed);
+        tokio::time::sleep(Duration::from_millis(next % (MAX_DELAY + 1))).await;
+    }
+}
+
+/// The server.
+#[derive(Clone, Debug, Default)]
+pub struct MockApi {
+    store: Arc<Mutex<Store>>,
+    shuffle: Shuffle,
+}
+
+impl MockApi {
+    /// Starts a server, and returns a client of it with the same retries and limits as the real one.
+    #[must_use]
+    pub fn start() -> (Self, Client) {
+        Self::start_with(MockOptions::default())
+    }
+
+    /// Starts a server with options, and returns a client of it.
+    #[must_use]
+    pub fn start_with(options: MockOptions) -> (Self, Client) {
+        let (service, mut handle) = mock::pair::<Request<Body>, Response<AnswerBody>>();
+        let client = ClientBuilder::new(service, NAMESPACE)
+            .with_layer(&RetryLayer::new(RetryPolicy::server_retry()))
+            .with_layer(&LimitRequests::new(options.timeout))
+            .build();
+        // Zero would stay zero.
+        let state = options.shuffle.map(|seed| Arc::new(AtomicU64::new(seed | 1 << 40)));
+        let api = Self { shuffle: Shuffle { state }, ..Self::default() };
+        let serving = api.clone();
+        tokio::spawn(async move {
+            while let Some((request, reply)) = handle.next_request().await {
+                let api = serving.clone();
+                tokio::spawn(async move {
+                    let (parts, body) = request.into_parts();
+                    let body = body.collect_bytes().await.unwrap();
+                    api.shuffle.delay().await;
+                    let response = api.store().answer(&parts, &body, &api.shuffle);
+                    api.shuffle.delay().await;
+                    match response {
+                        Some(response) => reply.send_response(response),
+                        // The connection stays open.
+                        None => std::future::pending().await,
+                    }
+                });
+            }
+        });
+        (api, client)
+    }
+
+    /// Allows only what an operator has permissions for: any other request fails the test.
+    pub fn allow(&self, operator: &Operator) {
+        let mut store = self.store();
+        store.rules = operator.permissions().iter().cloned().collect();
+        let controllers = operator.controllers.iter().map(|controller| controller.info());
+        let cluster_scoped =
+            controllers.filter(|info| !info.namespaced).map(|info| info.resource.plural.clone());
+        store.cluster_scoped.extend(cluster_scoped);
+    }
+
+    /// Returns what is stored.
+    pub fn store(&self) -> MutexGuard<'_, Store> {
+        self.store.lock().unwrap()
+    }
+
+    /// Returns an object; the name may be `NAMESPACE/NAME`, and is in the namespace `default` otherwise.
+    #[must_use]
+    pub fn get(&self, resource: &str, name: &str) -> Option<Value> {
+        let store = self.store();
+        store.objects.get(&store.key(resource, name)).cloned()
+    }
+
+    /// Puts an object as a user does.
+    pub fn put(&self, resource: &str, object: Value) {
+        self.store().put(resource, object);
+    }
+
+    /// Changes an object as a user, another controller or the garbage collector does.
+    pub fn change(&self, resource: &str, name: &str, change: impl FnOnce(&mut Value)) {
+        let mut store = self.store();
+        let mut object = store.objects[&store.key(resource, name)].clone();
+        let spec = object["spec"].clone();
+        change(&mut object);
+        if object["spec"] != spec {
+            bump(&mut object);
+        }
+        store.put(resource, object);
+    }
+
+    /// Deletes an object as a user does: what has finalizers only gets its timestamp.
+    pub fn delete(&self, resource: &str, name: &str) {
+        self.store().delete(resource, name);
+    }
+
+    /// Has requests fail.
+    pub fn fault(&self, fault: Fault) {
+        self.store().faults.push(fault);
+    }
+
+    /// Returns all requests so far.
+    #[must_use]
+    pub fn calls(&self) -> Vec<Call> {
+        self.store().calls.clone()
+    }
+
+    /// Returns all successful writes so far but events, as `VERB RESOURCE`.
+    #[must_use]
+    pub fn writes(&self) -> Vec<String> {
+        let writes = self.calls().into_iter().filter(|call| call.is_write() && call.code < 300);
+        writes
+            .filter(|call| call.resource != "events")
+            .map(|call| format!("{} {}", call.verb, call.resource))
+            .collect()
+    }
+
+    /// Forgets past requests and events, so that a long test needs little memory.
+    pub fn truncate(&self) {
+        let mut store = self.store();
+        store.calls.clear();
+        store.history.clear();
+    }
+
+    /// Changes an object as a user does, but no watch reports it.
+    pub fn change_unnoticed(&self, resource: &str, name: &str, change: impl FnOnce(&mut Value)) {
+        let watchers = std::mem::take(&mut self.store().watchers);
+        self.change(resource, name, change);
+        let mut store = self.store();
+        store.history.pop();
+        store.watchers = watchers;
+    }
+
+    /// Returns a backup of everything that is stored.
+    #[must_use]
+    pub fn backup(&self) -> Backup {
+        let store = self.store();
+        Backup { objects: store.objects.clone(), version: store.version }
+    }
+
+    /// Restores a backup, as with etcd: versions go back, and all watches have to list again.
+    pub fn restore(&self, Backup { objects, version }: Backup) {
+        self.expire_watches(|store| {
+            store.objects = objects;
+            store.version = version;
+        });
+    }
+
+    /// Breaks every connection and fails every request until it is called with `false`.
+    pub fn down(&self, down: bool) {
+        let mut store = self.store();
+        store.down = down;
+        store.watchers.clear();
+    }
+
+    /// Ends every watch because its version is too old, after a change that no watch reports.
+    pub fn expire_watches(&self, unheard: impl FnOnce(&mut Store)) {
+        let mut store = self.store();
+        let watchers = std::mem::take(&mut store.watchers);
+        unheard(&mut store);
+        store.history.clear();
+        for watcher in watchers {
+            let gone = json!({"type": "ERROR", "object": {
+                "kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old",
+            }});
+            let _ = watcher.sender.send(line(&gone));
+        }
+    }
+}
+
+fn line(value: &Value) -> Bytes {
+    Bytes::from(format!("{value}\n"))
+}
+
+fn bump(object: &mut Value) {
+    let generation = object["metadata"]["generation"].as_i64().unwrap_or_default();
+    object["metadata"]["generation"] = json!(generation + 1);
+}
+
+impl Store {
+    /// Returns the key of `NAME`, or of `NAMESPACE/NAME`.
+    fn key(&self, resource: &str, name: &str) -> Key {
+        let (namespace, name) = name.split_once('/').unwrap_or((NAMESPACE, name));
+        let namespace = if self.is_cluster_scoped(resource) { "" } else { namespace };
+        (resource.to_owned(), namespace.to_owned(), name.to_owned())
+    }
+
+    fn key_of(&self, resource: &str, object: &Value) -> Key {
+        let text = |field: &str| object["metadata"][field].as_str();
+        let name = text("name").expect("the object has a name");
+        self.key(resource, &format!("{}/{name}", text("namespace").unwrap_or(NAMESPACE)))
+    }
+
+    fn is_cluster_scoped(&self, resource: &str) -> bool {
+        CLUSTER_SCOPED.contains(&resource) || self.cluster_scoped.contains(resource)
+    }
+
+    /// Puts an object as a user does, and notifies the watches.
+    pub fn put(&mut self, resource: &str, mut object: Value) {
+        self.version += 1;
+        let key = self.key_of(resource, &object);
+        let namespaced = !self.is_cluster_scoped(resource);
+        let metadata = object["metadata"].as_object_mut().unwrap();
+        metadata.insert("resourceVersion".into(), json!(self.version.to_string()));
+        if namespaced {
+            metadata.entry("namespace").or_insert_with(|| json!(NAMESPACE));
+        }
+        metadata.entry("generation").or_insert_with(|| json!(1));
+        let uid = json!(format!("uid-{}", self.version));
+        metadata.entry("uid").or_insert(uid);
+        let gone = object["metadata"]["deletionTimestamp"].is_string()
+            && object["metadata"]["finalizers"].as_array().is_none_or(Vec::is_empty);
+        let old = if gone {
+            self.applied.retain(|(of, ..), _| *of != key);
+            self.objects.remove(&key).or_else(|| Some(object.clone()))
+        } else {
+            self.objects.insert(key, object.clone())
+        };
+        let kind = match (&old, gone) {
+            (_, true) => "DELETED",
+            (Some(_), false) => "MODIFIED",
+            (None, false) => "ADDED",
+        };
+        self.notify(resource, kind, object, old);
+    }
+
+    /// Deletes an object as a user does: what has finalizers only gets its timestamp.
+    pub fn delete(&mut self, resource: &str, name: &str) {
+        let key = self.key(resource, name);
+        let Some(mut object) = self.objects.remove(&key) else { return };
+        object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        if object["metadata"]["finalizers"].as_array().is_some_and(|list| !list.is_empty()) {
+            self.objects.insert(key, object.clone());
+        }
+        self.put(resource, object);
+    }
+
+    fn notify(&mut self, resource: &str, kind: &'static str, object: Value, old: Option<Value>) {
+        let notice = Notice { kind, object, old };
+        self.watchers.retain(|watcher| {
+            watcher.resource != resource
+                || notice.to(&watcher.selection).is_none_or(|event| watcher.sender.send(event).is_ok())
+        });
+        self.history.push((self.version, resource.to_owned(), notice));
+    }
+
+    /// Returns all objects of a resource.
+    pub fn all<'a>(&'a self, resource: &'a str) -> impl Iterator<Item = &'a Value> {
+        self.objects.iter().filter(move |((found, ..), _)| found == resource).map(|(_, object)| object)
+    }
+
+    /// Changes an object and notifies the watches.
+    pub fn edit(&mut self, resource: &str, name: &str, change: impl FnOnce(&mut Value)) {
+        let mut object = self.objects[&self.key(resource, name)].clone();
+        change(&mut object);
+        self.put(resource, object);
+    }
+
+    /// Removes all objects of a resource; no watch reports it.
+    pub fn drop_all(&mut self, resource: &str) {
+        self.objects.retain(|(found, ..), _| found != resource);
+        self.applied.retain(|((found, ..), ..), _| found != resource);
+    }
+
+    /// Removes an object whatever its finalizers are.
+    pub fn drop_object(&mut self, resource: &str, name: &str) {
+        let key = self.key(resource, name);
+        self.applied.retain(|(of, ..), _| *of != key);
+        if let Some(object) = self.objects.remove(&key) {
+            self.version += 1;
+            self.notify(resource, "DELETED", object.clone(), Some(object));
+        }
+    }
+
+    /// Returns whether a rule allows a request.
+    fn allows(&self, verb: &str, path: &Path) -> bool {
+        self.rules.is_empty() || self.rules.iter().any(|rule| rule.allows(verb, &path.group, &path.resource))
+    }
+
+    /// Returns the response; `None` if there is none.
+    fn answer(
+        &mut self,
+        parts: &axum::http::request::Parts,
+        body: &[u8],
+        shuffle: &Shuffle,
+    ) -> Option<Response<AnswerBody>> {
+        let path = Path::parse(parts.uri.path());
+        let query = parts.uri.query().unwrap_or_default();
+        let verb = match (parts.method.as_str(), path.name.is_empty()) {
+            ("GET", true) if query.contains("watch=true") => "watch",
+            ("GET", true) => "list",
+            ("GET", false) => "get",
+            ("PATCH", _) => "patch",
+            ("PUT", _) => "update",
+            ("POST", _) => "create",
+            ("DELETE", _) => "delete",
+            other => panic!("{other:?}"),
+        };
+        let call = |code| Call {
+            verb: verb.to_owned(),
+            group: path.group.clone(),
+            resource: path.resource.clone(),
+            name: path.name.clone(),
+            code,
+        };
+        let swallowed = self.faults.iter().position(|fault| fault.swallow && fault.hits(verb, &path));
+        if let Some(index) = swallowed {
+            self.faults.remove(index);
+            self.calls.push(call(0));
+            return None;
+        }
+        let answer = self.respond(verb, &path, query, body, shuffle);
+        self.calls.push(call(answer.status().as_u16()));
+        Some(answer)
+    }
+
+    fn respond(
+        &mut self,
+        verb: &str,
+        path: &Path,
+        query: &str,
+        body: &[u8],
+        shuffle: &Shuffle,
+    ) -> Response<AnswerBody> {
+        if self.down {
+            return failure(500, "InternalError", "the API server is away", None);
+        }
+        assert!(self.allows(verb, path), "no rule allows {verb} {}", path.resource);
+        let fault = self.faults.iter().position(|fault| fault.hits(verb, path));
+        if let Some(index) = fault {
+            self.faults[index].times -= 1;
+            let fault = self.faults[index].clone();
+            if fault.times == 0 {
+                self.faults.remove(index);
+            }
+            if let Some(first) = fault.first {
+                first(self);
+            }
+            return failure(fault.code, fault.reason, fault.message, fault.retry_after);
+        }
+        let selection = Selection::of(path, query);
+        let (resource, subresource) = path.resource.split_once('/').unwrap_or((&path.resource, ""));
+        let key = self.key(resource, &path.full_name());
+        match verb {
+            "list" => {
+                let found = self.objects.iter().filter(|((found, ..), object)| {
+                    found == resource && selection.contains(object) && selection.labelled(object)
+                });
+                let items: Vec<&Value> = found.map(|(_, object)| object).collect();
+                ok(&json!({
+                    "kind": "List", "apiVersion": "v1",
+                    "metadata": {"resourceVersion": self.version.to_string()}, "items": items,
+                }))
+            }
+            "watch" => {
+                let (sender, receiver) = mpsc::unbounded_channel();
+                let since = query
+                    .split('&')
+                    .find_map(|pair| pair.strip_prefix("resourceVersion=")?.parse::<u64>().ok());
+                for (_, _, notice) in self.history.iter().filter(|(version, changed, _)| {
+                    changed == resource && since.is_some_and(|since| *version > since)
+                }) {
+                    let _ = notice.to(&selection).map(|event| sender.send(event));
+                }
+                self.watchers.push(Watcher { resource: resource.to_owned(), selection, sender });
+                let lines =
+                    stream::unfold((receiver, shuffle.clone()), |(mut receiver, shuffle)| async move {
+                        let line = receiver.recv().await?;
+                        shuffle.delay().await;
+                        Some((Ok::<_, Infallible>(line), (receiver, shuffle)))
+                    });
+                Response::new(AnswerBody::from_stream(lines))
+            }
+            "get" => match self.objects.get(&key) {
+                Some(object) => ok(object),
+                None => not_found(),
+            },
+            "create" => {
+                let object: Value = serde_json::from_slice(body).unwrap();
+                let key = self.key_of(resource, &object);
+                if self.objects.contains_key(&key) {
+                    return failure(409, "AlreadyExists", "the object exists already", None);
+                }
+                self.put(resource, object);
+                ok(&self.objects[&key])
+            }
+            "update" => {
+                let mut object: Value = serde_json::from_slice(body).unwrap();
+                let Some(old) = self.objects.get(&key) else { return not_found() };
+                if object["metadata"]["resourceVersion"] != old["metadata"]["resourceVersion"] {
+                    return failure(409, "Conflict", "the object has been modified", None);
+                }
+                object["metadata"]["uid"] = old["metadata"]["uid"].clone();
+                self.put(resource, object);
+                ok(&self.objects[&key])
+            }
+            "delete" => {
+                self.delete(resource, &path.full_name());
+                ok(&json!({"kind": "Status", "status": "Success"}))
+            }
+            _ => self.patch(resource, subresource, &key, query, body),
+        }
+    }
+
+    fn patch(
+        &mut self,
+        resource: &str,
+        subresource: &str,
+        key: &Key,
+        query: &str,
+        body: &[u8],
+    ) -> Response<AnswerBody> {
+        let patch: Value = serde_json::from_slice(body).unwrap();
+        let old = self.objects.get(key).cloned();
+        let applying = query.contains("fieldManager=") && patch.get("apiVersion").is_some();
+        let mut new = match (&old, applying) {
+            (Some(old), _) => old.clone(),
+            (None, true) if subresource.is_empty() => json!({}),
+            (None, _) => return not_found(),
+        };
+        if applying {
+            let ours = |object: &Value| object["metadata"]["ownerReferences"][0]["uid"].clone();
+            if !query.contains("force=true") && old.as_ref().is_some_and(|old| ours(old) != ours(&patch)) {
+                return failure(409, "Conflict", "another manager holds these fields", None);
+            }
+            let part = if subresource == "status" { json!({ "status": patch["status"] }) } else { patch };
+            let manager =
+                query.split('&').find_map(|pair| pair.strip_prefix("fieldManager=")).unwrap_or_default();
+            let set = (key.clone(), manager.to_owned(), subresource.to_owned());
+            if let Some(before) = self.applied.insert(set, part.clone()) {
+                remove_unapplied(&mut new, &before, &part);
+            }
+            apply(&mut new, &part);
+        } else {
+            let version = &patch["metadata"]["resourceVersion"];
+            if version.is_string() && *version != new["metadata"]["resourceVersion"] {
+                return failure(409, "Conflict", "the object has been modified", None);
+            }
+            let part = if subresource == "status" { json!({ "status": patch["status"] }) } else { patch };
+            merge(&mut new, &part);
+        }
+        if let Some(old) = &old {
+            if new["spec"] != old["spec"] {
+                bump(&mut new);
+            }
+            if new == *old {
+                return ok(old);
+            }
+        }
+        self.put(resource, new.clone());
+        let mut answer = ok(self.objects.get(key).unwrap_or(&new));
+        if old.is_none() {
+            *answer.status_mut() = StatusCode::CREATED;
+        }
+        answer
+    }
+}
+
+struct Path {
+    group: String,
+    namespace: String,
+    resource: String,
+    name: String,
+}
+
+impl Path {
+    /// Takes `/apis/GROUP/VERSION/[namespaces/NS/]PLURAL[/NAME[/SUBRESOURCE]]` apart.
+    fn parse(path: &str) -> Self {
+        let mut parts = path.trim_matches('/').split('/').collect::<Vec<_>>().into_iter();
+        let group = if parts.next() == Some("api") { "" } else { parts.next().unwrap() };
+        let mut rest = parts.skip(1).collect::<Vec<_>>();
+        let mut namespace = String::new();
+        if rest[0] == "namespaces" && rest.len() > 2 {
+            rest[1].clone_into(&mut namespace);
+            rest.drain(..2);
+        }
+        let resource = match rest.get(2) {
+            Some(subresource) => format!("{}/{subresource}", rest[0]),
+            None => rest[0].to_owned(),
+        };
+        let name = rest.get(1).copied().unwrap_or_default().to_owned();
+        Self { group: group.to_owned(), namespace, resource, name }
+    }
+
+    fn full_name(&self) -> String {
+        let namespace = if self.namespace.is_empty() { NAMESPACE } else { &self.namespace };
+        format!("{namespace}/{}", self.name)
+    }
+}
+
+fn ok(value: &Value) -> Response<AnswerBody> {
+    Response::new(AnswerBody::from(value.to_string()))
+}
+
+fn not_found() -> Response<AnswerBody> {
+    failure(404, "NotFound", "there is no such object", None)
+}
+
+fn failure(code: u16, reason: &str, message: &str, retry_after: Option<u32>) -> Response<AnswerBody> {
+    let status = json!({
+        "kind": "Status", "apiVersion": "v1", "status": "Failure",
+        "code": code, "reason": reason, "message": message,
+    });
+    let mut answer = Response::new(AnswerBody::from(status.to_string()));
+    *answer.status_mut() = StatusCode::from_u16(code).unwrap();
+    if let Some(seconds) = retry_after {
+        answer.headers_mut().insert("Retry-After", seconds.into());
+    }
+    answer
+}
+
+/// RFC 7386.
+fn merge(target: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch.clone();
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(Map::new());
+    }
+    let map = target.as_object_mut().unwrap();
+    for (key, value) in patch {
+        if value.is_null() {
+            map.remove(key);
+        } else {
+            merge(map.entry(key).or_insert(Value::Null), value);
+        }
+    }
+}
+
+/// Removes what a manager applied before and no longer does.
+fn remove_unapplied(target: &mut Value, before: &Value, now: &Value) {
+    match (before, now) {
+        (Value::Object(before), Value::Object(now)) => {
+            let Some(target) = target.as_object_mut() else { return };
+            for (key, value) in before {
+                match (now.get(key), target.get_mut(key)) {
+                    (None, _) => drop(target.remove(key)),
+                    (Some(now), Some(target)) => remove_unapplied(target, value, now),
+                    (Some(_), None) => {}
+                }
+            }
+        }
+        (Value::Array(before), Value::Array(now)) => {
+            let (Some(key), Some(target)) = (list_key(before), target.as_array_mut()) else { return };
+            target.retain(|item| {
+                let is = |other: &Value| other[key] == item[key];
+                !before.iter().any(is) || now.iter().any(is)
+            });
+        }
+        _ => {}
+    }
+}
+
+/// Merges as server-side apply does: objects by field, lists by name or type of their items, everything else as a whole.
+fn apply(target: &mut Value, applied: &Value) {
+    match applied {
+        Value::Object(fields) => {
+            if !target.is_object() {
+                *target = json!({});
+            }
+            for (key, value) in fields {
+                apply(target.as_object_mut().unwrap().entry(key).or_insert(Value::Null), value);
+            }
+        }
+        Value::Array(items) if list_key(items).is_some() => {
+            let key = list_key(items).unwrap();
+            if !target.is_array() {
+                *target = json!([]);
+            }
+            let list = target.as_array_mut().unwrap();
+            for item in items {
+                match list.iter_mut().find(|found| found[key] == item[key]) {
+                    Some(found) => apply(found, item),
+                    None => list.push(item.clone()),
+                }
+            }
+        }
+        other => *target = other.clone(),
+    }
+}
+
+/// Returns the field that identifies the items of a list.
+fn list_key(items: &[Value]) -> Option<&'static str> {
+    ["name", "type"]
+        .into_iter()
+        .find(|key| !items.is_empty() && items.iter().all(|item| item[key].is_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_longer_applied_is_removed_and_what_others_set_stays() {
+        let list = |names: &[&str]| names.iter().map(|name| json!({"name": name})).collect::<Value>();
+        let mut target = json!({"a": 1, "b": {"c": 2, "other": 3}, "list": list(&["x", "y", "z"])});
+        let before = json!({"a": 1, "b": {"c": 2}, "list": list(&["x", "y"])});
+        remove_unapplied(&mut target, &before, &json!({"b": {}, "list": list(&["y"])}));
+        assert_eq!(target, json!({"b": {"other": 3}, "list": list(&["y", "z"])}));
+    }
+
+    #[test]
+    fn a_watch_reports_a_label_that_is_added_or_removed_as_an_object_that_is() {
+        let labelled = |value: &str| json!({"metadata": {"name": "a", "labels": {"k": value}}});
+        let selection = Selection { labels: vec![("k".into(), "v".into())], ..Selection::default() };
+        let kind = |old: &str, new: &str| {
+            let notice = Notice { kind: "MODIFIED", object: labelled(new), old: Some(labelled(old)) };
+            let line = notice.to(&selection)?;
+            Some(serde_json::from_slice::<Value>(&line).unwrap()["type"].clone())
+        };
+        assert_eq!(kind("v", "v"), Some(json!("MODIFIED")));
+        assert_eq!(kind("v", "w"), Some(json!("DELETED")));
+        assert_eq!(kind("w", "v"), Some(json!("ADDED")));
+        assert_eq!(kind("w", "w"), None);
+    }
+}

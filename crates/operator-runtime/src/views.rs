@@ -1,0 +1,231 @@
+//! Ready-made views of what most operators look at: the rollout of a Deployment or `StatefulSet`, and the state of a pod.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Why something does not get on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// The reason, in one word.
+    pub reason: String,
+    /// The details.
+    pub message: String,
+}
+
+impl Trouble {
+    fn new(reason: &str, message: &str) -> Option<Self> {
+        (!reason.is_empty()).then(|| Self { reason: reason.to_owned(), message: message.to_owned() })
+    }
+}
+
+/// The progress of a Deployment or a `StatefulSet`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "Workload")]
+pub struct Rollout {
+    /// The newest spec has been observed by its controller.
+    pub current: bool,
+    /// Replicas that its spec asks for.
+    pub wanted: i32,
+    /// Replicas that exist.
+    pub replicas: i32,
+    /// Replicas created from the newest template.
+    pub updated: i32,
+    /// Replicas that are ready.
+    pub ready: i32,
+    /// Replicas that have been ready for long enough.
+    pub available: i32,
+    /// Why replicas cannot be created, or why the rollout has stalled.
+    pub trouble: Option<Trouble>,
+}
+
+impl Rollout {
+    /// Whether exactly this number of replicas runs the newest template and is available.
+    #[must_use]
+    pub fn is_complete(&self, replicas: i32) -> bool {
+        self.current
+            && [self.wanted, self.replicas, self.updated, self.available]
+                .iter()
+                .all(|number| *number == replicas)
+    }
+}
+
+/// What is parsed of a Deployment or a `StatefulSet`.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Workload {
+    metadata: Generation,
+    spec: Scale,
+    status: WorkloadStatus,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Generation {
+    generation: Option<i64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Scale {
+    replicas: Value,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct WorkloadStatus {
+    observed_generation: Option<i64>,
+    replicas: i32,
+    updated_replicas: i32,
+    ready_replicas: i32,
+    available_replicas: i32,
+    conditions: Vec<StatusCondition>,
+}
+
+impl From<Workload> for Rollout {
+    fn from(Workload { metadata, spec, status }: Workload) -> Self {
+        Self {
+            current: status.observed_generation >= metadata.generation,
+            // A value that is not a number is drift, and reverted as such.
+            wanted: spec.replicas.as_i64().and_then(|number| number.try_into().ok()).unwrap_or_default(),
+            replicas: status.replicas,
+            updated: status.updated_replicas,
+            ready: status.ready_replicas,
+            available: status.available_replicas,
+            trouble: workload_trouble(&status.conditions),
+        }
+    }
+}
+
+fn workload_trouble(conditions: &[StatusCondition]) -> Option<Trouble> {
+    let find = |kind: &str, status: &str| {
+        conditions.iter().find(|condition| condition.kind == kind && condition.status == status)
+    };
+    let condition = find("ReplicaFailure", "True").or_else(|| find("Progressing", "False"))?;
+    Trouble::new(&condition.reason, &condition.message)
+}
+
+/// What is used of a pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "Pod")]
+pub struct PodState {
+    /// It is neither being deleted nor finished.
+    pub lives: bool,
+    /// Why it is not running.
+    pub trouble: Option<Trouble>,
+}
+
+/// What is parsed of a pod.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Pod {
+    metadata: Deletion,
+    status: PodStatus,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Deletion {
+    deletion_timestamp: Option<Time>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct PodStatus {
+    phase: String,
+    conditions: Vec<StatusCondition>,
+    container_statuses: Vec<ContainerStatus>,
+}
+
+/// A condition of a workload or a pod.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct StatusCondition {
+    #[serde(rename = "type")]
+    kind: String,
+    status: String,
+    reason: String,
+    message: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ContainerStatus {
+    state: ContainerState,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ContainerState {
+    waiting: Option<Waiting>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Waiting {
+    reason: String,
+    message: String,
+}
+
+impl From<Pod> for PodState {
+    fn from(pod: Pod) -> Self {
+        let finished = matches!(pod.status.phase.as_str(), "Failed" | "Succeeded");
+        Self {
+            lives: pod.metadata.deletion_timestamp.is_none() && !finished,
+            trouble: pod_trouble(&pod.status),
+        }
+    }
+}
+
+/// Waiting reasons that are part of every container's start.
+const STARTING: [&str; 2] = ["ContainerCreating", "PodInitializing"];
+
+fn pod_trouble(status: &PodStatus) -> Option<Trouble> {
+    let unscheduled = status
+        .conditions
+        .iter()
+        .find(|condition| condition.kind == "PodScheduled" && condition.status == "False");
+    if let Some(condition) = unscheduled {
+        return Trouble::new(&condition.reason, &condition.message);
+    }
+    let waiting =
+        status
+            .container_statuses
+            .iter()
+            .filter_map(|container| container.state.waiting.as_ref())
+            .find(|waiting| !waiting.reason.is_empty() && !STARTING.contains(&waiting.reason.as_str()))?;
+    // The kubelet alternates between these two for the same cause.
+    let reason = if waiting.reason == "ErrImagePull" { "ImagePullBackOff" } else { &waiting.reason };
+    Trouble::new(reason, &waiting.message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_exhausted_quota_is_reported() {
+        let rollout: Rollout = serde_json::from_value(json!({
+            "metadata": {"generation": 2},
+            "status": {"observedGeneration": 1, "replicas": 1, "conditions": [
+                {"type": "Progressing", "status": "True", "reason": "NewReplicaSetCreated"},
+                {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": "exceeded quota"},
+            ]},
+        }))
+        .unwrap();
+        assert!(!rollout.current && !rollout.is_complete(1));
+        assert_eq!(rollout.trouble, Trouble::new("FailedCreate", "exceeded quota"));
+    }
+
+    #[test]
+    fn an_unknown_image_and_an_impossible_node_selector_are_reported() {
+        let trouble = |status| pod_trouble(&serde_json::from_value(status).unwrap());
+        let waiting = |reason: &str| json!({"containerStatuses": [{"state": {"waiting": {"reason": reason, "message": "m"}}}]});
+        assert_eq!(trouble(waiting("ErrImagePull")), trouble(waiting("ImagePullBackOff")));
+        assert_eq!(trouble(waiting("ContainerCreating")), None);
+        let unscheduled = json!({"conditions": [
+            {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes"}]});
+        assert_eq!(trouble(unscheduled), Trouble::new("Unschedulable", "0/1 nodes"));
+    }
+}

@@ -1,0 +1,191 @@
+//! Parts of pods that comply with the restricted Pod Security Standard and with OpenShift's restricted-v2.
+
+use k8s_openapi::api::core::v1::{
+    Affinity, Capabilities, Container, ContainerPort, EnvVar, EnvVarSource, HTTPGetAction, NodeAffinity,
+    NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectFieldSelector, PodSecurityContext,
+    PodSpec, Probe, ResourceRequirements, SeccompProfile, SecurityContext, TCPSocketAction,
+    TopologySpreadConstraint,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use std::collections::BTreeMap;
+
+/// Returns a pod that runs as any user but root, with the runtime's seccomp profile.
+///
+/// It sets no user ID: the image does, or the cluster assigns one, as OpenShift does.
+#[must_use]
+pub fn restricted_pod(containers: Vec<Container>) -> PodSpec {
+    PodSpec {
+        containers,
+        security_context: Some(PodSecurityContext {
+            run_as_non_root: Some(true),
+            seccomp_profile: Some(SeccompProfile {
+                type_: "RuntimeDefault".to_owned(),
+                ..SeccompProfile::default()
+            }),
+            ..PodSecurityContext::default()
+        }),
+        ..PodSpec::default()
+    }
+}
+
+/// Returns a container that gains no privileges and has a read-only file system.
+#[must_use]
+pub fn restricted_container() -> Container {
+    Container {
+        security_context: Some(SecurityContext {
+            allow_privilege_escalation: Some(false),
+            capabilities: Some(Capabilities {
+                drop: Some(vec!["ALL".to_owned()]),
+                ..Capabilities::default()
+            }),
+            read_only_root_filesystem: Some(true),
+            ..SecurityContext::default()
+        }),
+        ..Container::default()
+    }
+}
+
+/// Returns a TCP port with a name.
+#[must_use]
+pub fn port(name: &str, number: i32) -> ContainerPort {
+    ContainerPort {
+        name: Some(name.to_owned()),
+        container_port: number,
+        protocol: Some("TCP".to_owned()),
+        ..ContainerPort::default()
+    }
+}
+
+/// Returns an environment variable with a value.
+#[must_use]
+pub fn env(name: &str, value: &str) -> EnvVar {
+    EnvVar { name: name.to_owned(), value: Some(value.to_owned()), ..EnvVar::default() }
+}
+
+/// Returns an environment variable with the value of a field of the pod, such as `metadata.name`.
+#[must_use]
+pub fn env_from_field(name: &str, field_path: &str) -> EnvVar {
+    let field = ObjectFieldSelector { field_path: field_path.to_owned(), ..ObjectFieldSelector::default() };
+    EnvVar {
+        name: name.to_owned(),
+        value_from: Some(EnvVarSource { field_ref: Some(field), ..EnvVarSource::default() }),
+        ..EnvVar::default()
+    }
+}
+
+/// Returns a probe of a path of a named port.
+#[must_use]
+pub fn http_probe(port: &str, path: &str) -> Probe {
+    Probe {
+        http_get: Some(HTTPGetAction {
+            path: Some(path.to_owned()),
+            port: IntOrString::String(port.to_owned()),
+            ..HTTPGetAction::default()
+        }),
+        ..Probe::default()
+    }
+}
+
+/// Returns a probe of a named TCP port.
+#[must_use]
+pub fn tcp_probe(port: &str) -> Probe {
+    Probe {
+        tcp_socket: Some(TCPSocketAction {
+            port: IntOrString::String(port.to_owned()),
+            ..TCPSocketAction::default()
+        }),
+        ..Probe::default()
+    }
+}
+
+/// Returns requests and limits of resources, such as `[("cpu", "10m")]`.
+#[must_use]
+pub fn resources(requests: &[(&str, &str)], limits: &[(&str, &str)]) -> ResourceRequirements {
+    let quantities = |list: &[(&str, &str)]| -> BTreeMap<String, Quantity> {
+        list.iter().map(|(name, amount)| ((*name).to_owned(), Quantity((*amount).to_owned()))).collect()
+    };
+    ResourceRequirements {
+        requests: Some(quantities(requests)),
+        limits: Some(quantities(limits)),
+        ..ResourceRequirements::default()
+    }
+}
+
+/// Returns the affinity of pods that run on Linux nodes of these architectures only.
+#[must_use]
+pub fn linux_on(architectures: &[&str]) -> Affinity {
+    let requirement = |key: &str, values: &[&str]| NodeSelectorRequirement {
+        key: key.to_owned(),
+        operator: "In".to_owned(),
+        values: Some(values.iter().map(ToString::to_string).collect()),
+    };
+    let term = NodeSelectorTerm {
+        match_expressions: Some(vec![
+            requirement("kubernetes.io/arch", architectures),
+            requirement("kubernetes.io/os", &["linux"]),
+        ]),
+        ..NodeSelectorTerm::default()
+    };
+    Affinity {
+        node_affinity: Some(NodeAffinity {
+            required_during_scheduling_ignored_during_execution: Some(NodeSelector {
+                node_selector_terms: vec![term],
+            }),
+            ..NodeAffinity::default()
+        }),
+        ..Affinity::default()
+    }
+}
+
+/// Returns constraints that spread the selected pods over nodes and zones, if there are enough of them.
+#[must_use]
+pub fn spread(selector: &BTreeMap<String, String>) -> Vec<TopologySpreadConstraint> {
+    let over = |key: &str| TopologySpreadConstraint {
+        label_selector: Some(select(selector)),
+        max_skew: 1,
+        topology_key: key.to_owned(),
+        // In a small cluster, two pods on one node are better than one pod too few.
+        when_unsatisfiable: "ScheduleAnyway".to_owned(),
+        ..TopologySpreadConstraint::default()
+    };
+    vec![over("kubernetes.io/hostname"), over("topology.kubernetes.io/zone")]
+}
+
+/// Returns the selector of objects with all of these labels.
+#[must_use]
+pub fn select(labels: &BTreeMap<String, String>) -> LabelSelector {
+    LabelSelector { match_labels: Some(labels.clone()), ..LabelSelector::default() }
+}
+
+/// Returns an amount of memory in the API server's notation: with the largest unit that keeps it an integer.
+#[must_use]
+pub fn mebibytes(amount: u32) -> String {
+    let (mut amount, mut units) = (amount, ["Mi", "Gi", "Ti"].into_iter().peekable());
+    let mut unit = units.next().unwrap_or_default();
+    while amount.is_multiple_of(1024) && units.peek().is_some() {
+        amount /= 1024;
+        unit = units.next().unwrap_or_default();
+    }
+    format!("{amount}{unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_formatted_as_the_api_server_formats_them() {
+        assert_eq!([96, 1024, 1536, 2048, 3 << 20].map(mebibytes), ["96Mi", "1Gi", "1536Mi", "2Gi", "3Ti"]);
+    }
+
+    #[test]
+    fn a_restricted_pod_sets_no_user_id_so_that_openshift_can_assign_one() {
+        let text = serde_json::to_string(&restricted_pod(vec![restricted_container()])).unwrap();
+        for field in ["runAsUser", "runAsGroup", "fsGroup"] {
+            assert!(!text.contains(field), "{text}");
+        }
+        assert!(text.contains("\"runAsNonRoot\":true"));
+    }
+}
