@@ -67,6 +67,7 @@
 //! | [`catalog`] | builds file-based catalogs from bundles, and validates them | `model`, `report` |
 //! | [`cluster`] | what happens to an operator on a cluster with OLM: manifests, stages, reasons, the API client | `model` |
 //! | [`diff`] | compares two versions of an operator: what an upgrade changes and breaks | `model` |
+//! | [`serve`] | serves a catalog over gRPC, from an index | `model`, `read`, `report`, `catalog` |
 //! | [`cli`] | the command line; the only module that composes the others | all |
 
 pub mod catalog;
@@ -78,3 +79,4 @@ pub mod model;
 pub mod read;
 pub mod report;
 pub mod rules;
+pub mod serve;

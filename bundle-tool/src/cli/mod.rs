@@ -19,6 +19,7 @@ mod render;
 mod rules;
 mod run;
 mod runtime;
+mod serve;
 mod suites;
 mod validate;
 
@@ -61,6 +62,7 @@ enum Command {
     Rules(rules::Rules),
     Run(run::Run),
     Generate(generate::Generate),
+    Serve(serve::Serve),
     Validate(validate::Validate),
 }
 
@@ -70,6 +72,10 @@ enum Command {
 #[must_use]
 pub fn main() -> ExitCode {
     report_file_size_limit();
+    // The name under which the probes of catalog pods call the program.
+    if is_called("grpc_health_probe") {
+        return serve::probe();
+    }
     let cli = Cli::parse();
     match run(cli.command) {
         Ok(exit) => exit.into(),
@@ -80,6 +86,12 @@ pub fn main() -> ExitCode {
             Exit::Failure.into()
         }
     }
+}
+
+/// Returns whether the program was started under this name, by a link to it.
+fn is_called(name: &str) -> bool {
+    let program = std::env::args_os().next().unwrap_or_default();
+    std::path::Path::new(&program).file_name().is_some_and(|file| file == name)
 }
 
 /// Makes a write beyond the file size limit (`ulimit -f`) an error instead of the end of the process, so that temporary
@@ -102,6 +114,7 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Rules(command) => command.run(),
         Command::Run(command) => command.run(),
         Command::Generate(command) => command.run(),
+        Command::Serve(command) => command.run(),
         Command::Validate(command) => command.run(),
     }
 }

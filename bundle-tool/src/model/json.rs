@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 #[must_use]
 pub fn compact(value: &Json) -> String {
     let mut out = String::new();
-    write(value, None, &mut out);
+    write(value, Form::default(), &mut out);
     out
 }
 
@@ -20,23 +20,53 @@ pub fn compact(value: &Json) -> String {
 #[must_use]
 pub fn pretty(value: &Json) -> String {
     let mut out = String::new();
-    write(value, Some(0), &mut out);
+    write(value, Form { depth: Some(0), ..Form::default() }, &mut out);
     out
 }
 
-/// Writes a value; `depth` is that of the line it begins on, or nothing for the compact form.
-fn write(value: &Json, depth: Option<usize>, out: &mut String) {
-    let below = depth.map(|depth| depth + 1);
+/// Returns `value` as Go writes it after decoding it without a type: every number has become a float.
+///
+/// `<`, `>` and `&` are escaped if `escape_html` is set, as `json.Marshal` does it and an encoder need not.
+#[must_use]
+pub fn reencoded(value: &Json, escape_html: bool) -> String {
+    let mut out = String::new();
+    write(value, Form { depth: None, escape_html, floats_only: true }, &mut out);
+    out
+}
+
+/// Appends a string as Go's `json.Marshal` writes it.
+pub fn push_string(string: &str, out: &mut String) {
+    write_string(string, true, out);
+}
+
+/// How values are written.
+#[derive(Debug, Clone, Copy)]
+struct Form {
+    /// The depth of the line that the value begins on; nothing for the compact form.
+    depth: Option<usize>,
+    escape_html: bool,
+    floats_only: bool,
+}
+
+impl Default for Form {
+    fn default() -> Self {
+        Self { depth: None, escape_html: true, floats_only: false }
+    }
+}
+
+fn write(value: &Json, form: Form, out: &mut String) {
+    let depth = form.depth;
+    let below = Form { depth: depth.map(|depth| depth + 1), ..form };
     match value {
         Json::Null => out.push_str("null"),
         Json::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        Json::Number(number) => write_number(number, out),
-        Json::String(string) => write_string(string, out),
+        Json::Number(number) => write_number(number, form.floats_only, out),
+        Json::String(string) => write_string(string, form.escape_html, out),
         Json::Array(items) if items.is_empty() => out.push_str("[]"),
         Json::Array(items) => {
             out.push('[');
             for (index, item) in items.iter().enumerate() {
-                begin_item(index, below, out);
+                begin_item(index, below.depth, out);
                 write(item, below, out);
             }
             line_break(depth, out);
@@ -48,9 +78,9 @@ fn write(value: &Json, depth: Option<usize>, out: &mut String) {
             entries.sort_by_key(|(key, _)| key.as_str());
             out.push('{');
             for (index, (key, value)) in entries.into_iter().enumerate() {
-                begin_item(index, below, out);
-                write_string(key, out);
-                out.push_str(if below.is_some() { ": " } else { ":" });
+                begin_item(index, below.depth, out);
+                write_string(key, form.escape_html, out);
+                out.push_str(if below.depth.is_some() { ": " } else { ":" });
                 write(value, below, out);
             }
             line_break(depth, out);
@@ -75,8 +105,8 @@ fn line_break(depth: Option<usize>, out: &mut String) {
 
 /// Writes plain digits from 1e-6 and below 1e21, and an exponent with its sign elsewhere. Writing to a string cannot
 /// fail.
-fn write_number(number: &serde_json::Number, out: &mut String) {
-    let _ = match number.as_f64().filter(|_| number.is_f64()) {
+fn write_number(number: &serde_json::Number, is_float: bool, out: &mut String) {
+    let _ = match number.as_f64().filter(|_| is_float || number.is_f64()) {
         Some(float) if float != 0.0 && !(1e-6..1e21).contains(&float.abs()) => {
             let text = format!("{float:e}");
             match text.split_once('e') {
@@ -91,7 +121,7 @@ fn write_number(number: &serde_json::Number, out: &mut String) {
     };
 }
 
-fn write_string(string: &str, out: &mut String) {
+fn write_string(string: &str, escape_html: bool, out: &mut String) {
     out.push('"');
     for character in string.chars() {
         match character {
@@ -102,6 +132,7 @@ fn write_string(string: &str, out: &mut String) {
             '\t' => out.push_str("\\t"),
             '\u{8}' => out.push_str("\\b"),
             '\u{c}' => out.push_str("\\f"),
+            '<' | '>' | '&' if !escape_html => out.push(character),
             '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\u{1f}' => {
                 // Writing to a string cannot fail.
                 let _ = write!(out, "\\u{:04x}", u32::from(character));
@@ -125,6 +156,16 @@ mod tests {
             r#"{"a":[1,1.5,null,[],{}],"b":"\u003ca \u0026 b\u003e"}"#
         );
         assert_eq!(compact(&json!("\u{1}\u{2028}é\u{7f}\u{8}")), "\"\\u0001\\u2028é\u{7f}\\b\"");
+    }
+
+    #[test]
+    fn decoded_without_a_type_numbers_are_floats() {
+        let value = json!({"b": "<&>", "a": [1, 9_007_199_254_740_993_u64, 1e21, -0.5, u64::MAX]});
+        assert_eq!(
+            reencoded(&value, false),
+            r#"{"a":[1,9007199254740992,1e+21,-0.5,18446744073709552000],"b":"<&>"}"#
+        );
+        assert_eq!(reencoded(&json!("<"), true), r#""\u003c""#);
     }
 
     #[test]

@@ -15,7 +15,8 @@ const MODULES: &[(&str, &[&str])] = &[
     ("catalog", &["model", "report"]),
     ("cluster", &["model"]),
     ("diff", &["model"]),
-    ("cli", &["model", "read", "report", "rules", "generate", "catalog", "cluster", "diff"]),
+    ("serve", &["model", "read", "report", "catalog"]),
+    ("cli", &["model", "read", "report", "rules", "generate", "catalog", "cluster", "diff", "serve"]),
 ];
 
 /// What the modules of `rules` may import from `rules`. Those that are not listed are the directories of rules.

@@ -22,4 +22,5 @@ mod round_trip;
 mod rule_docs;
 mod rules;
 mod rules_limits;
+mod serve;
 mod validate;

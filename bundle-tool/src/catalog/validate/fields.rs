@@ -203,7 +203,10 @@ pub(super) fn check(value: Value<'_>, r#type: &Type, path: &Path<'_>) -> Result<
 }
 
 /// Decodes base64 as Go does: line breaks are skipped, padding is required, bits behind the last byte do not count.
-pub(super) fn bytes(text: &str) -> Option<Vec<u8>> {
+///
+/// Returns nothing if the text is not base64.
+#[must_use]
+pub fn bytes(text: &str) -> Option<Vec<u8>> {
     const ENGINE: GeneralPurpose =
         GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
     if text.contains(['\r', '\n']) {
@@ -224,7 +227,8 @@ pub(super) fn data(value: Value<'_>) -> Vec<u8> {
 }
 
 /// Returns whether Go's decoder takes `key` for the field `name`, which is ASCII.
-pub(super) fn is_same_name(key: &str, name: &str) -> bool {
+#[must_use]
+pub fn is_same_name(key: &str, name: &str) -> bool {
     if key.is_ascii() {
         return key.eq_ignore_ascii_case(name);
     }

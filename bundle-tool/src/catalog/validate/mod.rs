@@ -16,6 +16,7 @@ use crate::report::Severity;
 
 pub use blob::{Blob, Bundle, Channel, Deprecation, Deprecations, Entry, Package};
 pub use decode::{Decoded, Input, check_package_name, decode};
+pub use fields::{bytes as base64_data, is_same_name};
 pub use graph::heads;
 pub use link::{Linked, Packages, link};
 pub use problem::{Place, Problem, Rule};

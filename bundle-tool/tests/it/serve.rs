@@ -1,0 +1,326 @@
+//! `serve` as a process: its index whole, missing, damaged, foreign and stale; ports, probes, signals and odd clients.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use bundle_tool::serve::client::Client;
+use bundle_tool::serve::proto::{Bundle, Names, PackageName};
+use prost::Message as _;
+
+/// Nothing here takes longer, however slow the machine is.
+const LONG: Duration = Duration::from_mins(1);
+
+const CATALOG: &str = "
+schema: olm.package
+name: gizmo
+defaultChannel: stable
+---
+schema: olm.channel
+package: gizmo
+name: stable
+entries: [{name: gizmo.v1.0.0}, {name: gizmo.v1.1.0, replaces: gizmo.v1.0.0}]
+---
+schema: olm.bundle
+package: gizmo
+name: gizmo.v1.0.0
+image: example.com/gizmo:v1.0.0
+properties: [{type: olm.package, value: {packageName: gizmo, version: 1.0.0}}]
+---
+schema: olm.bundle
+package: gizmo
+name: gizmo.v1.1.0
+image: example.com/gizmo:v1.1.0
+properties:
+- {type: olm.package, value: {packageName: gizmo, version: 1.1.0}}
+- {type: olm.csv.metadata, value: {displayName: Gizmo}}
+";
+
+fn catalog() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("catalog")).unwrap();
+    fs::write(dir.path().join("catalog/catalog.yaml"), CATALOG).unwrap();
+    dir
+}
+
+fn command(dir: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bundle-tool"));
+    command.arg("serve").args(arguments).current_dir(dir);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Runs `serve` where it ends by itself.
+fn run(dir: &Path, arguments: &[&str]) -> Output {
+    command(dir, arguments).output().unwrap()
+}
+
+fn failed(dir: &Path, arguments: &[&str]) -> String {
+    let output = run(dir, arguments);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(output.stdout.is_empty(), "{output:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// A running server, killed on drop.
+struct Server {
+    child: Child,
+    port: u16,
+}
+
+impl Server {
+    fn start(dir: &Path, arguments: &[&str]) -> Self {
+        let mut child = command(dir, &[&["--port", "0"], arguments].concat()).spawn().unwrap();
+        let mut address = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
+        let port = address.trim_end().rsplit(':').next().unwrap().parse().unwrap();
+        Self { child, port }
+    }
+
+    fn signal(&self, signal: &str) {
+        let status = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
+        assert!(status.unwrap().success());
+    }
+
+    fn wait(&mut self) -> (ExitStatus, String) {
+        let begin = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(begin.elapsed() < LONG, "the server does not stop");
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        let mut text = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+        (status, text)
+    }
+
+    /// Stops the server and returns what it wrote to standard error.
+    fn stop(mut self) -> String {
+        self.signal("-TERM");
+        let (status, text) = self.wait();
+        assert!(status.success(), "{text}");
+        text
+    }
+
+    fn packages(&self) -> Vec<String> {
+        runtime().block_on(async {
+            let client = Client::connect(("127.0.0.1", self.port)).await.unwrap();
+            let messages = client.list("/api.Registry/ListPackages", &Names::default(), &[]).await.unwrap();
+            messages.into_iter().map(|message| PackageName::decode(message).unwrap().name).collect()
+        })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+#[test]
+fn the_index_has_the_same_bytes_every_time_and_is_served() {
+    let dir = catalog();
+    for name in ["a", "b"] {
+        assert!(run(dir.path(), &["catalog", "--build-index", name]).status.success());
+    }
+    let index = fs::read(dir.path().join("a")).unwrap();
+    assert_eq!(index, fs::read(dir.path().join("b")).unwrap());
+    // Without write access, and with the arguments that opm's images have.
+    let arguments = ["catalog", "--cache-dir", "cache", "--cache-only"];
+    assert!(run(dir.path(), &arguments).status.success());
+    assert_eq!(index, fs::read(dir.path().join("cache/catalog.index")).unwrap());
+    let server = Server::start(dir.path(), &["catalog", "--cache-dir", "cache", "--cache-enforce-integrity"]);
+    assert_eq!(server.packages(), ["gizmo"]);
+    assert_eq!(server.stop(), "serving 1 packages with 1 channels\n");
+}
+
+#[test]
+fn an_index_that_is_missing_damaged_foreign_or_stale_is_not_served() {
+    let dir = catalog();
+    let path = dir.path().join("index");
+    assert!(run(dir.path(), &["catalog", "--build-index", "index"]).status.success());
+    let whole = fs::read(&path).unwrap();
+    let changed = |at: usize| {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        bytes
+    };
+    let mut version = whole.clone();
+    version[16] = 2;
+    for (bytes, expected) in [
+        (Vec::new(), "not an index"),
+        (b"packages.json".repeat(100), "not an index"),
+        (version, "format version 2, expected 1"),
+        (whole[..whole.len() - 1].to_vec(), "damaged: size"),
+        ([whole.as_slice(), b"x"].concat(), "damaged: size"),
+        (changed(40), "another catalog"),
+        (changed(70), "damaged: digest"),
+        (changed(130), "damaged: digest"),
+        (changed(whole.len() - 1), "damaged: digest"),
+    ] {
+        fs::write(&path, &bytes).unwrap();
+        let error = failed(dir.path(), &["catalog", "--index", "index", "--cache-enforce-integrity"]);
+        assert!(error.contains(expected) && error.contains("--build-index"), "{error}");
+        let server = Server::start(dir.path(), &["catalog", "--index", "index"]);
+        assert_eq!(server.packages(), ["gizmo"]);
+        let text = server.stop();
+        assert!(text.contains(expected) && text.contains("reading the catalog instead"), "{text}");
+    }
+    // Every byte counts.
+    for at in 0..whole.len() {
+        fs::write(&path, changed(at)).unwrap();
+        let digest = bundle_tool::serve::load::digest(&dir.path().join("catalog")).unwrap();
+        assert!(bundle_tool::serve::Index::open(&path, &digest).is_err(), "byte {at}");
+    }
+    fs::write(&path, &whole).unwrap();
+    let edited = CATALOG.replace("Gizmo}", "Gadget}");
+    fs::write(dir.path().join("catalog/catalog.yaml"), edited).unwrap();
+    let error = failed(dir.path(), &["catalog", "--index", "index", "--cache-enforce-integrity=true"]);
+    assert!(error.contains("earlier state"), "{error}");
+    fs::remove_file(&path).unwrap();
+    let error = failed(dir.path(), &["catalog", "--index", "index", "--cache-enforce-integrity"]);
+    assert!(error.contains("No such file"), "{error}");
+    // A directory for the index may be empty.
+    let server = Server::start(dir.path(), &["catalog", "--cache-dir", "none"]);
+    assert_eq!(server.stop(), "serving 1 packages with 1 channels\n");
+}
+
+#[test]
+fn what_cannot_be_served_is_one_clear_error() {
+    let dir = catalog();
+    let taken = TcpListener::bind("0.0.0.0:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let error = failed(dir.path(), &["catalog", "--port", &port]);
+    assert!(error.starts_with(&format!("error: failed to listen on port {port}: ")), "{error}");
+    let error = failed(dir.path(), &["nothing"]);
+    assert!(error.contains("nothing") && error.lines().count() == 1, "{error}");
+    fs::create_dir(dir.path().join("empty")).unwrap();
+    let error = failed(dir.path(), &["empty"]);
+    assert!(error.contains("contains no file"), "{error}");
+    let file = dir.path().join("catalog/catalog.yaml");
+    fs::write(dir.path().join("log"), "").unwrap();
+    for (text, expected) in [
+        ("{", "catalog.yaml"),
+        ("schema: olm.package\nname: a\n", "catalog.yaml:1:1"),
+        (&CATALOG.replace("gizmo.v1.0.0}, ", "gizmo.v0.0.1}, "), "several heads"),
+    ] {
+        fs::write(&file, text).unwrap();
+        let error = failed(dir.path(), &["catalog", "--termination-log", "log"]);
+        assert!(error.contains(expected) && error.lines().count() == 1, "{error}");
+        // The kubelet shows what is in this file.
+        assert!(fs::read_to_string(dir.path().join("log")).unwrap().contains(expected));
+        let error = failed(dir.path(), &["catalog", "--build-index", "index"]);
+        assert!(error.contains(expected) && !dir.path().join("index").exists(), "{error}");
+    }
+}
+
+#[test]
+fn probes_call_the_program_by_the_name_that_they_know() {
+    let dir = catalog();
+    let probe = dir.path().join("grpc_health_probe");
+    symlink(env!("CARGO_BIN_EXE_bundle-tool"), &probe).unwrap();
+    let status = |arguments: &[&str]| Command::new(&probe).args(arguments).output().unwrap().status.code();
+    let server = Server::start(dir.path(), &["catalog"]);
+    let address = format!("-addr=:{}", server.port);
+    assert_eq!(status(&[&address, "-rpc-timeout=5s"]), Some(0));
+    assert_eq!(status(&[]), Some(1));
+    server.stop();
+    assert_eq!(status(&[&address]), Some(2));
+    // Something that is no gRPC server.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("-addr={}", silent.local_addr().unwrap());
+    assert_eq!(status(&[&address, "-rpc-timeout=100ms"]), Some(3));
+}
+
+#[test]
+fn called_as_opm_it_takes_the_same_arguments() {
+    let dir = catalog();
+    let opm = dir.path().join("opm");
+    symlink(env!("CARGO_BIN_EXE_bundle-tool"), &opm).unwrap();
+    let arguments = [
+        "serve",
+        "catalog",
+        "--cache-dir=cache",
+        "--cache-only",
+        "-p",
+        "50051",
+        "-t",
+        "/dev/null",
+        "--pprof-addr=localhost:6060",
+        "--debug",
+    ];
+    assert!(Command::new(opm).args(arguments).current_dir(dir.path()).status().unwrap().success());
+    assert!(dir.path().join("cache/catalog.index").is_file());
+}
+
+#[test]
+fn odd_clients_end_with_their_connections_only() {
+    let dir = catalog();
+    let server = Server::start(dir.path(), &["catalog"]);
+    let connect = || {
+        let stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        stream
+    };
+    // One that never says anything must not keep the others.
+    let silent = connect();
+    for bytes in [
+        &b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"[..],
+        b"\0\0\0\0",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nnot a frame, but long enough to be read as one",
+    ] {
+        let mut stream = connect();
+        stream.write_all(bytes).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        // The connection ends, whatever is written before.
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+    runtime().block_on(async {
+        let client = Client::connect(("127.0.0.1", server.port)).await.unwrap();
+        // Not a message.
+        let garbage = PackageName { name: "\u{7f}".repeat(100) };
+        let error = client.call("/api.Registry/GetBundle", &garbage).await.unwrap_err();
+        assert_eq!(error.code() as i32, 2, "{error}");
+        let large = PackageName { name: "x".repeat(2 << 20) };
+        let error = client.call("/api.Registry/GetBundle", &large).await.unwrap_err();
+        assert!(error.message().contains("too large"), "{error}");
+        let names = Names { first: "gizmo".into(), second: "stable".into(), ..Names::default() };
+        let bundle = client.call("/api.Registry/GetBundleForChannel", &names).await.unwrap();
+        assert_eq!(Bundle::decode(bundle).unwrap().csv_name, "gizmo.v1.1.0");
+    });
+    drop(silent);
+    server.stop();
+}
+
+#[test]
+fn hundreds_of_clients_with_a_thousand_calls_are_served() {
+    let dir = catalog();
+    let server = Server::start(dir.path(), &["catalog"]);
+    runtime().block_on(async {
+        let mut clients = Vec::new();
+        for _ in 0..400 {
+            clients.push(Client::connect(("127.0.0.1", server.port)).await.unwrap());
+        }
+        let calls = clients
+            .iter()
+            .flat_map(|client| (0..3).map(move |_| client.list("/api.Registry/ListBundles", NAMES, &[])));
+        for result in futures::future::join_all(calls).await {
+            assert_eq!(result.unwrap().len(), 2);
+        }
+    });
+    assert_eq!(server.stop(), "serving 1 packages with 1 channels\n");
+}
+
+const NAMES: &Names =
+    &Names { first: String::new(), second: String::new(), third: String::new(), fourth: String::new() };
