@@ -11,7 +11,7 @@ IMG ?= $(IMAGE_TAG_BASE):v$(VERSION)
 BUNDLE_IMG ?= $(IMAGE_TAG_BASE)-bundle:v$(VERSION)
 CATALOG_IMG ?= $(IMAGE_TAG_BASE)-catalog:v$(VERSION)
 MEMCACHED_IMAGE ?= docker.io/library/memcached:1.6
-# Base image of the catalog image, which must contain opm. Without it, the catalog image is data only.
+# Base image with opm for the catalog image. Without it, the catalog image serves itself.
 CATALOG_BASE_IMG ?=
 # Additional arguments of every push, such as --ca-file FILE or --plain-http.
 PUSH_FLAGS ?= $(if $(REGISTRY_CA_FILE),--ca-file $(REGISTRY_CA_FILE))
@@ -143,12 +143,12 @@ bundle-push: build ## Push the bundle image
 	$(BUNDLE_TOOL) push bundle bundle $(BUNDLE_IMG) $(PUSH_FLAGS)
 
 .PHONY: catalog-build
-catalog-build: build ## Build the catalog image as an OCI layout in target/images/catalog
-	$(BUNDLE_TOOL) push catalog catalog $(CATALOG_IMG) $(CATALOG_FLAGS) --to oci:target/images/catalog
+catalog-build: dist ## Build the catalog image as an OCI layout in target/images/catalog
+	$(DIST)/bundle-tool push catalog catalog $(CATALOG_IMG) $(CATALOG_FLAGS) --to oci:target/images/catalog
 
 .PHONY: catalog-push
-catalog-push: build ## Push the catalog image
-	$(BUNDLE_TOOL) push catalog catalog $(CATALOG_IMG) $(CATALOG_FLAGS) $(PUSH_FLAGS)
+catalog-push: dist ## Push the catalog image
+	$(DIST)/bundle-tool push catalog catalog $(CATALOG_IMG) $(CATALOG_FLAGS) $(PUSH_FLAGS)
 
 CATALOG_FLAGS = $(if $(CATALOG_BASE_IMG),--base $(CATALOG_BASE_IMG))
 

@@ -40,7 +40,7 @@ push image "$registry/$package:v$version" "$operator=/memcached-operator" \
   --entrypoint /memcached-operator --user 65532:65532 >"$work/operator.pushed"
 push bundle "$work/bundle" "$registry/$package-bundle:v$version" >"$work/bundle.pushed"
 show "$tool" catalog add "$work/catalog" "$work/bundle" --image "$base-bundle:v$version"
-push catalog "$work/catalog" "$registry/$package-catalog:v$version" >"$work/catalog.pushed"
+push catalog "$work/catalog" "$registry/$package-catalog:v$version" --data-only >"$work/catalog.pushed"
 
 say "5. Pull the bundle back by digest, and build it again without a registry"
 show "$tool" render "$(cat "$work/bundle.pushed")" --plain-http --image "$base-bundle:v$version" >"$work/pulled.json"

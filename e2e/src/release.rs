@@ -68,7 +68,7 @@ pub fn release(programs: &Programs, registry: &Registry, tag: &str) -> Result<St
     tool(&["validate", &bundle_dir], &[])?;
     tool(&["push", "bundle", &bundle_dir, &bundle], &[])?;
     tool(&["catalog", "add", &catalog_dir, &bundle_dir, "--image", &bundle], &[])?;
-    tool(&["push", "catalog", &catalog_dir, &catalog, "--base", &registry.opm()], &[])?;
+    tool(&["push", "catalog", &catalog_dir, &catalog], &[])?;
     std::fs::remove_dir_all(&scratch)?;
     Ok(catalog)
 }

@@ -265,9 +265,10 @@ impl Pair {
         sorted: bool,
     ) -> Result<Vec<M>> {
         let request = names(words);
-        let (theirs, ours) = match is_stream {
-            false => (call(&self.opm, path, &request).await, call(&self.ours, path, &request).await),
-            true => (list(&self.opm, path, &request, &[]).await, list(&self.ours, path, &request, &[]).await),
+        let (theirs, ours) = if is_stream {
+            (list(&self.opm, path, &request, &[]).await, list(&self.ours, path, &request, &[]).await)
+        } else {
+            (call(&self.opm, path, &request).await, call(&self.ours, path, &request).await)
         };
         self.equal(path, words, theirs, ours, sorted)
     }

@@ -60,13 +60,17 @@ pub(super) struct Serve {
     /// File to write a fatal error to, if it exists
     #[arg(long, short, value_name = "FILE", default_value = "/dev/termination-log")]
     termination_log: PathBuf,
-    /// Accepted for compatibility with opm
+    #[command(flatten)]
+    _profiling: Profiling,
+}
+
+/// Arguments of opm without a meaning here, which commands that were written for opm may have.
+#[derive(Debug, Args)]
+struct Profiling {
     #[arg(long, hide = true)]
     pprof_addr: Option<String>,
-    /// Accepted for compatibility with opm
     #[arg(long, hide = true)]
     pprof_capture_profiles: bool,
-    /// Accepted for compatibility with opm
     #[arg(long, hide = true)]
     debug: bool,
 }

@@ -59,10 +59,10 @@ impl Client {
         Ok(Self { sender })
     }
 
-    fn grpc(&self) -> Result<tonic::client::Grpc<Channel>, Status> {
+    fn grpc(&self) -> tonic::client::Grpc<Channel> {
         let origin = http::Uri::from_static("http://localhost");
         let grpc = tonic::client::Grpc::with_origin(Channel(self.sender.clone()), origin);
-        Ok(grpc.max_decoding_message_size(MAX_MESSAGE))
+        grpc.max_decoding_message_size(MAX_MESSAGE)
     }
 
     /// Calls a method that returns one message.
@@ -70,7 +70,7 @@ impl Client {
     /// # Errors
     /// The server's status, or `UNAVAILABLE`.
     pub async fn call(&self, path: &'static str, request: &impl Message) -> Result<Bytes, Status> {
-        let mut grpc = self.grpc()?;
+        let mut grpc = self.grpc();
         grpc.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
         let request = tonic::Request::new(Bytes::from(request.encode_to_vec()));
         let response = grpc.unary(request, PathAndQuery::from_static(path), RawCodec).await?;
@@ -87,7 +87,7 @@ impl Client {
         request: &impl Message,
         headers: &[(&'static str, &'static str)],
     ) -> Result<Vec<Bytes>, Status> {
-        let mut grpc = self.grpc()?;
+        let mut grpc = self.grpc();
         grpc.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
         let mut request = tonic::Request::new(Bytes::from(request.encode_to_vec()));
         for (name, value) in headers {
@@ -107,7 +107,7 @@ impl Client {
     /// # Errors
     /// The server's status, or `UNAVAILABLE`.
     pub async fn converse(&self, path: &'static str, requests: Vec<Bytes>) -> Result<Vec<Bytes>, Status> {
-        let mut grpc = self.grpc()?;
+        let mut grpc = self.grpc();
         grpc.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
         let request = tonic::Request::new(futures::stream::iter(requests));
         let mut stream =

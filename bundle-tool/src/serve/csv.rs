@@ -8,7 +8,7 @@
 
 use serde_json::Value as Json;
 
-use super::document::{get, text};
+use super::fields::{get, text};
 use crate::model::json::{push_string, reencoded};
 
 /// How a field is written.

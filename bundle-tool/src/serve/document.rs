@@ -11,8 +11,9 @@ use prost::Message as _;
 use serde_json::Value as Json;
 
 use super::csv::{self, Parts};
+use super::fields::{get, text};
 use super::proto::{GroupVersionKind, Property, Struct};
-use crate::catalog::validate::{base64_data, is_same_name};
+use crate::catalog::validate::base64_data;
 use crate::model::json::{compact, reencoded};
 use crate::read::yaml;
 
@@ -95,17 +96,6 @@ pub(super) struct Custom {
     pub(super) package: String,
     /// The document as `google.protobuf.Struct`.
     pub(super) message: Vec<u8>,
-}
-
-/// Returns the value of a field. Of several keys that differ in case the last one in the order of their bytes counts.
-pub(super) fn get<'a>(object: &'a Json, name: &str) -> Option<&'a Json> {
-    let found = object.as_object()?.iter().filter(|(key, _)| is_same_name(key, name));
-    found.max_by(|(a, _), (b, _)| a.cmp(b)).map(|(_, value)| value)
-}
-
-/// Returns the string in a field, empty where there is none.
-pub(super) fn text<'a>(object: &'a Json, name: &str) -> &'a str {
-    get(object, name).and_then(Json::as_str).unwrap_or_default()
 }
 
 fn owned(object: &Json, name: &str) -> String {
@@ -219,7 +209,7 @@ fn bundle(root: &Json) -> Bundle {
                 bundle.dependencies.push(Property { r#type: "olm.package".to_owned(), value });
             }
             "olm.bundle.object" => {
-                bundle.objects.extend(object(&get(value, "data").map(data).unwrap_or_default()));
+                bundle.objects.push(object(&get(value, "data").map(data).unwrap_or_default()));
                 continue;
             }
             "olm.csv.metadata" => {
@@ -240,13 +230,13 @@ fn bundle(root: &Json) -> Bundle {
 }
 
 /// Returns an object as JSON: what begins as JSON is passed on as it is, the rest is read as YAML.
-fn object(data: &[u8]) -> Option<String> {
+fn object(data: &[u8]) -> String {
     let text = String::from_utf8_lossy(data);
     if text.trim_start().starts_with('{') {
-        return Some(text.into_owned());
+        return text.into_owned();
     }
     let parsed = yaml::parse(data);
-    Some(parsed.documents.first().map_or_else(|| "null".to_owned(), |tree| compact(&tree.root().to_json())))
+    parsed.documents.first().map_or_else(|| "null".to_owned(), |tree| compact(&tree.root().to_json()))
 }
 
 fn is_csv(object: &str) -> bool {

@@ -254,13 +254,11 @@ fn not_grpc(request: &Request<Incoming>) -> Response<Body> {
     let content_type = request.headers().get(http::header::CONTENT_TYPE);
     let content_type =
         content_type.map(|value| String::from_utf8_lossy(value.as_bytes())).unwrap_or_default();
-    let is_post = request.method() == http::Method::POST;
-    let (status, message) = match is_post {
-        true => (
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            format!("invalid gRPC request content-type {}", quoted(&content_type)),
-        ),
-        false => (StatusCode::METHOD_NOT_ALLOWED, "gRPC requests use the method POST".to_owned()),
+    let (status, message) = if request.method() == http::Method::POST {
+        let message = format!("invalid gRPC request content-type {}", quoted(&content_type));
+        (StatusCode::UNSUPPORTED_MEDIA_TYPE, message)
+    } else {
+        (StatusCode::METHOD_NOT_ALLOWED, "gRPC requests use the method POST".to_owned())
     };
     let mut response = Status::invalid_argument(message).into_http();
     *response.status_mut() = status;

@@ -6,6 +6,7 @@
 pub mod client;
 mod csv;
 mod document;
+mod fields;
 mod grpc;
 mod index;
 pub mod load;

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use super::csv;
 use super::document::icon_text;
-use super::index::{Index, IndexError, Row, Table, push_field};
+use super::index::{Index, IndexError, Row, Table, find, push_field};
 use super::proto::{Channel, ChannelEntry, Deprecation, Package};
 
 /// Why a question has no answer.
@@ -135,7 +135,7 @@ impl Catalog {
     fn find_package(&self, name: &str) -> Result<Option<Row<'_>>> {
         let tables = self.index.tables();
         let name_of = |number| tables.text(tables.row(Table::Packages, number)?, package::NAME);
-        let found = tables.find((0, tables.count(Table::Packages)), name, name_of)?;
+        let found = find((0, tables.count(Table::Packages)), name, name_of)?;
         found.map(|number| self.row(Table::Packages, number)).transpose()
     }
 
@@ -143,7 +143,7 @@ impl Catalog {
         let tables = self.index.tables();
         let name_of = |number| tables.text(tables.row(Table::Channels, number)?, channel::NAME);
         let range = (package.word(package::CHANNELS), package.word(package::CHANNELS + 1));
-        let found = tables.find(range, name, name_of)?;
+        let found = find(range, name, name_of)?;
         found.map(|number| self.row(Table::Channels, number)).transpose()
     }
 
@@ -212,7 +212,7 @@ impl Catalog {
         let row = self.channel_of(package, channel)?;
         let tables = self.index.tables();
         let Some(entry) =
-            tables.find((row.word(channel::ENTRIES), row.word(channel::ENTRIES + 1)), name, |number| {
+            find((row.word(channel::ENTRIES), row.word(channel::ENTRIES + 1)), name, |number| {
                 let bundle = tables.row(Table::Entries, number)?.word(entry::BUNDLE);
                 tables.text(tables.row(Table::Bundles, bundle)?, bundle::NAME)
             })?
@@ -296,9 +296,10 @@ impl Catalog {
                 }
             }
         }
-        match found.is_empty() {
-            true => Err(QueryError::NotFound(format!("no channel entries found that replace {name}"))),
-            false => Ok(found),
+        if found.is_empty() {
+            Err(QueryError::NotFound(format!("no channel entries found that replace {name}")))
+        } else {
+            Ok(found)
         }
     }
 
@@ -336,7 +337,7 @@ impl Catalog {
     fn is_in_channel(&self, channel: Row<'_>, name: &str) -> Result<bool> {
         let tables = self.index.tables();
         let range = (channel.word(channel::ENTRIES), channel.word(channel::ENTRIES + 1));
-        let found = tables.find(range, name, |number| {
+        let found = find(range, name, |number| {
             let bundle = tables.row(Table::Entries, number)?.word(entry::BUNDLE);
             tables.text(tables.row(Table::Bundles, bundle)?, bundle::NAME)
         })?;
@@ -344,10 +345,7 @@ impl Catalog {
     }
 
     fn or_no_provider(found: Vec<ChannelEntry>, api: Api<'_>) -> Result<Vec<ChannelEntry>> {
-        match found.is_empty() {
-            true => Err(no_provider("channel entries found that provide", api)),
-            false => Ok(found),
-        }
+        if found.is_empty() { Err(no_provider("channel entries found that provide", api)) } else { Ok(found) }
     }
 
     /// Returns the entries of all channels whose bundle provides an API.

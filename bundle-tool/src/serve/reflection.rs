@@ -161,8 +161,12 @@ fn message(declaration: &Declaration, all: &[Declaration], package: &str) -> Vec
     }
     let mut out = Vec::new();
     push_field(1, declaration.name.as_bytes(), &mut out);
-    fields.iter().for_each(|field| push_field(2, field, &mut out));
-    nested.iter().for_each(|nested| push_field(3, nested, &mut out));
+    for field in &fields {
+        push_field(2, field, &mut out);
+    }
+    for entry in &nested {
+        push_field(3, entry, &mut out);
+    }
     let prefix = format!("{}.", declaration.name);
     for inner in all.iter().filter(|other| other.keyword == "enum" && other.name.starts_with(&prefix)) {
         push_field(4, &enumeration(inner), &mut out);

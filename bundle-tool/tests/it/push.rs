@@ -251,7 +251,10 @@ fn an_invalid_catalog_or_bundle_is_pushed_only_without_validation() {
         .unwrap();
     fs::copy(&csv, dir.path().join("bundle/manifests/second.clusterserviceversion.yaml")).unwrap();
     for (what, rule) in [("catalog", "default-channel-unknown"), ("bundle", "csv-several")] {
-        let push = ["push", what, what, "x/a:v1", "--to", "oci:out"];
+        let mut push = vec!["push", what, what, "x/a:v1", "--to", "oci:out"];
+        if what == "catalog" {
+            push.push("--data-only");
+        }
         let output = run(dir.path(), &push);
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{error}");
@@ -273,7 +276,7 @@ fn an_index_image_has_a_label_for_its_catalog() {
         dir.path(),
         &["push", "image", "opm:v1", "opm=/bin/opm", "--entrypoint", "/bin/opm", "--to", "oci:base"],
     ));
-    stdout(&run(dir.path(), &["push", "catalog", "catalog", "data:v1", "--to", "oci:data"]));
+    stdout(&run(dir.path(), &["push", "catalog", "catalog", "data:v1", "--data-only", "--to", "oci:data"]));
     stdout(&run(
         dir.path(),
         &["push", "catalog", "catalog", "index:v1", "--base", "oci:base", "--to", "oci:index"],
@@ -292,6 +295,72 @@ fn an_index_image_has_a_label_for_its_catalog() {
     assert!(config.contains(r#""operators.operatorframework.io.index.configs.v1":"/configs""#), "{config}");
     let manifest = documents.iter().find(|text| text.contains("schemaVersion")).unwrap();
     assert_eq!(manifest.matches("layer.v1.tar+gzip").count(), 2, "{manifest}");
+}
+
+#[test]
+fn a_catalog_serves_itself_from_an_image_from_scratch() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("catalog/gizmo")).unwrap();
+    fs::write(dir.path().join("catalog/gizmo/catalog.json"), CATALOG).unwrap();
+    // A static program; the debug build of the tool would take long to compress.
+    let mut program = vec![0x7f, b'E', b'L', b'F', 2, 1];
+    program.resize(64, 0);
+    program[18] = 183;
+    fs::write(dir.path().join("bundle-tool"), &program).unwrap();
+    let push = ["push", "catalog", "catalog", "x/a:v1", "--server-binary", "bundle-tool", "--to"];
+    let pushed = stdout(&run(dir.path(), &[&push[..], &["oci:a"]].concat()));
+    assert_eq!(pushed, stdout(&run(dir.path(), &[&push[..], &["oci:b"]].concat())));
+    let documents: Vec<serde_json::Value> = files(&dir.path().join("a/blobs"))
+        .iter()
+        .filter_map(|path| serde_json::from_slice(&fs::read(path).unwrap()).ok())
+        .collect();
+    let config = documents.iter().find(|document| document.get("rootfs").is_some()).unwrap();
+    assert_eq!(config["architecture"], "arm64");
+    let expected = serde_json::json!({
+        "Cmd": ["serve", "/configs", "--cache-dir", "/cache"],
+        "Entrypoint": ["/bin/bundle-tool"],
+        "Env": ["PATH=/bin"],
+        "Labels": {"operators.operatorframework.io.index.configs.v1": "/configs"},
+        "User": "65532:65532",
+    });
+    assert_eq!(config["config"], expected);
+    let manifest = documents.iter().find(|document| document.get("layers").is_some()).unwrap();
+    let list = |layer: usize| {
+        let digest = manifest["layers"][layer]["digest"].as_str().unwrap().replace(':', "/");
+        let archive = dir.path().join("a/blobs").join(digest);
+        let output = Command::new("tar").arg("-tvzf").arg(archive).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let name = |line: &str| line.split_whitespace().skip(5).collect::<Vec<_>>().join(" ");
+        text.lines().map(name).collect::<Vec<_>>()
+    };
+    let links = ["bin/grpc_health_probe -> bundle-tool", "bin/opm -> bundle-tool"];
+    assert_eq!(list(0), ["bin/", "bin/bundle-tool", links[0], links[1]]);
+    assert_eq!(
+        list(1),
+        ["cache/", "cache/catalog.index", "configs/", "configs/gizmo/", "configs/gizmo/catalog.json"]
+    );
+    let rendered = stdout(&run(dir.path(), &["render", "oci:a"]));
+    assert!(rendered.contains("gizmo.v1.0.0"), "{rendered}");
+
+    // Programs that would not start in the image.
+    program[32] = 64;
+    program[54] = 56;
+    program[56] = 1;
+    program.extend([3, 0, 0, 0]);
+    program.resize(120, 0);
+    fs::write(dir.path().join("dynamic"), &program).unwrap();
+    fs::write(dir.path().join("script"), "#!/bin/sh\n").unwrap();
+    for (arguments, expected) in [
+        (&["--server-binary", "dynamic"][..], "dynamic is dynamically linked"),
+        (&["--server-binary", "script"], "script is not a Linux program"),
+        (&["--server-binary", "nothing"], "nothing"),
+        (&["--server-binary", "bundle-tool", "--platform", "linux/amd64"], "targets linux/arm64"),
+    ] {
+        let push = ["push", "catalog", "catalog", "x/a:v1", "--to", "oci:c"];
+        let error = failure(&run(dir.path(), &[&push[..], arguments].concat()));
+        assert!(error.contains(expected) && error.lines().count() == 1, "{error}");
+        assert!(!dir.path().join("c").exists());
+    }
 }
 
 #[test]

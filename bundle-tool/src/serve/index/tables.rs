@@ -2,7 +2,10 @@
 
 use std::cmp::Ordering;
 
-use super::IndexError;
+use super::error::IndexError;
+
+/// The maximum size of one blob in bytes: that of a document of a catalog, with room for another encoding.
+pub(super) const MAX_BLOB: u32 = 256 << 20;
 
 /// The tables, in the order of their directory. `docs/index-format.md` lists the columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,23 +141,22 @@ impl Tables {
             _ => Err(damaged),
         }
     }
+}
 
-    /// Finds the row of a sorted range of a table by its name.
-    pub(in crate::serve) fn find<'t>(
-        &'t self,
-        (first, count): (u32, u32),
-        name: &str,
-        name_of: impl Fn(u32) -> Result<&'t str, IndexError>,
-    ) -> Result<Option<u32>, IndexError> {
-        let (mut low, mut high) = (first, first.checked_add(count).ok_or(IndexError::Damaged("range"))?);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match name_of(middle)?.cmp(name) {
-                Ordering::Equal => return Ok(Some(middle)),
-                Ordering::Less => low = middle + 1,
-                Ordering::Greater => high = middle,
-            }
+/// Finds the row of a sorted range of a table by its name.
+pub(in crate::serve) fn find<'t>(
+    (first, count): (u32, u32),
+    name: &str,
+    name_of: impl Fn(u32) -> Result<&'t str, IndexError>,
+) -> Result<Option<u32>, IndexError> {
+    let (mut low, mut high) = (first, first.checked_add(count).ok_or(IndexError::Damaged("range"))?);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match name_of(middle)?.cmp(name) {
+            Ordering::Equal => return Ok(Some(middle)),
+            Ordering::Less => low = middle + 1,
+            Ordering::Greater => high = middle,
         }
-        Ok(None)
     }
+    Ok(None)
 }

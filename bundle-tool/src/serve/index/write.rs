@@ -8,8 +8,9 @@ use prost::encoding::{WireType, encode_key, encode_varint};
 use sha2::Digest as _;
 
 use super::super::document::{Bundle, Channel, Csv, Custom, Document, Package};
-use super::tables::{NONE, Table};
-use super::{Digest, HEADER, Header, IndexError, MAX_BLOB, MAX_SIZE, MAX_TABLES, content_digest};
+use super::error::IndexError;
+use super::header::{Digest, HEADER, Header, MAX_SIZE, MAX_TABLES, content_digest};
+use super::tables::{MAX_BLOB, NONE, Table};
 
 /// A document whose large parts are compressed.
 #[derive(Debug)]
@@ -111,12 +112,20 @@ fn prepare_bundle(bundle: Bundle) -> PreparedBundle {
         bundle;
     let mut small = Vec::new();
     push_text(6, &image, &mut small);
-    provided.iter().for_each(|api| push_field(7, &api.encode_to_vec(), &mut small));
-    required.iter().for_each(|api| push_field(8, &api.encode_to_vec(), &mut small));
+    for api in &provided {
+        push_field(7, &api.encode_to_vec(), &mut small);
+    }
+    for api in &required {
+        push_field(8, &api.encode_to_vec(), &mut small);
+    }
     push_text(9, &version, &mut small);
     let fixed = small.len();
-    dependencies.iter().for_each(|dependency| push_field(11, &dependency.encode_to_vec(), &mut small));
-    properties.iter().for_each(|property| push_field(12, &property.encode_to_vec(), &mut small));
+    for dependency in &dependencies {
+        push_field(11, &dependency.encode_to_vec(), &mut small);
+    }
+    for property in &properties {
+        push_field(12, &property.encode_to_vec(), &mut small);
+    }
     let mut fields = Vec::new();
     let mut object_ends = Vec::new();
     for object in &objects {
@@ -249,7 +258,9 @@ impl Writer {
     fn push(&mut self, table: Table, words: &[u32]) {
         debug_assert_eq!(words.len(), table.width(), "{table:?}");
         let rows = &mut self.tables[table as usize];
-        words.iter().for_each(|word| rows.extend_from_slice(&word.to_le_bytes()));
+        for word in words {
+            rows.extend_from_slice(&word.to_le_bytes());
+        }
     }
 
     /// Returns the number of the next row.
@@ -317,14 +328,14 @@ impl Writer {
                     let skip = self.text(skip)?;
                     self.push(Table::Skips, &[skip.0, skip.1]);
                 }
-                let (replaces, range) = (self.text(&entry.replaces)?, self.text(&entry.skip_range)?);
+                let (old, range) = (self.text(&entry.replaces)?, self.text(&entry.skip_range)?);
                 self.push(
                     Table::Entries,
                     &[
                         *bundle,
                         channel_row,
-                        replaces.0,
-                        replaces.1,
+                        old.0,
+                        old.1,
                         range.0,
                         range.1,
                         first_skip,

@@ -1,7 +1,7 @@
 //! The architecture that a program is built for, from the header of its file.
 
 use std::collections::BTreeSet;
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::files::Source;
@@ -21,9 +21,50 @@ pub fn architectures(files: &FileMap) -> Result<BTreeSet<&'static str>, Error> {
         found.extend(match &file.source {
             Source::Bytes(bytes) => architecture(bytes),
             Source::Disk(path) => architecture(&start(path)?),
+            Source::Link(_) => None,
         });
     }
     Ok(found)
+}
+
+/// Returns whether the program in a file needs no other file to start: an ELF file that names no interpreter.
+///
+/// # Errors
+///
+/// [`Error::Read`] and [`Error::NotRegular`] if the file cannot be read.
+pub fn is_static(path: &Path) -> Result<bool, Error> {
+    /// The maximum length of all program headers in bytes. Linux accepts one page.
+    const MAX_HEADERS: u64 = 64 << 10;
+    let (mut file, _) = open_regular(path)?;
+    let mut start = Vec::new();
+    file.by_ref().take(64).read_to_end(&mut start).map_err(Error::read(path))?;
+    let Some((offset, length, count)) = program_headers(&start) else { return Ok(false) };
+    let mut headers = Vec::new();
+    file.seek(SeekFrom::Start(offset)).map_err(Error::read(path))?;
+    file.take((length * count).min(MAX_HEADERS)).read_to_end(&mut headers).map_err(Error::read(path))?;
+    let is_little = start.get(5) == Some(&1);
+    let mut types = headers.chunks_exact(usize::try_from(length).unwrap_or(usize::MAX).max(4));
+    Ok(types.all(|header| number(&header[..4], is_little) != PT_INTERP))
+}
+
+/// The type of the program header that names the interpreter, which loads shared libraries.
+const PT_INTERP: u64 = 3;
+
+fn number(bytes: &[u8], is_little: bool) -> u64 {
+    let add = |sum: u64, byte: &u8| sum << 8 | u64::from(*byte);
+    if is_little { bytes.iter().rev().fold(0, add) } else { bytes.iter().fold(0, add) }
+}
+
+/// Returns the offset of an ELF file's program headers, the length of each, and how many there are.
+fn program_headers(start: &[u8]) -> Option<(u64, u64, u64)> {
+    let (offset, length, count) = match start {
+        [0x7f, b'E', b'L', b'F', 1, ..] => (28..32, 42..44, 44..46),
+        [0x7f, b'E', b'L', b'F', 2, ..] => (32..40, 54..56, 56..58),
+        _ => return None,
+    };
+    let is_little = start.get(5) == Some(&1);
+    let read = |range: std::ops::Range<usize>| start.get(range).map(|bytes| number(bytes, is_little));
+    Some((read(offset)?, read(length)?, read(count)?))
 }
 
 fn start(path: &Path) -> Result<Vec<u8>, Error> {
@@ -62,6 +103,31 @@ mod tests {
         start.resize(18, 0);
         start.extend(machine);
         start
+    }
+
+    #[test]
+    fn static_programs_name_no_interpreter() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("program");
+        let is = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            is_static(&path).unwrap()
+        };
+        let program = |types: &[u32]| {
+            let mut bytes = elf(2, 1, [62, 0]);
+            bytes.resize(64, 0);
+            bytes[32] = 64;
+            bytes[54] = 56;
+            bytes[56] = u8::try_from(types.len()).unwrap();
+            for kind in types {
+                bytes.extend(kind.to_le_bytes());
+                bytes.resize(bytes.len() + 52, 0);
+            }
+            bytes
+        };
+        assert!(is(&program(&[1, 2])));
+        assert!(!is(&program(&[1, 3, 2])));
+        assert!(!is(b"#!/bin/sh\n") && !is(b""));
     }
 
     #[test]

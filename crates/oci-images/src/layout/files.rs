@@ -24,6 +24,8 @@ pub enum Source {
     Bytes(Vec<u8>),
     /// A file on disk, read when the layer is built.
     Disk(PathBuf),
+    /// None: a symbolic link with this target, absolute or relative to the link's directory.
+    Link(String),
 }
 
 /// The limits of [`FileMap::collect`], over all calls together.

@@ -54,6 +54,10 @@ pub fn layer(files: &FileMap, modified: u64) -> Result<Layer, Error> {
                 let mut header = header(EntryType::Regular, bytes.len() as u64, mode, modified);
                 archive.append_data(&mut header, name, bytes.as_slice()).map_err(Error::temporary)?;
             }
+            Source::Link(target) => {
+                let mut header = header(EntryType::Symlink, 0, 0o777, modified);
+                archive.append_link(&mut header, name, target).map_err(Error::temporary)?;
+            }
             Source::Disk(path) => {
                 let (disk, size) = open_regular(path)?;
                 let mut header = header(EntryType::Regular, size, mode, modified);
@@ -137,6 +141,23 @@ mod tests {
             files.add(path, File { source: Source::Bytes(path.into()), executable }).unwrap();
         }
         files
+    }
+
+    #[test]
+    fn links_are_links() {
+        let mut files = FileMap::new();
+        let link = File { source: Source::Link("program".to_owned()), executable: false };
+        files.add("bin/opm", link).unwrap();
+        let mut archive = Vec::new();
+        let layer = layer(&files, 0).unwrap();
+        flate2::read::GzDecoder::new(layer.blob.open().unwrap()).read_to_end(&mut archive).unwrap();
+        let mut archive = tar::Archive::new(archive.as_slice());
+        let entries: Vec<_> = archive.entries().unwrap().map(Result::unwrap).collect();
+        let target = entries[1].link_name().unwrap().unwrap();
+        assert_eq!(
+            (entries[1].path().unwrap().to_str(), target.to_str()),
+            (Some("bin/opm"), Some("program"))
+        );
     }
 
     #[test]

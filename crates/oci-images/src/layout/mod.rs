@@ -21,7 +21,7 @@ mod layer;
 mod oci_layout;
 mod regular;
 
-pub use architecture::architectures;
+pub use architecture::{architectures, is_static};
 pub use archive::{open_archive, write_archive};
 pub use blob::Blob;
 pub use contents::{Contents, wanted_by_labels};

@@ -1,0 +1,125 @@
+//! An index that is read.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use flate2::{Decompress, FlushDecompress};
+use sha2::Digest as _;
+
+use super::error::IndexError;
+use super::header::{Digest, HEADER, Header, content_digest};
+use super::tables::{MAX_BLOB, Table, Tables};
+
+/// Where the bytes of an index are.
+#[derive(Debug)]
+enum Storage {
+    File(File),
+    Memory(Vec<u8>),
+}
+
+impl Storage {
+    fn read_at(&self, offset: u64, length: usize) -> Result<Vec<u8>, IndexError> {
+        match self {
+            Self::File(file) => {
+                let mut bytes = vec![0; length];
+                file.read_exact_at(&mut bytes, offset)?;
+                Ok(bytes)
+            }
+            Self::Memory(bytes) => {
+                let start = usize::try_from(offset).map_err(|_| IndexError::Damaged("position"))?;
+                let found = start.checked_add(length).and_then(|end| bytes.get(start..end));
+                Ok(found.ok_or(IndexError::Damaged("position"))?.to_vec())
+            }
+        }
+    }
+}
+
+/// An open index whose digest was checked.
+#[derive(Debug)]
+pub struct Index {
+    storage: Storage,
+    tables: Tables,
+}
+
+impl Index {
+    /// Opens the index at `path` and checks that it is whole and belongs to the catalog with this digest.
+    ///
+    /// # Errors
+    /// The file cannot be read, is not an index, is damaged, or belongs to another catalog.
+    pub fn open(path: &Path, catalog: &Digest) -> Result<Self, IndexError> {
+        let file = File::open(path)?;
+        let size = file.metadata()?;
+        if !size.is_file() {
+            return Err(IndexError::Foreign);
+        }
+        let mut bytes = [0; HEADER];
+        match (&file).read_exact(&mut bytes) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(IndexError::Foreign),
+            result => result?,
+        }
+        let header = Header::parse(&bytes)?;
+        if size.len() != header.size {
+            return Err(IndexError::Damaged("size"));
+        }
+        if header.catalog != *catalog {
+            return Err(IndexError::Stale);
+        }
+        let mut hash = content_digest(&header);
+        let mut buffer = vec![0; 256 << 10];
+        loop {
+            match (&file).read(&mut buffer)? {
+                0 => break,
+                length => hash.update(&buffer[..length]),
+            }
+        }
+        if hash.finalize()[..] != header.content {
+            return Err(IndexError::Damaged("digest"));
+        }
+        Self::of(Storage::File(file), &header)
+    }
+
+    /// Returns the index in `bytes`, which [`write`] returned.
+    ///
+    /// # Errors
+    /// The bytes are not an index.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, IndexError> {
+        let header = bytes.first_chunk().ok_or(IndexError::Foreign)?;
+        let header = Header::parse(header)?;
+        Self::of(Storage::Memory(bytes), &header)
+    }
+
+    fn of(storage: Storage, header: &Header) -> Result<Self, IndexError> {
+        let length = usize::try_from(header.tables_length).map_err(|_| IndexError::Damaged("tables"))?;
+        let tables = Tables::new(storage.read_at(header.tables_offset, length)?)?;
+        Ok(Self { storage, tables })
+    }
+
+    /// Returns the tables.
+    pub(in crate::serve) fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// Reads a blob.
+    pub(in crate::serve) fn blob(&self, number: u32) -> Result<Vec<u8>, IndexError> {
+        let row = self.tables.row(Table::Blobs, number)?;
+        let offset = u64::from(row.word(0)) | u64::from(row.word(1)) << 32;
+        let (stored, raw) = (row.word(2), row.word(3));
+        if raw > MAX_BLOB || stored > raw {
+            return Err(IndexError::Damaged("blob"));
+        }
+        let length = |number: u32| usize::try_from(number).map_err(|_| IndexError::Damaged("blob"));
+        let bytes = self.storage.read_at(offset, length(stored)?)?;
+        if stored == raw {
+            return Ok(bytes);
+        }
+        let mut out = Vec::with_capacity(length(raw)?);
+        let mut inflate = Decompress::new(false);
+        let result = inflate.decompress_vec(&bytes, &mut out, FlushDecompress::Finish);
+        match result {
+            Ok(flate2::Status::StreamEnd) if out.len() == length(raw)? => Ok(out),
+            _ => Err(IndexError::Damaged("blob")),
+        }
+    }
+}
