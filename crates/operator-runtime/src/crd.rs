@@ -100,6 +100,12 @@ impl Crd {
         &self.definition.spec.names.kind
     }
 
+    /// Whether objects of the kind are in namespaces.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn is_namespaced(&self) -> bool {
+        self.definition.spec.scope == "Namespaced"
+    }
+
     /// Whether the kind can be scaled.
     pub(crate) fn is_scaled(&self) -> bool {
         let scale =

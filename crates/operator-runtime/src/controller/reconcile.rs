@@ -2,8 +2,8 @@
 
 use super::apply::{Applier, Done};
 use super::changes::Changes;
-use super::children::{Outlines, Wanted, wanted};
-use super::error::{Error, Problem};
+use super::children::{Body, Outlines, Wanted, wanted};
+use super::error::{Error, Invalid, Problem};
 use super::finalize::Finalizer;
 use super::key::Key;
 use super::observed::{Caches, Observed};
@@ -134,6 +134,21 @@ pub(crate) struct Scope<R: Reconciler> {
     pub(crate) caches: Caches<R::Object>,
 }
 
+/// What came of a plan.
+#[derive(Default)]
+struct Carried {
+    done: Vec<(Planned, Done)>,
+    /// The children, as they are applied.
+    bodies: Vec<Body>,
+    problem: Option<Problem>,
+}
+
+impl Carried {
+    fn failed(problem: Problem) -> Self {
+        Self { problem: Some(problem), ..Self::default() }
+    }
+}
+
 /// What a reconcile knows of its object.
 struct Input<O> {
     key: Key,
@@ -204,13 +219,12 @@ impl<R: Reconciler> Scope<R> {
             }
         }
 
-        let (done, problem) = match input.observed.malformed.clone() {
-            Some(error) => (Vec::new(), Some(Problem::invalid(format!("spec: {error}")))),
+        let carried = match input.observed.malformed.clone() {
+            Some(error) => Carried::failed(Problem::invalid(format!("spec: {error}"))),
             None => match self.shared.reconciler.prepare(&input.object, &self.shared.context).await {
                 Err(error) => {
-                    let problem =
-                        Problem { retry: true, ..Problem::new("ExternalFailed", error.to_string()) };
-                    (Vec::new(), Some(problem))
+                    let problem = Problem::new("ExternalFailed", error.to_string());
+                    Carried::failed(Problem { retry: true, ..problem })
                 }
                 Ok(external) => {
                     input.observed.external = external;
@@ -218,27 +232,50 @@ impl<R: Reconciler> Scope<R> {
                 }
             },
         };
+        let Carried { done, bodies, problem } = carried;
         let retry = problem.as_ref().filter(|problem| problem.retry).map(|problem| problem.message.clone());
         let action = self.report(&input, &done, problem, stored).await?;
         match retry {
             Some(message) => Err(Error::Apply(message)),
+            None if self.asks_for_more(&input, &done, &bodies, stored)? => {
+                Ok(Action::requeue(Duration::ZERO))
+            }
             None => Ok(action),
         }
     }
 
-    /// Writes what differs and, at the same time, the initial status of a new object.
-    async fn carry_out(
+    /// Returns the children that an object should have, as they are applied.
+    fn build(&self, object: &R::Object, observed: &Observed) -> Result<Result<Vec<Body>, Invalid>, Error> {
+        let shared = &self.shared;
+        match shared.reconciler.desired(object, observed) {
+            Ok(children) => children.complete(object, shared.owns(), &shared.context.identity).map(Ok),
+            Err(invalid) => Ok(Err(invalid)),
+        }
+    }
+
+    /// Whether what was just written has the object ask for other children: the watch will report it as known.
+    fn asks_for_more(
         &self,
         input: &Input<R::Object>,
-    ) -> Result<(Vec<(Planned, Done)>, Option<Problem>), Error> {
+        done: &[(Planned, Done)],
+        bodies: &[Body],
+        stored: &Arc<R::Object>,
+    ) -> Result<bool, Error> {
+        let wrote =
+            done.iter().any(|(_, done)| matches!(done, Done::Created | Done::Updated | Done::Deleted));
+        if !wrote || self.shared.by_generation {
+            return Ok(false);
+        }
+        let mut seen = self.read(stored);
+        seen.observed.external = input.observed.external.clone();
+        Ok(self.build(&seen.object, &seen.observed)?.is_ok_and(|now| now != bodies))
+    }
+
+    /// Writes what differs and, at the same time, the initial status of a new object.
+    async fn carry_out(&self, input: &Input<R::Object>) -> Result<Carried, Error> {
         let shared = &self.shared;
         let uid = input.object.meta().uid.as_deref().unwrap_or_default();
-        let build = || match shared.reconciler.desired(&input.object, &input.observed) {
-            Ok(children) => {
-                children.complete(&*input.object, shared.owns(), &shared.context.identity).map(Ok)
-            }
-            Err(invalid) => Ok(Err(invalid)),
-        };
+        let build = || self.build(&input.object, &input.observed);
         // What one generation asks for is built once, unless something has to be written.
         let generation = (uid.to_owned(), input.object.meta().generation);
         let known = shared.remembered(&input.key, |memory| {
@@ -247,7 +284,7 @@ impl<R: Reconciler> Scope<R> {
         let (wanted, bodies) = match known {
             Some(wanted) => (wanted, None),
             None => match build()? {
-                Err(invalid) => return Ok((Vec::new(), Some(Problem::invalid(invalid.message())))),
+                Err(invalid) => return Ok(Carried::failed(Problem::invalid(invalid.message()))),
                 Ok(bodies) => {
                     let wanted = Arc::new(wanted(&bodies, &shared.outlines));
                     if shared.by_generation {
@@ -261,7 +298,7 @@ impl<R: Reconciler> Scope<R> {
         let find = |kind: usize, key: &Key| self.caches.children[kind].get(key);
         let plan = plan(&wanted, &input.observed, shared.owns(), find, uid);
         if plan.is_empty() {
-            return Ok((Vec::new(), None));
+            return Ok(Carried::default());
         }
         let bodies = match bodies {
             Some(bodies) => bodies,
@@ -291,7 +328,7 @@ impl<R: Reconciler> Scope<R> {
             Done::Failed(problem) => Some(problem.clone()),
             _ => None,
         });
-        Ok((plan.into_iter().zip(done).collect(), problem))
+        Ok(Carried { done: plan.into_iter().zip(done).collect(), bodies, problem })
     }
 
     /// Writes status and events, and returns when to reconcile again.

@@ -23,13 +23,13 @@ const LEEWAY: SignedDuration = SignedDuration::from_mins(5);
 
 /// A certificate and its key, as PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pair {
-    pub(super) certificate: String,
-    pub(super) key: String,
+pub(crate) struct Pair {
+    pub(crate) certificate: String,
+    pub(crate) key: String,
 }
 
 /// Returns a new certificate authority.
-pub(super) fn authority(identity: &Identity, now: Timestamp) -> Result<Pair, rcgen::Error> {
+pub(crate) fn authority(identity: &Identity, now: Timestamp) -> Result<Pair, rcgen::Error> {
     let key = KeyPair::generate()?;
     let params = authority_params(identity, now)?;
     let certificate = params.self_signed(&key)?.pem();
@@ -37,7 +37,7 @@ pub(super) fn authority(identity: &Identity, now: Timestamp) -> Result<Pair, rcg
 }
 
 /// Returns a certificate for a server with these names, valid for `lifetime`.
-pub(super) fn serving(
+pub(crate) fn serving(
     identity: &Identity,
     authority: &Pair,
     names: &[String],
@@ -62,7 +62,7 @@ pub(super) fn serving(
 ///
 /// # Errors
 /// When a certificate cannot be parsed, was not signed by the authority, is not valid at that time, or lacks a name.
-pub(super) fn verify(
+pub(crate) fn verify(
     authority: &str,
     certificate: &str,
     names: &[String],

@@ -2,7 +2,7 @@
 
 pub mod certificates;
 mod health;
-mod issue;
+pub(crate) mod issue;
 pub mod lease;
 mod platform;
 pub mod requests;

@@ -1,1 +1,354 @@
-//! A real control plane for tests: kube-apiserver and etcd from programs on this machine.
+//! A real control plane for tests: kube-apiserver and etcd from programs on this machine, on loopback.
+//!
+//! There are no nodes and no controllers of Kubernetes: nothing starts pods, and nothing is garbage-collected.
+
+use crate::context::{Context, Platform};
+use crate::controller::{Error as ControllerError, Launch};
+use crate::events::Recorder;
+use crate::manager::issue::{self, Pair};
+use crate::manager::run_task;
+use crate::metrics::Metrics;
+use crate::operator::Operator;
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Api, Patch, PatchParams};
+use kube::config::AuthInfo;
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::{Client, Config};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use std::ffi::OsString;
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::process::{Child, Command};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
+
+/// How long the programs may take to start, and a condition to become true.
+const TIMEOUT: Duration = Duration::from_secs(90);
+/// Lines of a program's log in an error.
+const LOG_LINES: usize = 20;
+/// The token of the cluster's administrator; the server listens on loopback only.
+const TOKEN: &str = "operator-runtime-testing";
+
+/// Why a control plane could not be started or used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// A file could not be written, or a port not found.
+    #[error("failed to prepare the control plane: {0}")]
+    Prepare(#[from] std::io::Error),
+    /// A certificate could not be issued or read.
+    #[error("failed to issue the API server's certificate: {0}")]
+    Certificate(String),
+    /// A program could not be started.
+    #[error("failed to start {program}: {source}")]
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// The API server did not become ready.
+    #[error("the API server is not ready after {} s; last lines of its log:\n{log}", TIMEOUT.as_secs())]
+    NotReady {
+        /// The end of the log.
+        log: String,
+    },
+    /// The API server rejected a request.
+    #[error(transparent)]
+    Api(#[from] kube::Error),
+    /// A CRD could not be generated.
+    #[error(transparent)]
+    Crd(#[from] crate::crd::Error),
+    /// A sample is not an object of a generated CRD.
+    #[error("the sample {0} is not an object of the operator's CRDs")]
+    Sample(String),
+}
+
+/// A running API server with its etcd; both end when it is dropped.
+pub struct ControlPlane {
+    client: Client,
+    _programs: [Child; 2],
+    _directory: TempDir,
+}
+
+impl std::fmt::Debug for ControlPlane {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ControlPlane").finish_non_exhaustive()
+    }
+}
+
+impl ControlPlane {
+    /// Starts a control plane from the programs that the environment names: `TEST_ASSET_KUBE_APISERVER` and
+    /// `TEST_ASSET_ETCD`, or `kube-apiserver` and `etcd` in the directory `KUBEBUILDER_ASSETS`. Returns `None` if neither is
+    /// set.
+    ///
+    /// # Errors
+    /// When a program does not start or become ready.
+    pub async fn start() -> Result<Option<Self>, LaunchError> {
+        let assets = std::env::var_os("KUBEBUILDER_ASSETS");
+        let program = |variable: &str, name: &str| {
+            let in_assets = || assets.as_ref().map(|assets: &OsString| Path::new(assets).join(name));
+            std::env::var_os(variable).map(PathBuf::from).or_else(in_assets)
+        };
+        match (program("TEST_ASSET_KUBE_APISERVER", "kube-apiserver"), program("TEST_ASSET_ETCD", "etcd")) {
+            (Some(apiserver), Some(etcd)) => Self::launch(&apiserver, &etcd).await.map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Starts a control plane from these programs.
+    ///
+    /// # Errors
+    /// When a program does not start or become ready.
+    pub async fn launch(apiserver: &Path, etcd: &Path) -> Result<Self, LaunchError> {
+        let directory = tempfile::tempdir()?;
+        let path = |name: &str| directory.path().join(name);
+        let (authority, serving) = certificates()?;
+        fs::write(path("tls.crt"), &serving.certificate)?;
+        fs::write(path("tls.key"), &serving.key)?;
+        // Any key will do for the tokens of service accounts.
+        fs::write(path("accounts.key"), &authority.key)?;
+        fs::write(path("accounts.crt"), &authority.certificate)?;
+        fs::write(path("tokens.csv"), format!("{TOKEN},administrator,administrator,system:masters\n"))?;
+        let [client_port, peer_port, port] = free_ports()?;
+        let (client_url, peer_url) =
+            (format!("http://127.0.0.1:{client_port}"), format!("http://127.0.0.1:{peer_port}"));
+        let flag = |name: &str, file: &str| format!("--{name}={}", path(file).display());
+        let etcd = spawn(
+            etcd,
+            &path("etcd.log"),
+            &[
+                flag("data-dir", "etcd"),
+                format!("--listen-client-urls={client_url}"),
+                format!("--advertise-client-urls={client_url}"),
+                format!("--listen-peer-urls={peer_url}"),
+                format!("--initial-advertise-peer-urls={peer_url}"),
+                format!("--initial-cluster=default={peer_url}"),
+                "--unsafe-no-fsync".to_owned(),
+            ],
+        )?;
+        let log = path("apiserver.log");
+        let server = spawn(
+            apiserver,
+            &log,
+            &[
+                format!("--etcd-servers={client_url}"),
+                "--bind-address=127.0.0.1".to_owned(),
+                "--advertise-address=127.0.0.1".to_owned(),
+                format!("--secure-port={port}"),
+                flag("tls-cert-file", "tls.crt"),
+                flag("tls-private-key-file", "tls.key"),
+                flag("token-auth-file", "tokens.csv"),
+                "--authorization-mode=RBAC".to_owned(),
+                "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
+                flag("service-account-key-file", "accounts.crt"),
+                flag("service-account-signing-key-file", "accounts.key"),
+                "--service-cluster-ip-range=10.96.0.0/24".to_owned(),
+                // No controller creates service accounts.
+                "--disable-admission-plugins=ServiceAccount".to_owned(),
+            ],
+        )?;
+        let client = client(port, &authority)?;
+        let plane = Self { client, _programs: [server, etcd], _directory: directory };
+        let deadline = Instant::now() + TIMEOUT;
+        while !plane.is_ready().await {
+            if Instant::now() >= deadline {
+                let log = fs::read_to_string(&log).unwrap_or_default();
+                let lines = log.lines().collect::<Vec<_>>();
+                let last = lines[lines.len().saturating_sub(LOG_LINES)..].join("\n");
+                return Err(LaunchError::NotReady { log: last });
+            }
+            sleep(Duration::from_millis(200)).await;
+        }
+        Ok(plane)
+    }
+
+    async fn is_ready(&self) -> bool {
+        let request = axum::http::Request::get("/readyz").body(Vec::new());
+        match request {
+            Ok(request) => self.client.request_text(request).await.is_ok(),
+            Err(_) => false,
+        }
+    }
+
+    /// Returns a client with all permissions.
+    #[must_use]
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Installs the operator's CRDs, and waits until they are served.
+    ///
+    /// Versions are converted by changing `apiVersion` only: no webhook is reachable.
+    ///
+    /// # Errors
+    /// When a CRD is rejected.
+    pub async fn install(&self, operator: &Operator) -> Result<(), LaunchError> {
+        let crds: Api<CustomResourceDefinition> = Api::all(self.client.clone());
+        for crd in &operator.crds {
+            let (name, crd) = (crd.name(), crd.build()?);
+            crds.patch(&name, &PatchParams::apply("operator-runtime-testing"), &Patch::Apply(crd)).await?;
+            self.until(&format!("{name} is served"), async |_| {
+                let found = crds.get(&name).await.ok();
+                let conditions = found.and_then(|crd| crd.status).and_then(|status| status.conditions);
+                conditions
+                    .is_some_and(|list| list.iter().any(|c| c.type_ == "Established" && c.status == "True"))
+            })
+            .await;
+        }
+        Ok(())
+    }
+
+    /// Applies the operator's samples to the namespace `default`.
+    ///
+    /// # Errors
+    /// When a sample is rejected.
+    pub async fn create_samples(&self, operator: &Operator) -> Result<(), LaunchError> {
+        for (file, sample) in &operator.samples {
+            let unknown = || LaunchError::Sample(file.clone());
+            let object: DynamicObject = serde_json::from_value(sample.clone()).map_err(|_| unknown())?;
+            let types = object.types.clone().ok_or_else(unknown)?;
+            let crd = operator.crds.iter().find(|crd| crd.kind() == types.kind).ok_or_else(unknown)?;
+            let kind = GroupVersionKind::try_from(&types).map_err(|_| unknown())?;
+            let resource = ApiResource::from_gvk_with_plural(&kind, crd.plural());
+            let api: Api<DynamicObject> = if crd.is_namespaced() {
+                Api::namespaced_with(self.client.clone(), "default", &resource)
+            } else {
+                Api::all_with(self.client.clone(), &resource)
+            };
+            let name = object.metadata.name.clone().ok_or_else(unknown)?;
+            // The API server may need a moment to serve a kind after its CRD is established.
+            let deadline = Instant::now() + TIMEOUT;
+            let params = PatchParams::apply("operator-runtime-testing");
+            loop {
+                match api.patch(&name, &params, &Patch::Apply(&object)).await {
+                    Err(kube::Error::Api(status)) if status.is_not_found() && Instant::now() < deadline => {
+                        sleep(Duration::from_millis(200)).await;
+                    }
+                    other => break other.map(drop)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the operator's controllers and tasks against the control plane, as the leader.
+    #[must_use]
+    pub fn run(&self, operator: &Operator) -> Running {
+        let metrics = Arc::new(Metrics::new(&operator.identity));
+        let context = Context {
+            client: self.client.clone(),
+            identity: operator.identity,
+            platform: Platform::default(),
+            namespaces: Vec::new(),
+            recorder: Arc::new(Recorder::new(self.client.clone(), &operator.identity, "test".to_owned())),
+            metrics: Arc::clone(&metrics),
+        };
+        let (lead, leads) = watch::channel(true);
+        let (stop, stopped) = watch::channel(false);
+        let mut tasks = JoinSet::new();
+        for controller in &operator.controllers {
+            tasks.spawn(controller.run(Launch {
+                context: context.clone(),
+                concurrency: 4,
+                sync_period: Duration::from_hours(10),
+                synced: watch::channel(false).0,
+                leads: leads.clone(),
+                stop: stopped.clone(),
+                probe: None,
+            }));
+        }
+        for task in operator.tasks.clone() {
+            let (context, leads, stopped) = (context.clone(), leads.clone(), stopped.clone());
+            tasks.spawn(async move {
+                run_task(&task, &context, leads, stopped).await;
+                Ok(())
+            });
+        }
+        Running { metrics, stop, _lead: lead, tasks }
+    }
+
+    /// Waits until a condition holds; fails the test after 90 seconds.
+    pub async fn until(&self, what: &str, mut condition: impl AsyncFnMut(Client) -> bool) {
+        let waited = timeout(TIMEOUT, async {
+            while !condition(self.client.clone()).await {
+                sleep(Duration::from_millis(100)).await;
+            }
+        });
+        assert!(waited.await.is_ok(), "{what}: not so after {TIMEOUT:?}");
+    }
+}
+
+/// Controllers that run against a control plane.
+#[derive(Debug)]
+pub struct Running {
+    /// Their metrics.
+    pub metrics: Arc<Metrics>,
+    stop: watch::Sender<bool>,
+    _lead: watch::Sender<bool>,
+    tasks: JoinSet<Result<(), ControllerError>>,
+}
+
+impl Running {
+    /// Shuts down, and fails the test if that takes longer than ten seconds or a controller failed.
+    pub async fn stop(self) {
+        self.stop.send_replace(true);
+        let ended = timeout(Duration::from_secs(10), self.tasks.join_all()).await.expect("it stops in time");
+        for result in ended {
+            result.expect("the controller starts");
+        }
+    }
+}
+
+fn certificates() -> Result<(Pair, Pair), LaunchError> {
+    let identity = crate::Identity { name: "testing", group: "", version: "", about: "", image: "" };
+    let now = Timestamp::now();
+    let failed = |error: rcgen::Error| LaunchError::Certificate(error.to_string());
+    let authority = issue::authority(&identity, now).map_err(failed)?;
+    let names = ["127.0.0.1".to_owned()];
+    let serving =
+        issue::serving(&identity, &authority, &names, now, SignedDuration::from_hours(24)).map_err(failed)?;
+    Ok((authority, serving))
+}
+
+fn client(port: u16, authority: &Pair) -> Result<Client, LaunchError> {
+    let url = format!("https://127.0.0.1:{port}");
+    let url = url.parse().map_err(|_| LaunchError::Certificate(format!("invalid URL {url}")))?;
+    let mut config = Config::new(url);
+    let authority = CertificateDer::from_pem_slice(authority.certificate.as_bytes());
+    config.root_cert =
+        Some(vec![authority.map_err(|error| LaunchError::Certificate(error.to_string()))?.to_vec()]);
+    config.auth_info = AuthInfo { token: Some(TOKEN.to_owned().into()), ..AuthInfo::default() };
+    Ok(Client::try_from(config)?)
+}
+
+/// Returns ports that are free now.
+fn free_ports<const N: usize>() -> Result<[u16; N], std::io::Error> {
+    let mut ports = [0; N];
+    let mut listeners = Vec::new();
+    for port in &mut ports {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        *port = listener.local_addr()?.port();
+        listeners.push(listener);
+    }
+    Ok(ports)
+}
+
+fn spawn(program: &Path, log: &Path, arguments: &[String]) -> Result<Child, LaunchError> {
+    let log = fs::File::create(log)?;
+    let started = Command::new(program)
+        .args(arguments)
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        .stdin(std::process::Stdio::null())
+        .kill_on_drop(true)
+        .spawn();
+    started.map_err(|source| LaunchError::Start { program: program.to_owned(), source })
+}

@@ -4,11 +4,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::missing_panics_doc)]
 
+mod control_plane;
 mod mock;
 #[cfg(test)]
 pub(crate) mod sample;
 mod scenario;
 
+pub use control_plane::{ControlPlane, LaunchError, Running};
 pub use mock::{Backup, Call, Fault, MockApi, MockOptions, Store};
 pub use scenario::{Scenario, Settings};
 
