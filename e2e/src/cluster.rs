@@ -48,7 +48,7 @@ impl Cluster {
     /// Deletes an object, if it exists.
     ///
     /// # Errors
-    /// Its kind is unknown, or the API server refuses.
+    /// Its kind is unknown, or the API server rejects.
     pub async fn delete(&self, object: &Value) -> Result<()> {
         let dynamic: DynamicObject = serde_json::from_value(object.clone())?;
         match self.api_of(&dynamic).await?.delete(&dynamic.name_any(), &DeleteParams::background()).await {
@@ -61,7 +61,7 @@ impl Cluster {
     /// Defines the Memcached, without the rest of the operator.
     ///
     /// # Errors
-    /// The program fails, or the API server refuses.
+    /// The program fails, or the API server rejects.
     pub async fn define_memcached(&self, programs: &Programs) -> Result<()> {
         let manifests = programs.operator(&["manifests", "--stdout"])?;
         let mut documents = manifests.split("---\n");
@@ -100,7 +100,7 @@ impl Cluster {
     /// Creates a namespace with a new name that begins with `prefix`, at the Pod Security level `restricted`.
     ///
     /// # Errors
-    /// The API server refuses.
+    /// The API server rejects.
     pub async fn namespace(&self, prefix: &str) -> Result<Namespace> {
         self.namespace_for(prefix, "restricted").await
     }
@@ -108,7 +108,7 @@ impl Cluster {
     /// Creates a namespace at a Pod Security level: OLM's catalog pods do not comply with `restricted`.
     ///
     /// # Errors
-    /// The API server refuses.
+    /// The API server rejects.
     pub async fn namespace_for(&self, prefix: &str, level: &str) -> Result<Namespace> {
         let namespaces: Api<CoreNamespace> = Api::all(self.client.clone());
         let object = serde_json::from_value(json!({
@@ -134,7 +134,7 @@ impl Namespace {
     /// Deletes the namespace with everything in it. A failed test leaves its namespace behind for inspection.
     ///
     /// # Errors
-    /// The API server refuses.
+    /// The API server rejects.
     pub async fn delete(self) -> Result<()> {
         self.namespaces.delete(&self.name, &DeleteParams::background()).await?;
         Ok(())
@@ -147,7 +147,7 @@ const CREATORS: usize = 32;
 /// Creates `number` objects, many at a time; returns how long that took.
 ///
 /// # Errors
-/// The API server refuses one.
+/// The API server rejects one.
 pub async fn create<K>(api: &Api<K>, number: usize, object: impl Fn(usize) -> K) -> Result<Duration>
 where
     K: kube::Resource + Clone + serde::Serialize + serde::de::DeserializeOwned + std::fmt::Debug,
@@ -167,7 +167,7 @@ where
 /// How many objects there are; cheap, however many.
 ///
 /// # Errors
-/// The API server refuses.
+/// The API server rejects.
 pub async fn count<K>(api: &Api<K>) -> Result<usize>
 where
     K: Clone + serde::de::DeserializeOwned + std::fmt::Debug,

@@ -58,7 +58,7 @@ pub async fn install(cluster: &Cluster, namespace: &str, targets: &[&str], catal
 /// Uninstalls the operator and its CRD, so that another test can install it.
 ///
 /// # Errors
-/// The cluster refuses.
+/// The cluster rejects.
 pub async fn uninstall(cluster: &Cluster, namespace: &str) -> Result<()> {
     for (api_version, kind, name) in [
         ("operators.coreos.com/v1alpha1", "Subscription", PACKAGE),

@@ -50,7 +50,7 @@ impl Cluster {
     /// A new service account and a token of it.
     ///
     /// # Errors
-    /// The cluster refuses.
+    /// The cluster rejects.
     pub async fn service_account(&self, namespace: &str, name: &str) -> Result<String> {
         let accounts: Api<ServiceAccount> = Api::namespaced(self.client.clone(), namespace);
         let mut account = ServiceAccount::default();

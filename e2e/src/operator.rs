@@ -25,7 +25,7 @@ impl Operator {
     /// additional arguments of the manager; waits until all are available.
     ///
     /// # Errors
-    /// A program fails, the cluster refuses, or the manager does not become available.
+    /// A program fails, the cluster rejects, or the manager does not become available.
     pub async fn deploy(cluster: &Cluster, replicas: i32, arguments: &[&str]) -> Result<Self> {
         let (programs, registry) = (Programs::from_env()?, Registry::from_env()?);
         let image = registry.image("memcached-operator:operator-tests");
@@ -132,7 +132,7 @@ impl Operator {
     /// Deletes everything and waits until the namespace is gone.
     ///
     /// # Errors
-    /// The cluster refuses.
+    /// The cluster rejects.
     pub async fn undeploy(self) -> Result<()> {
         for object in self.objects.iter().rev() {
             self.cluster.delete(object).await?;

@@ -1,6 +1,6 @@
-//! A CSV is installed beside its CRDs, and what OLM makes of it agrees with what `bundle-tool validate` says.
+//! CSVs installed with their CRDs: the phases that OLM sets match the findings of `bundle-tool validate`.
 //!
-//! Each case is the sound bundle of the rules' tests with one edit. OLM needs no catalog for this: it takes any CSV
+//! Each case is the valid bundle of the rules' tests with one edit. OLM needs no catalog for this: it takes any CSV
 //! in a namespace with an operator group.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
@@ -37,7 +37,7 @@ enum Outcome {
 
 struct Case {
     name: &'static str,
-    /// The rule that finds it; nothing where the CSV is sound.
+    /// The rule that finds it; nothing where the CSV is valid.
     rule: Option<&'static str>,
     outcome: Outcome,
     edit: fn(&mut Value, &mut Value),
@@ -202,7 +202,7 @@ const CASES: &[Case] = &[
             push(csv, "/spec/install/spec/deployments", deployment);
         },
     },
-    Case { name: "sound", rule: None, outcome: Outcome::Installs, edit: |_, _| {} },
+    Case { name: "valid", rule: None, outcome: Outcome::Installs, edit: |_, _| {} },
 ];
 
 /// Sets the value at a JSON pointer whose parent is there.
@@ -240,7 +240,7 @@ fn fixture(path: &str) -> Result<Value> {
     Ok(parsed.documents.first().context("an empty fixture")?.root().to_json())
 }
 
-/// The sound bundle as a case of its own: its names and its API group are nobody else's, and it needs no permissions.
+/// The valid bundle as a case of its own: its names and its API group are nobody else's, and it needs no permissions.
 fn base(case: &str) -> Result<(Value, Value)> {
     let own = |value: Value| -> Result<Value> {
         let text = value.to_string().replace("gadgets.example.com", &format!("{case}.example.com"));
@@ -260,9 +260,9 @@ fn errors(csv: &Value, crd: &Value) -> Result<Vec<&'static str>> {
         (CRD.to_owned(), serde_json::to_vec(crd)?),
         (ANNOTATIONS.to_owned(), serde_json::to_vec(&fixture(ANNOTATIONS)?)?),
     ]);
-    let judged = rules::validate(&read::bundle::files("case", &files), &Selection::default());
+    let report = rules::validate(&read::bundle::files("case", &files), &Selection::default());
     let errors =
-        judged.findings.iter().filter(|finding| finding.severity == bundle_tool::report::Severity::Error);
+        report.findings.iter().filter(|finding| finding.severity == bundle_tool::report::Severity::Error);
     Ok(errors.map(|finding| finding.rule).collect())
 }
 
@@ -353,14 +353,14 @@ impl Running {
 }
 
 #[tokio::test]
-async fn olm_makes_of_csvs_what_we_say() -> Result<()> {
+async fn csvs_get_the_phase_that_validate_predicts() -> Result<()> {
     let cluster = Cluster::from_env().await?;
     forget_earlier_runs(&cluster.client).await?;
-    let (sound, others) = CASES.split_last().context("no cases")?;
+    let (valid, others) = CASES.split_last().context("no cases")?;
     let started = try_join_all(others.iter().map(|case| Running::start(&cluster, case))).await?;
     // When a CSV that came later is being installed, those that wait have had their chance.
-    let sound = Running::start(&cluster, sound).await?;
-    for running in started.into_iter().flatten().chain(sound) {
+    let valid = Running::start(&cluster, valid).await?;
+    for running in started.into_iter().flatten().chain(valid) {
         if let Outcome::Waits(reason) = running.case.outcome {
             let (phase, now) = running.phase().await?;
             ensure!(phase == "Pending" && now == reason, "{}: {phase}, {now}", running.case.name);

@@ -1,4 +1,4 @@
-//! Random objects, judged by the API server and by us: the verdicts are the same.
+//! Random objects, validated by the API server and by us: the verdicts are the same.
 //!
 //! Objects come from `e2e::random` (`VERDICTS_SEED`, `VERDICTS_OBJECTS`); the API server is asked for a dry-run create
 //! of what OLM would create, so nothing is left behind but, where the test fails, an empty namespace.
@@ -14,7 +14,7 @@ use bundle_tool::report::{Finding, Severity, Suite};
 use bundle_tool::rules::{self, Selection};
 use e2e::Cluster;
 use e2e::random::report::{self, Difference, Expressions, Outcome};
-use e2e::random::subject::{Request, Sound};
+use e2e::random::subject::{Request, ValidBundle};
 use e2e::random::{Case, Change, Count, Generator, shrink, wanted};
 use futures::StreamExt as _;
 use kube::Client;
@@ -40,18 +40,18 @@ fn number(name: &str, default: u64) -> Result<u64> {
     }
 }
 
-fn bundle(sound: &Sound, case: &Case) -> Bundle {
-    read::bundle::files("random", &sound.files(case.subject, &case.changed()))
+fn bundle(valid: &ValidBundle, case: &Case) -> Bundle {
+    read::bundle::files("random", &valid.files(case.subject, &case.changed()))
 }
 
 /// Our findings of severity error, in the suite that is always on.
-fn judge(sound: &Sound, case: &Case, selection: &Selection) -> Vec<Finding> {
-    let judged = rules::validate(&bundle(sound, case), selection);
+fn validate(valid: &ValidBundle, case: &Case, selection: &Selection) -> Vec<Finding> {
+    let report = rules::validate(&bundle(valid, case), selection);
     let refuses = |finding: &Finding| finding.severity == Severity::Error && finding.suite == Suite::Bundle;
-    judged.findings.into_iter().filter(refuses).collect()
+    report.findings.into_iter().filter(refuses).collect()
 }
 
-/// Why the API server refuses one of the requests.
+/// Why the API server rejects one of the requests.
 async fn ask(client: &Client, requests: Vec<Request>) -> Result<Option<String>> {
     let parameters = PostParams { dry_run: true, ..PostParams::default() };
     for Request { path, body } in requests {
@@ -70,7 +70,7 @@ async fn ask(client: &Client, requests: Vec<Request>) -> Result<Option<String>> 
 }
 
 /// As [`ask`], asking again where the connection broke. A server that answers others and breaks off at this object
-/// again and again refuses it too: its validation panics (selectable fields of a schema that is not structural do that
+/// again and again rejects it too: its validation panics (selectable fields of a schema that is not structural do that
 /// to apiextensions 1.34).
 async fn ask_again(client: &Client, requests: Vec<Request>) -> Result<Option<String>> {
     let mut broken = 0;
@@ -87,20 +87,20 @@ async fn ask_again(client: &Client, requests: Vec<Request>) -> Result<Option<Str
     ask(client, requests).await
 }
 
-struct Judges {
+struct Validators {
     client: Client,
-    sound: Sound,
+    valid: ValidBundle,
     namespace: String,
 }
 
-impl Judges {
+impl Validators {
     async fn outcomes(&self, cases: Vec<Case>) -> Result<Vec<Outcome>> {
         let requests: Vec<_> = cases
             .iter()
-            .map(|case| self.sound.requests(case.subject, &case.changed(), &self.namespace))
+            .map(|case| self.valid.requests(case.subject, &case.changed(), &self.namespace))
             .collect();
         let client = self.client.clone();
-        // While we judge, the API server judges.
+        // The API server validates while we do.
         let asked = tokio::spawn(async move {
             futures::stream::iter(requests)
                 .map(|requests| {
@@ -113,7 +113,7 @@ impl Judges {
         });
         let ours = tokio::task::block_in_place(|| {
             let selection = Selection::default();
-            cases.iter().map(|case| judge(&self.sound, case, &selection)).collect::<Vec<_>>()
+            cases.iter().map(|case| validate(&self.valid, case, &selection)).collect::<Vec<_>>()
         });
         let asked = asked.await?;
         let mut outcomes = Vec::with_capacity(cases.len());
@@ -125,9 +125,9 @@ impl Judges {
 
     async fn outcome(&self, case: Case) -> Result<Outcome> {
         let theirs =
-            ask_again(&self.client, self.sound.requests(case.subject, &case.changed(), &self.namespace))
+            ask_again(&self.client, self.valid.requests(case.subject, &case.changed(), &self.namespace))
                 .await?;
-        let ours = judge(&self.sound, &case, &Selection::default());
+        let ours = validate(&self.valid, &case, &Selection::default());
         Ok(Outcome { case, theirs, ours })
     }
 
@@ -157,15 +157,15 @@ async fn csv_schema(client: &Client) -> Result<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn random_objects_are_judged_as_the_api_server_judges_them() -> Result<()> {
+async fn random_objects_get_the_verdict_of_the_api_server() -> Result<()> {
     let seed = number("VERDICTS_SEED", 1)?;
     let objects = usize::try_from(number("VERDICTS_OBJECTS", FULL as u64)?)?;
     eprintln!("VERDICTS_SEED={seed} VERDICTS_OBJECTS={objects}");
     let cluster = Cluster::from_env().await?;
     let namespace = cluster.namespace("verdicts").await?;
-    let judges = Judges {
+    let validators = Validators {
         client: cluster.client.clone(),
-        sound: Sound::default().with_csv_schema(csv_schema(&cluster.client).await?),
+        valid: ValidBundle::default().with_csv_schema(csv_schema(&cluster.client).await?),
         namespace: namespace.name.clone(),
     };
     let mut generator = Generator::new();
@@ -175,7 +175,7 @@ async fn random_objects_are_judged_as_the_api_server_judges_them() -> Result<()>
     while outcomes.len() < objects {
         let size = BATCH.min(objects - outcomes.len());
         let cases = generator.batch(seed.wrapping_mul(1_000_003).wrapping_add(batch), size);
-        let new = judges.outcomes(cases).await?;
+        let new = validators.outcomes(cases).await?;
         for outcome in &new {
             generator.count(&outcome.case, outcome.theirs.is_some());
         }
@@ -187,7 +187,7 @@ async fn random_objects_are_judged_as_the_api_server_judges_them() -> Result<()>
     let expressions = Expressions::of(&outcomes);
     println!("{}", report::tables(&generator, &expressions));
     let unsound = unsound(&outcomes);
-    let differences = differences(&judges, &outcomes).await;
+    let differences = differences(&validators, &outcomes).await;
     let refused = outcomes.iter().filter(|outcome| outcome.theirs.is_some()).count();
     println!(
         "{} objects, {refused} refused; {} with CEL, {} of them refused; {} differences",
@@ -213,7 +213,7 @@ async fn random_objects_are_judged_as_the_api_server_judges_them() -> Result<()>
     }
     if objects >= FULL {
         problems.extend(uncovered(&generator, &expressions));
-        let idle = idle_rules(&judges.sound, &outcomes);
+        let idle = idle_rules(&validators.valid, &outcomes);
         if !idle.is_empty() {
             problems.push(format!("rules without which every verdict stays the same: {}", idle.join(", ")));
         }
@@ -222,7 +222,7 @@ async fn random_objects_are_judged_as_the_api_server_judges_them() -> Result<()>
     namespace.delete().await
 }
 
-/// Objects without a change that the API server refuses: the generator's own mistakes.
+/// Objects without a change that the API server rejects: the generator's own mistakes.
 fn unsound(outcomes: &[Outcome]) -> Vec<String> {
     let mut seen = BTreeMap::new();
     for outcome in
@@ -241,7 +241,7 @@ fn unsound(outcomes: &[Outcome]) -> Vec<String> {
 }
 
 /// Each difference once by kind, field and way, with the smallest object that shows it.
-async fn differences(judges: &Judges, outcomes: &[Outcome]) -> Vec<(Difference, String)> {
+async fn differences(validators: &Validators, outcomes: &[Outcome]) -> Vec<(Difference, String)> {
     let mut groups: BTreeMap<_, Vec<&Outcome>> = BTreeMap::new();
     for outcome in outcomes {
         if outcome.case.change.is_none() && outcome.theirs.is_some() && outcome.case.cel.is_none() {
@@ -258,7 +258,7 @@ async fn differences(judges: &Judges, outcomes: &[Outcome]) -> Vec<(Difference, 
     let described = groups.into_iter().enumerate().map(async |(index, ((difference, ..), alike))| {
         let outcome = alike[0];
         let small = if index < shown {
-            Some(shrink::shrink(&outcome.case, |case| judges.differs(case, difference)).await)
+            Some(shrink::shrink(&outcome.case, |case| validators.differs(case, difference)).await)
         } else {
             None
         };
@@ -277,7 +277,7 @@ async fn differences(judges: &Judges, outcomes: &[Outcome]) -> Vec<(Difference, 
     futures::stream::iter(described).buffered(IN_FLIGHT).collect().await
 }
 
-/// Fields and CEL functions that were not refused often enough.
+/// Fields and CEL functions that were not rejected often enough.
 fn uncovered(generator: &Generator, expressions: &Expressions) -> Vec<String> {
     let mut problems = Vec::new();
     let lacking: Vec<_> = generator
@@ -309,7 +309,7 @@ fn uncovered(generator: &Generator, expressions: &Expressions) -> Vec<String> {
 
 /// Rules that can be switched off without any verdict changing; there should be none. Only where a rule alone finds
 /// something can a verdict depend on it; whether it does, judging without it says.
-fn idle_rules(sound: &Sound, outcomes: &[Outcome]) -> Vec<&'static str> {
+fn idle_rules(valid: &ValidBundle, outcomes: &[Outcome]) -> Vec<&'static str> {
     let judging = rules::all().filter(|rule| {
         rule.severity == Severity::Error && rule.suite == Suite::Bundle && report::is_of_api_server(rule.id)
     });
@@ -321,7 +321,7 @@ fn idle_rules(sound: &Sound, outcomes: &[Outcome]) -> Vec<&'static str> {
             outcome.theirs.is_some()
                 && counted.peek().is_some()
                 && counted.all(|finding| finding.rule == rule)
-                && report::difference(outcome.theirs.as_deref(), &judge(sound, &outcome.case, &selection))
+                && report::difference(outcome.theirs.as_deref(), &validate(valid, &outcome.case, &selection))
                     == Some(Difference::Missed)
         })
     };

@@ -22,7 +22,7 @@ pub(super) fn read(reference: &str, registries: &Registries, runtime: &SharedRun
     Ok(read::bundle::files(reference, &contents.into_bundle()))
 }
 
-/// Reads the bundle in a directory; an error says what else a REF may be.
+/// Reads the bundle in a directory; an error names the other forms of a REF.
 fn read_directory(reference: &str) -> Result<Bundle> {
     if reference.is_empty() {
         bail!("empty REF: expected a bundle directory, `oci:DIR`, `oci-archive:FILE` or an image name");

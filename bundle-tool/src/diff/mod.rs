@@ -34,7 +34,7 @@ pub struct Options {
     pub stored_versions: Vec<String>,
 }
 
-/// One version of an operator, as far as an upgrade is judged by it.
+/// The parts of one version of an operator that upgrades are compared by.
 #[derive(Debug)]
 pub struct Version {
     /// CRDs of `apiextensions.k8s.io/v1` by name.
@@ -43,13 +43,13 @@ pub struct Version {
 }
 
 impl Version {
-    /// Takes what matters from a bundle.
+    /// Reads the parts from a bundle.
     #[must_use]
     pub fn of_bundle(bundle: &Bundle) -> Self {
         Self::of_objects(bundle.objects().map(|object| object.root))
     }
 
-    /// Takes what matters from objects: CRDs, and a CSV if there is one. The last of several with one name counts.
+    /// Reads the parts from objects: CRDs, and the CSV if there is one. The last one of several with the same name wins.
     #[must_use]
     pub fn of_objects<'o>(objects: impl Iterator<Item = Value<'o>>) -> Self {
         let mut crds = BTreeMap::new();

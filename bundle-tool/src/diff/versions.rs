@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-/// What an API version's name says: how stable it is, and its numbers.
+/// The stability and the numbers in the name of an API version.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Parsed {
     stability: u8,

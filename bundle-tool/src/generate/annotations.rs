@@ -11,7 +11,7 @@ use super::options::{Input, Options};
 use crate::model::bundle::Annotations as Keys;
 use crate::model::yaml::{self, Value};
 
-/// All keys that are written here and by nobody else.
+/// The keys that this module writes.
 const OWN: [&str; 11] = [
     Keys::MEDIA_TYPE,
     Keys::MANIFESTS,
@@ -33,7 +33,7 @@ const TEST_HEADING: &str = "  # Where the scorecard's tests are.";
 pub(super) struct Annotations {
     pub(super) bundle: Vec<(&'static str, String)>,
     pub(super) tests: Vec<(&'static str, String)>,
-    /// What a person added.
+    /// Annotations that the user added.
     pub(super) custom: Vec<(String, String)>,
 }
 
@@ -100,7 +100,7 @@ impl Annotations {
         Ok(Self { bundle, tests, custom })
     }
 
-    /// The channels, without spaces around and without empty ones.
+    /// Returns the channels, without surrounding whitespace and empty names.
     pub(super) fn channels(&self) -> Vec<String> {
         let channels = self.bundle.iter().filter(|(key, _)| *key == Keys::CHANNELS);
         channels
@@ -110,7 +110,7 @@ impl Annotations {
             .collect()
     }
 
-    /// All annotations in their order.
+    /// Returns all annotations in order.
     pub(super) fn all(&self) -> impl Iterator<Item = (&str, &str)> {
         self.bundle
             .iter()
@@ -119,7 +119,7 @@ impl Annotations {
             .chain(self.custom.iter().map(|(key, value)| (key.as_str(), value.as_str())))
     }
 
-    /// The file; what a person added to the `previous` one is kept, comments included.
+    /// Returns the file. What the user added to the `previous` one is kept, with comments.
     pub(super) fn yaml(&self, previous: Option<&[u8]>) -> String {
         let kept = Kept::of(previous.and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default());
         let mut out = String::from("annotations:\n");
@@ -157,17 +157,17 @@ impl Annotations {
     }
 }
 
-/// A value as YAML writes it behind a key.
+/// Formats a value in YAML, as it follows a key.
 fn scalar(value: &str) -> String {
     yaml::emit(&value.into()).trim_end().to_owned()
 }
 
-/// The lines of a file that were written by a person.
+/// The lines of a file that the user wrote.
 #[derive(Default)]
 struct Kept {
     /// Comments before one of our own keys.
     comments: BTreeMap<String, Vec<String>>,
-    /// Other annotations with the comments before them, and what stands at the end.
+    /// Other annotations with the comments before them, and the end of the file.
     custom: Vec<String>,
 }
 
@@ -205,7 +205,7 @@ impl Kept {
     }
 }
 
-/// Headings that this tool or operator-sdk wrote.
+/// Headings that this tool or operator-sdk writes.
 fn is_heading(comment: &str) -> bool {
     comment == HEADING.trim_start()
         || comment == TEST_HEADING.trim_start()

@@ -1,4 +1,4 @@
-//! Definitions of custom resources into `spec.customresourcedefinitions.owned`, with what the base says of each.
+//! Adds CRDs to `spec.customresourcedefinitions.owned`, with the entries of the base.
 
 use std::collections::{HashMap, HashSet};
 

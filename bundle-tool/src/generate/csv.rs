@@ -16,10 +16,10 @@ use crate::model::yaml;
 
 /// Who made the bundle, as operator-sdk's annotations of the same name say it.
 pub(super) const BUILDER: &str = concat!("bundle-tool-v", env!("CARGO_PKG_VERSION"));
-/// What is said of a project that says nothing of itself.
+/// The layout of a project without a PROJECT file.
 pub(super) const UNKNOWN_LAYOUT: &str = "unknown";
 
-/// What `containerImage` says where it is to be the operator's own image, whatever that is called.
+/// The placeholder for the operator's own image in `containerImage`.
 pub(super) const OPERATOR_IMAGE: &str = "placeholder";
 
 /// A finished CSV, but for the time of its making.
@@ -28,7 +28,7 @@ pub(super) struct Csv {
     pub(super) version: semver::Version,
     pub(super) origin: Origin,
     json: Json,
-    /// What the base says about when it was made.
+    /// The `createdAt` of the base.
     created: Option<String>,
 }
 
@@ -98,7 +98,7 @@ fn version(
     source: usize,
     ledger: &Ledger,
 ) -> Result<(semver::Version, Origin), Error> {
-    /// What a base says until a bundle is generated from it.
+    /// The placeholder in a base until a bundle is generated from it.
     const PLACEHOLDER: &str = "0.0.0";
     if let Some(version) = &options.version {
         return Ok((version.clone(), Origin::Option));
@@ -151,7 +151,7 @@ fn install(spec: &mut Map<String, Json>, collected: &Collected, rbac: &Rbac<'_>,
     spec.insert("install".to_owned(), json!({"strategy": "deployment", "spec": details}));
 }
 
-/// The Deployment's spec in which every container's `WATCH_NAMESPACE` is what OLM says to watch.
+/// Returns the spec of the Deployment, with every container's `WATCH_NAMESPACE` set from OLM's annotation.
 fn watching_targets(spec: &Json) -> Json {
     let mut spec = spec.clone();
     let containers = spec.pointer_mut("/template/spec/containers").and_then(Json::as_array_mut);

@@ -1,4 +1,4 @@
-//! The schemas of custom resources into what consoles show of them: names, descriptions and the right widget.
+//! Derives descriptors from the schemas of custom resources: the names, descriptions and widgets in consoles.
 //!
 //! Source of the descriptors: `spec-descriptors` and `status-descriptors` of OpenShift's console.
 
@@ -12,11 +12,11 @@ const UI: &str = "urn:alm:descriptor:com.tectonic.ui:";
 /// The beginning of the description that kube-rs gives to a type that it derives from the spec's, whose own description
 /// is that of the field `spec`.
 const GENERATED: &str = "Auto-generated derived type for ";
-/// How deep a schema is followed below `spec` and `status`.
+/// Maximum depth of descriptors below `spec` and `status`.
 const DEPTH: usize = 3;
-/// From how many descriptors on only the first level is described.
+/// Maximum number of descriptors; with more of them, only the first level is described.
 const MANY: usize = 40;
-/// Fields that most people leave alone.
+/// Fields that are rarely changed.
 const ADVANCED: [&str; 12] = [
     "affinity",
     "annotations",
@@ -32,7 +32,7 @@ const ADVANCED: [&str; 12] = [
     "tolerations",
 ];
 
-/// The entries of `owned` for all served versions of a definition.
+/// Returns the entries of `owned` for all served versions of a CRD.
 pub(super) fn owned(definition: &Item) -> Vec<Json> {
     let kind = text(&definition.json, &["spec", "names", "kind"]);
     let shared = dig(&definition.json, &["spec", "validation", "openAPIV3Schema"]);

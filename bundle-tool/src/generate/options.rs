@@ -27,9 +27,9 @@ pub struct Options {
     pub package: Option<String>,
     /// The version of the operator. Defaults to the base CSV's.
     pub version: Option<semver::Version>,
-    /// The package's name if neither [`Options::package`] nor a CSV says it.
+    /// The package's name if neither [`Options::package`] nor a CSV sets it.
     pub fallback_package: Option<String>,
-    /// The version if neither [`Options::version`] nor a CSV says it, or the CSV says the placeholder 0.0.0.
+    /// The version if neither [`Options::version`] nor a CSV sets it, or the CSV has the placeholder 0.0.0.
     pub fallback_version: Option<semver::Version>,
     /// Channels, separated by commas. Default to those of the existing bundle, or `alpha`.
     pub channels: Option<String>,

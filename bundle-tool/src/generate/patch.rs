@@ -258,7 +258,7 @@ impl<'j> Index<'j> {
     }
 }
 
-/// Returns what tells an item from others of its list: its path, or its name and what belongs to it.
+/// Returns the key of an item in its list: its path, or its name with its related fields.
 fn identity(item: &Json) -> Option<[Option<&Json>; 5]> {
     if let Some(path) = item.get("path") {
         return Some([Some(path), None, None, None, None]);

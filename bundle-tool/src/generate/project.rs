@@ -1,4 +1,4 @@
-//! What a Rust project says about its operator: `Cargo.toml`, with OLM's own metadata in `[package.metadata.olm]`.
+//! The metadata of an operator in a Rust project: `Cargo.toml`, with OLM's own metadata in `[package.metadata.olm]`.
 
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};

@@ -1,4 +1,4 @@
-//! The scorecard's configuration: what the input says or, failing that, what lies in the bundle already.
+//! The scorecard's configuration: from the input, or else from the existing bundle.
 
 use std::collections::BTreeMap;
 

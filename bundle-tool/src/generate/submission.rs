@@ -20,7 +20,7 @@ pub enum Publishing {
     Bundles {
         /// Whether versions follow each other by number (`semver-mode`) or by `replaces` (`replaces-mode`).
         by_version: bool,
-        /// Whether this replaces what an existing `ci.yaml` says.
+        /// Whether this replaces the value of an existing `ci.yaml`.
         explicit: bool,
     },
     /// As file-based catalogs, rendered from a template.
@@ -74,7 +74,7 @@ impl Submission {
     }
 }
 
-/// Returns the submission of a bundle. What an existing `ci` says is kept, unless `publishing` replaces it; `reviewers` are
+/// Returns the submission of a bundle. Values of an existing `ci` are kept, unless `publishing` replaces it; `reviewers` are
 /// added to those that it has.
 ///
 /// # Errors

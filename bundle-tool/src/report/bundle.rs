@@ -1,4 +1,4 @@
-//! What validation says about a bundle, or why it says nothing.
+//! The findings of a bundle, or the reason why it was not validated.
 
 use serde::Serialize;
 

@@ -136,7 +136,7 @@ fn shortened(text: String, limit: usize) -> String {
     }
     let head = text.floor_char_boundary(limit / 3);
     let tail = text.ceil_char_boundary(text.len() - limit / 3);
-    format!("{}… ({} bytes left out) …{}", &text[..head], tail - head, &text[tail..])
+    format!("{}… ({} bytes omitted) …{}", &text[..head], tail - head, &text[tail..])
 }
 
 /// Takes the findings of one rule.
@@ -217,7 +217,7 @@ mod tests {
     fn long_texts_lose_their_middle() {
         assert_eq!(shortened("short".to_owned(), 5), "short");
         let text = shortened("é".repeat(1000), 30);
-        assert_eq!(text, format!("{}… (1980 bytes left out) …{}", "é".repeat(5), "é".repeat(5)));
+        assert_eq!(text, format!("{}… (1980 bytes omitted) …{}", "é".repeat(5), "é".repeat(5)));
     }
 
     #[test]

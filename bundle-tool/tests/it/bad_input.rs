@@ -21,7 +21,7 @@ fn bytes() -> usize {
     std::env::var("BAD_INPUT_BYTES").ok().and_then(|bytes| bytes.parse().ok()).unwrap_or(300_000)
 }
 
-/// Judges the sound bundle with one more file: it is neither accepted nor a crash.
+/// Validates the valid bundle with one more file: it is neither accepted nor a crash.
 fn refused(name: &str, file: &str, text: &[u8]) {
     let dir = tempfile::tempdir().unwrap();
     let kept = std::env::var_os("BAD_INPUT_KEEP").map(|kept| Path::new(&kept).join(name));

@@ -181,8 +181,8 @@ fn tokens(source: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// Returns all paths in a source with their lines: every leaf of a `use`, and every `a::b` elsewhere. Tests are left out:
-/// they may import whatever they test with. `super` in an inline module is left out too.
+/// Returns all paths in a source with their lines: every leaf of a `use`, and every `a::b` elsewhere. Tests are skipped:
+/// they may import anything.
 fn paths(source: &str) -> Vec<(Vec<&str>, usize)> {
     let source = source.split("\n#[cfg(test)]\nmod ").next().unwrap();
     let tokens = tokens(source);

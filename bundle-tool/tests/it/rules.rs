@@ -1,6 +1,6 @@
 //! Every rule against its fixtures: `tests/fixtures/rules/<rule>.yaml` holds `fail` and `pass`, lists of edits to the
-//! sound bundle in `tests/fixtures/bundle`. Each of `fail` must be found by the rule, none of `pass` may be, and a
-//! bundle that only this rule finds fault with says so with `alone`, the default.
+//! valid bundle in `tests/fixtures/bundle`. Each of `fail` must be found by the rule, none of `pass` may be, and a
+//! case may break only its own rule, and those that `also` lists.
 //!
 //! An edit is `{in: csv|crd|annotations|FILE, path: a.b[0]["c.d"], set: VALUE}` (or `remove: true`, or
 //! `append: VALUE` for a list), `{in: FILE, text: "…"}` for a file as it is, `{in: FILE, noise: BYTES}` for a ConfigMap
@@ -24,7 +24,7 @@ fn fixtures() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
 }
 
-fn sound_bundle() -> BTreeMap<String, Vec<u8>> {
+fn valid_bundle() -> BTreeMap<String, Vec<u8>> {
     [CSV, CRD, ANNOTATIONS]
         .into_iter()
         .map(|path| (path.to_owned(), fs::read(fixtures().join("bundle").join(path)).unwrap()))
@@ -140,7 +140,7 @@ fn apply(files: &mut BTreeMap<String, Vec<u8>>, edit: &Value) {
 }
 
 fn with(case: &Value) -> BTreeMap<String, Vec<u8>> {
-    let mut files = sound_bundle();
+    let mut files = valid_bundle();
     match case {
         Value::Array(edits) => edits.iter().for_each(|edit| apply(&mut files, edit)),
         edit => apply(&mut files, edit),
@@ -149,8 +149,8 @@ fn with(case: &Value) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn the_sound_bundle_has_no_finding() {
-    assert_eq!(findings(&sound_bundle()), []);
+fn the_valid_bundle_has_no_finding() {
+    assert_eq!(findings(&valid_bundle()), []);
 }
 
 #[test]
@@ -202,9 +202,9 @@ fn rendered_findings() {
         let mut rendered = Vec::new();
         for case in fixture["fail"].as_array().unwrap() {
             let own = findings(&with(case)).into_iter().filter(|finding| finding.rule == rule.id).collect();
-            let judged =
+            let validated =
                 report::BundleReport { path: "bundle".to_owned(), name: None, package: None, findings: own };
-            report::text(&[judged], &[], &mut rendered).unwrap();
+            report::text(&[validated], &[], &mut rendered).unwrap();
         }
         settings.bind(|| insta::assert_snapshot!(rule.id, String::from_utf8(rendered).unwrap()));
     }

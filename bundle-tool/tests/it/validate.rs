@@ -14,7 +14,7 @@ fn json(assert: &assert_cmd::assert::Assert) -> Value {
     serde_json::from_slice(&assert.get_output().stdout).unwrap()
 }
 
-/// A copy of the sound bundle that tests may spoil.
+/// A copy of the valid bundle that tests may spoil.
 fn bundle(dir: &Path) -> PathBuf {
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/bundle");
     let bundle = dir.join("bundle");

@@ -1,5 +1,5 @@
 //! The syntax tree of one expression after its macros are expanded, kept in one vector so that
-//! later passes can hang their results on node numbers.
+//! later passes can refer to nodes by number.
 
 use std::borrow::Cow;
 
@@ -69,7 +69,7 @@ pub(super) enum Expr<'s> {
     Fold(Box<Fold<'s>>),
 }
 
-/// A node and where in the source (byte offset) it stands.
+/// A node and its byte offset in the source.
 #[derive(Debug, Clone)]
 pub(super) struct Node<'s> {
     pub(super) expr: Expr<'s>,
@@ -89,7 +89,7 @@ impl<'s> Ast<'s> {
         &self.nodes[id.index()].expr
     }
 
-    /// Where the node stands in the source.
+    /// The byte offset of the node in the source.
     pub(super) fn at(&self, id: Id) -> u32 {
         self.nodes[id.index()].at
     }
@@ -120,7 +120,7 @@ impl<'s> Ast<'s> {
     }
 }
 
-/// A problem found in an expression, and where in its source (byte offset) it is.
+/// A problem of an expression, and its byte offset in the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) at: u32,

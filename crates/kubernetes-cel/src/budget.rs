@@ -1,4 +1,4 @@
-//! How much evaluating rules may cost.
+//! The limits on the cost of evaluating rules.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -6,16 +6,16 @@ use std::rc::Rc;
 use super::eval::{Stop, Val};
 use crate::go_regex::GoRegex;
 
-/// What one evaluation of a rule may cost (`PerCallLimit` of `k8s.io/apiserver/pkg/apis/cel`).
+/// Maximum cost of one evaluation of a rule (`PerCallLimit` of `k8s.io/apiserver/pkg/apis/cel`).
 pub const CALL_LIMIT: u64 = 1_000_000;
-/// What all defaults of one version may cost together (`RuntimeCELCostBudget`).
+/// Maximum cost for all defaults of one version (`RuntimeCELCostBudget`).
 pub const DEFAULTS_BUDGET: u64 = 10_000_000;
 
-/// How many bytes all values that one evaluation makes may take.
+/// Maximum size in bytes of all values that one evaluation creates.
 const MAX_BYTES: usize = 64 << 20;
-/// How many units of work compiling a unit of a regular expression's weight counts for.
+/// Units of work for compiling one unit of a regular expression's weight.
 const UNITS_TO_COMPILE: usize = 8;
-/// How many bytes are read in a unit of work.
+/// Bytes that are read per unit of work.
 const BYTES_A_UNIT: usize = 64;
 
 /// What evaluating the rules of one version of a CRD may cost: in Kubernetes' units, whose limits the API server
@@ -23,9 +23,9 @@ const BYTES_A_UNIT: usize = 64;
 /// result.
 #[derive(Debug)]
 pub struct Budget {
-    /// What is left of [`DEFAULTS_BUDGET`].
+    /// The rest of [`DEFAULTS_BUDGET`].
     left: u64,
-    /// The cost of the evaluation that is going on.
+    /// The cost of the current evaluation.
     cost: u64,
     work: u64,
     bytes: usize,
@@ -47,13 +47,13 @@ impl Budget {
         }
     }
 
-    /// Returns how many units of work are left.
+    /// Returns the remaining units of work.
     #[must_use]
     pub const fn work_left(&self) -> u64 {
         self.work
     }
 
-    /// Whether nothing is left of the API server's budget.
+    /// Returns whether the API server's budget is exhausted.
     pub(super) const fn is_spent(&self) -> bool {
         self.left == 0
     }
@@ -91,7 +91,7 @@ impl Budget {
         std::mem::take(&mut self.constant_membership)
     }
 
-    /// Announces work, before it is done.
+    /// Charges work, before it is done.
     pub(super) fn work(&mut self, units: usize) -> Result<(), Stop> {
         if let Some(left) = self.work.checked_sub(units as u64) {
             self.work = left;
@@ -102,12 +102,12 @@ impl Budget {
         }
     }
 
-    /// Announces that bytes are read.
+    /// Charges for bytes that are read.
     pub(super) fn read(&mut self, bytes: usize) -> Result<(), Stop> {
         self.work(bytes / BYTES_A_UNIT)
     }
 
-    /// Announces that a value of so many bytes is made.
+    /// Charges for a new value of this size in bytes.
     pub(super) fn make(&mut self, bytes: usize) -> Result<(), Stop> {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > MAX_BYTES {
@@ -116,12 +116,12 @@ impl Budget {
         self.read(bytes)
     }
 
-    /// Announces that a list of so many items is made.
+    /// Charges for a new list of this length.
     pub(super) fn make_list(&mut self, items: usize) -> Result<(), Stop> {
         self.make(items.saturating_mul(size_of::<Val>()))
     }
 
-    /// Whether an expression matches. Each is compiled once.
+    /// Returns whether an expression matches. Each expression is compiled once.
     pub(super) fn is_match(&mut self, pattern: &Rc<str>, text: &str) -> Result<bool, Stop> {
         let known = if let Some(known) = self.expressions.get(pattern) {
             known.clone()
@@ -140,7 +140,7 @@ impl Budget {
     }
 }
 
-/// What it takes to match an expression: at worst, every state of it is visited for every byte.
+/// Returns the work of matching an expression: at worst, every state is visited for every byte.
 fn match_work(expression: &GoRegex, text: &str) -> usize {
     const STATES_A_UNIT: usize = 16;
     let states = usize::try_from(expression.weight()).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! One expression from its text to its type and cost.
+//! Compiles one expression from its text to its type and cost.
 
 use super::ast::{Ast, Expr, Fault, Id};
 use super::check::{Checked, Reference, Scope};
@@ -10,7 +10,7 @@ use super::{check, cost, parse, plan, validate};
 
 /// Expressions with more nesting operators than this are validated on a stack of their own.
 const SHALLOW: usize = 200;
-/// Enough for the deepest tree that the limits allow.
+/// Stack size for the deepest tree that the limits allow.
 const STACK: usize = 256 << 20;
 
 /// An expression that compiles.
@@ -21,7 +21,7 @@ pub(super) struct Compiled {
     pub(super) uses_old_self: bool,
 }
 
-/// Where expressions stand: what they can name, and what sizes are taken from.
+/// The context of expressions: the names that they can use, and the declarations that sizes are taken from.
 pub(super) struct Environment<'e> {
     pub(super) library: &'static Library,
     pub(super) variables: &'e [(&'static str, Ty)],
@@ -53,7 +53,7 @@ pub(super) fn compile(
     })
 }
 
-/// How many characters of the source can make the tree deeper.
+/// Returns the number of characters that can make the tree deeper.
 fn nesting(source: &str) -> usize {
     source
         .bytes()

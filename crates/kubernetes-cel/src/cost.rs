@@ -1,5 +1,5 @@
-//! What an expression costs at worst, as cel-go's `checker/cost.go` reckons it. Limits are set on
-//! this number, so it must be the API server's to the last digit.
+//! The worst-case cost of an expression, as cel-go's `checker/cost.go` estimates it. The API server's limits apply to
+//! this number, so it must match exactly.
 
 use std::collections::HashMap;
 
@@ -15,12 +15,12 @@ use super::types::{Data, Scalar, Ty, Types};
 pub(super) const LIST_COST: u64 = 10;
 pub(super) const MAP_COST: u64 = 30;
 const MESSAGE_COST: u64 = 40;
-/// What it costs to go over one character.
+/// Cost of reading one character.
 pub(super) const TRAVERSAL: f64 = 0.1;
-/// What it costs to match against one character of a pattern.
+/// Cost of matching one character of a pattern.
 pub(super) const REGEX: f64 = 0.25;
 
-/// A call's cost without its arguments', and the size of its result where that is known.
+/// The cost of a call without its arguments, and the size of its result if it is known.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CallCost {
     pub(super) cost: Range,
@@ -42,7 +42,7 @@ pub(super) struct Argument<'a> {
     pub(super) path: Path<'a>,
     pub(super) ty: Ty,
     pub(super) node: Id,
-    /// Its size where the expression itself tells.
+    /// Its size, if the expression determines it.
     pub(super) size: Option<Range>,
 }
 
@@ -54,7 +54,7 @@ struct Elements {
     value: Range,
 }
 
-/// What a loop's variable stands for: the first or the second of two, or the only one.
+/// The role of a loop variable: the first or second of two, or the only one.
 #[derive(Clone, Copy)]
 enum Part {
     Key,
@@ -69,7 +69,7 @@ struct Local<'a> {
     elements: Option<Elements>,
 }
 
-/// Reckons costs.
+/// Estimates costs.
 pub(super) struct Coster<'a> {
     pub(super) ast: &'a Ast<'a>,
     checked: &'a Checked,

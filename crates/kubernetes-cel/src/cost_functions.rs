@@ -1,4 +1,4 @@
-//! What calls of known functions cost: cel-go's own, those of its set and list libraries, and
+//! The costs of calls of known functions: cel-go's own, those of its set and list libraries, and
 //! Kubernetes' (apiserver/pkg/cel/library/cost.go).
 
 use super::ast::{Expr, Literal};
@@ -8,15 +8,15 @@ use super::types::{Data, Scalar, Ty};
 
 /// One.
 const NOMINAL: Range = Range::exactly(1);
-/// Two authorization checks are all that an expression can afford.
+/// Cost of an authorization check: an expression can afford two of them.
 const AUTHORIZATION: Range = Range::exactly(350_000);
 /// An address takes 4 or 16 bytes.
 const ADDRESS: Range = Range::new(4, 16);
-/// How long the patterns of named formats are taken to be.
+/// Assumed length of the patterns of named formats.
 const FORMAT_PATTERN: f64 = 128.0;
-/// How long a format's name can be.
+/// Maximum length of the name of a format.
 const FORMAT_NAME: u64 = 64;
-/// What one requirement of a selector costs: a list and a message.
+/// Cost of one requirement of a selector: a list and a message.
 const REQUIREMENT: f64 = 50.0;
 
 type Target<'t, 'a> = Option<&'t Argument<'a>>;
@@ -74,7 +74,7 @@ pub(super) fn library<'a>(
     }
 }
 
-/// A literal integer's value, not less than 0.
+/// The value of a literal integer, at least 0.
 fn literal_int(coster: &Coster<'_>, argument: &Argument<'_>, otherwise: u64) -> u64 {
     match coster.ast.expr(argument.node) {
         Expr::Literal(Literal::Int(value)) => u64::try_from(*value).unwrap_or(0),
@@ -82,7 +82,7 @@ fn literal_int(coster: &Coster<'_>, argument: &Argument<'_>, otherwise: u64) -> 
     }
 }
 
-/// A size, first as the expression tells, then as the schema does.
+/// A size: from the expression if it determines it, otherwise from the schema.
 fn estimate<'a>(coster: &Coster<'a>, argument: &Argument<'a>) -> Range {
     or_unknown(argument.size.or_else(|| coster.declared_size(&argument.path)))
 }
@@ -241,7 +241,7 @@ fn equality(coster: &Coster<'_>, left: &Argument<'_>, right: &Argument<'_>) -> O
     Some(CallCost::of(cost))
 }
 
-/// How long a string can be after `replace`.
+/// Maximum length of a string after `replace`.
 fn replaced(length: Range, from: Range, to: Range) -> Range {
     let (mut count, mut kept) = (Range::ZERO, Range::ZERO);
     if from.min == 0 {

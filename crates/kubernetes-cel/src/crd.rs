@@ -11,32 +11,31 @@ use super::schema::{Additional, Rule, Schema};
 use super::types::{self, Ty, Types};
 use super::{field_path, names, report};
 
-/// The most that one expression may cost (`StaticEstimatedCostLimit`).
+/// Maximum cost of one expression (`StaticEstimatedCostLimit`).
 pub const EXPRESSION_LIMIT: u64 = 10_000_000;
-/// The most that all expressions of one schema may cost (`StaticEstimatedCRDCostLimit`).
+/// Maximum cost of all expressions of one schema (`StaticEstimatedCRDCostLimit`).
 pub const SCHEMA_LIMIT: u64 = 100_000_000;
 
-/// The most problems of one kind that are reported of one schema.
+/// Maximum number of problems of one kind that are reported for one schema.
 const MAX_PROBLEMS: usize = 10_000;
-/// The most problems that are reported of one expression: the rest rarely says anything new, and a short expression can
-/// have hundreds.
+/// Maximum number of problems that are reported for one expression. A short expression can have hundreds, which rarely
+/// add information.
 const MAX_FAULTS: usize = 10;
 
 const REASONS: &[&str] =
     &["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
 
-/// Judges every rule of one version's schema.
+/// Validates all rules in the schema of one version.
 ///
-/// Rules under `allOf`, `anyOf`, `oneOf` and `not` are not looked at: the API server forbids them
-/// there whatever they say. `schema` should be structurally valid; the API server does not look at
-/// rules otherwise.
+/// Rules below `allOf`, `anyOf`, `oneOf` and `not` are skipped: the API server forbids them there. The schema should be
+/// structural; otherwise, the API server does not validate its rules.
 #[must_use]
 pub fn check_schema(schema: &Schema<'_>) -> Report {
     check_with(schema, library::kubernetes())
 }
 
-/// [`check_schema`] for a server that also has the list library (`sort`, `distinct`, `flatten`, …),
-/// which 1.34 knows but does not yet let new rules use.
+/// Validates like [`check_schema`], for an API server that also enables the list library (`sort`, `distinct`,
+/// `flatten`, …), which 1.34 does not enable for new rules.
 #[must_use]
 pub fn check_schema_with_lists(schema: &Schema<'_>) -> Report {
     check_with(schema, library::kubernetes_with_lists())
@@ -57,21 +56,21 @@ fn check_with(schema: &Schema<'_>, library: &'static Library) -> Report {
     walk.report
 }
 
-/// What is known of `self` at a node.
+/// The declaration of `self` at a node.
 #[derive(Debug, Clone, Copy)]
 enum Info {
-    /// No rule stands here or above.
+    /// Neither the schema nor one above it has rules.
     Outside,
     Known(DeclId),
     /// The schema, or one above it that has rules, has no type that an expression could see.
     Untyped,
 }
 
-/// What a node inherits from those above it.
+/// The properties that a node inherits from its ancestors.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     info: Info,
-    /// How often a value can be there; `None` where nothing bounds it.
+    /// The maximum number of values; `None` if it is not limited.
     cardinality: Option<u64>,
     /// How many steps down the path the first node is whose children cannot be told apart between
     /// an object's old and new state.
@@ -84,7 +83,7 @@ struct Walk<'a> {
     declarations: Declarations<'a>,
     path: Vec<Step>,
     report: Report,
-    /// How many problems there are of each kind.
+    /// The number of problems of each kind.
     counts: HashMap<Field, usize>,
 }
 
@@ -183,7 +182,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Everything but the expressions.
+    /// Validates everything but the expressions.
     fn plain_fields(&mut self, schema: &Schema<'a>, index: usize, rule: &Rule<'a>) {
         let text = rule.rule.trim();
         let message = rule.message.trim();
@@ -329,7 +328,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The limit for the schema as a whole.
+    /// Reports a schema whose total cost exceeds the limit.
     fn total(&mut self) {
         if self.report.total <= SCHEMA_LIMIT {
             return;

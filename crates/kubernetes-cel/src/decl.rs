@@ -1,4 +1,4 @@
-//! A schema into what expressions see of it: types, fields, and how many elements and bytes a
+//! Converts a schema to the declarations that expressions see: types, fields, and how many elements and bytes a
 //! value can have (apiserver/pkg/cel/common/schemas.go and apiserver/pkg/cel/types.go).
 
 use std::borrow::Cow;
@@ -8,7 +8,7 @@ use super::names;
 use super::schema::{Additional, Schema};
 use super::types::{self, Data, Ty, Types};
 
-/// The largest request that an API server takes, in bytes.
+/// Maximum size of a request to the API server, in bytes.
 pub(super) const MAX_REQUEST: i64 = 3 * 1024 * 1024;
 
 /// A declaration's number.
@@ -19,9 +19,9 @@ pub(super) struct DeclId(u32);
 #[derive(Debug)]
 pub(super) struct Decl<'a> {
     pub(super) ty: Ty,
-    /// The most elements, or bytes of a string, that a value can have.
+    /// Maximum number of elements, or bytes of a string, of a value.
     pub(super) max_elements: u64,
-    /// The fewest bytes that a value takes in JSON.
+    /// Minimum size of a value in JSON, in bytes.
     pub(super) min_size: i64,
     shape: Shape<'a>,
 }
@@ -35,7 +35,7 @@ enum Shape<'a> {
     Object(Vec<(Cow<'a, str>, DeclId)>),
 }
 
-/// All declarations that one set of rules needs.
+/// The declarations for one set of rules.
 #[derive(Debug, Default)]
 pub(super) struct Declarations<'a> {
     all: Vec<Decl<'a>>,
@@ -88,7 +88,7 @@ impl<'a> Declarations<'a> {
         format!("unknown field `{name}`: the schema declares `{}`{more}", listed.join("`, `"))
     }
 
-    /// Declares a schema: `None` where expressions cannot see it, for want of a type.
+    /// Declares a schema: `None` if expressions cannot see it, because it has no type.
     pub(super) fn declare(
         &mut self,
         types: &mut Types,

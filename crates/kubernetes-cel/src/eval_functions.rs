@@ -1,4 +1,4 @@
-//! Functions and operators on values that are known.
+//! Functions and operators on known values.
 
 use std::cmp::Ordering;
 
@@ -11,8 +11,8 @@ const BY_ZERO: Stop = Stop::Error("division by zero");
 const OUT_OF_BOUNDS: Stop = Stop::Error("index out of bounds");
 const INVALID_NUMBER: Stop = Stop::Error("invalid number");
 
-/// Calls a function; `member` says that the first value is what it is called on. What the call costs is announced to
-/// `budget` before it is done.
+/// Calls a function. If `member` is set, the first value is the receiver. The cost of the call is charged to `budget`
+/// first.
 pub(super) fn call(function: &str, member: bool, values: &[Val], budget: &mut Budget) -> Outcome {
     charge(function, values, budget)?;
     match values {
@@ -31,7 +31,7 @@ pub(super) fn call(function: &str, member: bool, values: &[Val], budget: &mut Bu
     }
 }
 
-/// Announces what a call costs: in Kubernetes' units (`CallCost` of `k8s.io/apiserver/pkg/cel/library/cost.go` and
+/// Charges the cost of a call: in Kubernetes' units (`CallCost` of `k8s.io/apiserver/pkg/cel/library/cost.go` and
 /// `costCall` of cel-go's `interpreter/runtimecost.go`), but never more than these, and the work for reading its values.
 fn charge(function: &str, values: &[Val], budget: &mut Budget) -> Result<(), Stop> {
     for value in values {
@@ -134,7 +134,7 @@ fn one(function: &str, member: bool, value: &Val, budget: &mut Budget) -> Outcom
                 let Val::Int(item) = item else { return Err(Stop::Unknown) };
                 sum = sum.checked_add(*item).ok_or(OVERFLOW)?;
             }
-            // Of an empty list nothing says whether it would be a list of ints.
+            // The element type of an empty list is unknown.
             if items.is_empty() { Err(Stop::Unknown) } else { Ok(Val::Int(sum)) }
         }
         ("min", true, Val::List(items)) => extreme(items, Ordering::Less),

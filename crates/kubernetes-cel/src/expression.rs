@@ -1,5 +1,4 @@
-//! Single expressions outside of CRDs: match conditions of admission webhooks, and the
-//! constraints that OLM's dependencies may have.
+//! Single expressions outside of CRDs: match conditions of admission webhooks, and OLM's constraints.
 
 use std::sync::OnceLock;
 
@@ -9,7 +8,7 @@ use super::library;
 use super::report::{self, Fault, Faults};
 use super::types::{self, Data, Ty, Types};
 
-/// What webhooks' expressions can name (apiserver `admission/plugin/cel/compile.go`).
+/// The variables of webhooks' expressions (apiserver `admission/plugin/cel/compile.go`).
 #[derive(Debug)]
 struct Admission {
     types: Types,
@@ -17,12 +16,12 @@ struct Admission {
     variables: Vec<(&'static str, Ty)>,
 }
 
-/// Judges the expression of an admission webhook's match condition as the API server does
-/// (kubernetes `pkg/apis/admissionregistration/validation`). Blanks around it do not count; an
-/// expression of nothing else is refused.
+/// Validates the expression of an admission webhook's match condition as the API server does
+/// (kubernetes `pkg/apis/admissionregistration/validation`). Surrounding whitespace is ignored; an empty expression is
+/// rejected.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All problems of the expression.
 pub fn check_match_condition(expression: &str) -> Result<(), Faults> {
     static ADMISSION: OnceLock<Admission> = OnceLock::new();
     let admission = ADMISSION.get_or_init(Admission::new);
@@ -38,17 +37,16 @@ pub fn check_match_condition(expression: &str) -> Result<(), Faults> {
     };
     let skipped = expression.len() - expression.trim_start().len();
     let mut types = admission.types.clone();
-    let ty = judge(expression, skipped, text, &environment, &mut types)?;
+    let ty = compile_single(expression, skipped, text, &environment, &mut types)?;
     // protobuf's BoolValue does as well.
     if types.same(ty, types::BOOL) { Ok(()) } else { Err(no_bool(&types, ty)) }
 }
 
-/// Judges the CEL rule of an `olm.constraint` as OLM does (operator-framework/api
-/// `pkg/constraints/cel.go`): it can name `properties`, a list of maps with `type` and `value`,
-/// and call `semver_compare`.
+/// Validates the CEL rule of an `olm.constraint` as OLM does (operator-framework/api `pkg/constraints/cel.go`): it can
+/// use `properties`, a list of maps with `type` and `value`, and call `semver_compare`.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All problems of the expression.
 pub fn check_constraint(rule: &str) -> Result<(), Faults> {
     let mut types = library::olm().types.clone();
     let property = types.map(types::STRING, types::ANY);
@@ -59,12 +57,12 @@ pub fn check_constraint(rule: &str) -> Result<(), Faults> {
         declarations: &Declarations::default(),
         root: None,
     };
-    let ty = judge(rule, 0, rule, &environment, &mut types)?;
+    let ty = compile_single(rule, 0, rule, &environment, &mut types)?;
     if ty == types::BOOL { Ok(()) } else { Err(no_bool(&types, ty)) }
 }
 
-/// The type of `text`, which starts `skipped` bytes into `source`.
-fn judge(
+/// Returns the type of `text`, which starts `skipped` bytes into `source`.
+fn compile_single(
     source: &str,
     skipped: usize,
     text: &str,
@@ -108,7 +106,7 @@ impl Admission {
     }
 }
 
-/// Declares what the API server gives to webhooks' expressions.
+/// Declares the variables of webhooks' expressions.
 struct Maker {
     types: Types,
     declarations: Declarations<'static>,

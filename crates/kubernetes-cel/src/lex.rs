@@ -1,9 +1,8 @@
-//! Source text into tokens, by the longest match as CEL's grammar has it. Whatever the grammar
-//! has no token for is refused here.
+//! Splits source text into tokens: the longest match of CEL's grammar. Text without a token is rejected.
 
 use super::ast::Fault;
 
-/// The kinds of token that the parser tells apart.
+/// The kinds of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Ident,
@@ -52,12 +51,10 @@ pub(super) struct Token {
     pub(super) end: u32,
 }
 
-/// All tokens of `source`, ending with [`Kind::End`]. `escapes` says whether names may stand between
-/// backticks.
+/// Returns all tokens of `source`, ending with [`Kind::End`]. If `escapes` is set, names may be quoted with backticks.
 ///
 /// # Errors
-/// The first character that starts no token, or the first string that does not end or holds an
-/// escape sequence that CEL does not have.
+/// The first invalid character, or the first string that is not terminated or has an invalid escape sequence.
 pub(super) fn tokens(source: &str, escapes: bool) -> Result<Vec<Token>, Fault> {
     let bytes = source.as_bytes();
     let mut out = Vec::with_capacity(bytes.len() / 3 + 1);

@@ -1,16 +1,13 @@
-//! Judges CEL expressions as Kubernetes' API server does when it is given them, without a cluster:
-//! the rules of a CRD's schema ([`check_schema`]) in types, limits and cost, and the match
-//! conditions of admission webhooks ([`check_match_condition`]). OLM's constraints are the third
-//! kind ([`check_constraint`]).
+//! Validates CEL expressions as the Kubernetes API server does, without a cluster: the validation rules of a CRD's
+//! schema ([`check_schema`]) with their types, limits and estimated cost, the match conditions of admission webhooks
+//! ([`check_match_condition`]), and OLM's constraints ([`check_constraint`]).
 //!
-//! What is here is cel-go's parser with its macros, its type checker and
-//! overload resolution, the literal checks that Kubernetes switches on, the constant folding that
-//! can fail when a program is planned, and the cost estimator. Rules are evaluated only as far as
-//! defaults need it ([`broken_rule`]). But for Go's regular expressions it
-//! stands alone: callers fill a [`Schema`] and get a [`Report`] whose places are schema paths and
-//! rule numbers.
+//! The crate reimplements cel-go's parser and macros, its type checker and overload resolution, the checks of literals
+//! that Kubernetes enables, constant folding, and the cost estimator. Rules are evaluated only on the defaults of a
+//! schema ([`broken_rule`]). Callers fill a [`Schema`] and get a [`Report`], whose problems have schema paths and rule
+//! numbers.
 //!
-//! The judges are kube-apiserver 1.34 (apiextensions-apiserver, apiserver/pkg/cel) and cel-go 0.26.
+//! Reference versions: kube-apiserver 1.34 (apiextensions-apiserver, apiserver/pkg/cel) and cel-go 0.26.
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

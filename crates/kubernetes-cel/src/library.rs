@@ -1,4 +1,4 @@
-//! What an expression can name: functions and their overloads, types, and protobuf's well-known
+//! The names that an expression can use: functions and their overloads, types, and protobuf's well-known
 //! messages. Read once from the tables beside this file.
 
 use std::collections::HashMap;
@@ -43,7 +43,7 @@ pub(super) struct Library {
 // Each is a switch of cel-go's of its own.
 #[allow(clippy::struct_excessive_bools)]
 pub(super) struct Dialect {
-    /// What Kubernetes switches on: optional syntax, macros with two variables, comparisons of
+    /// What Kubernetes enables: optional syntax, macros with two variables, comparisons of
     /// different kinds of numbers, the checks of literals, and folding of constants.
     pub(super) kubernetes: bool,
     /// The list library's macro.
@@ -59,7 +59,7 @@ pub(super) const NAMED_PARAMS: u32 = 5;
 const FUNCTIONS: &str = include_str!("functions.txt");
 const KUBERNETES: &str = include_str!("functions_kubernetes.txt");
 const LISTS: &str = include_str!("functions_lists.txt");
-/// OLM's own function.
+/// OLM's function.
 const OLM: &str = "semver_compare\n  semver_compare(any; any) int\n";
 
 const WRAPPERS: &[(&str, Scalar)] = &[
@@ -74,8 +74,8 @@ const WRAPPERS: &[(&str, Scalar)] = &[
     ("google.protobuf.StringValue", Scalar::String),
 ];
 
-/// What Kubernetes 1.34 gives to new expressions: everything up to its minimum compatibility
-/// version, 1.33, so without the list library.
+/// The library of Kubernetes 1.34 for new expressions: everything up to its minimum compatibility version, 1.33, which
+/// excludes the list library.
 pub(super) fn kubernetes() -> &'static Library {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
     let dialect = Dialect { kubernetes: true, lists: false, escapes: false };
@@ -89,7 +89,7 @@ pub(super) fn kubernetes_with_lists() -> &'static Library {
     LIBRARY.get_or_init(|| Library::new(&[FUNCTIONS, KUBERNETES, LISTS], dialect))
 }
 
-/// What OLM gives to `olm.constraint` (operator-framework/api `pkg/constraints/cel.go`): the
+/// The library of `olm.constraint` (operator-framework/api `pkg/constraints/cel.go`): the
 /// standard library and its own `semver_compare`.
 pub(super) fn olm() -> &'static Library {
     static LIBRARY: OnceLock<Library> = OnceLock::new();

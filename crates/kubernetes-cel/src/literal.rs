@@ -89,7 +89,7 @@ pub(super) fn uint(token: &str) -> Option<Literal> {
     u64::from_str_radix(digits, radix).ok().map(Literal::Uint)
 }
 
-/// A floating point token. One too large for 64 bits is refused, as Go refuses it.
+/// A floating point token. A number that does not fit into 64 bits is rejected, as in Go.
 pub(super) fn double(token: &str, negative: bool) -> Option<Literal> {
     let value: f64 = token.parse().ok()?;
     value.is_finite().then_some(Literal::Double(if negative { -value } else { value }))

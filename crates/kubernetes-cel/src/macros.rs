@@ -1,6 +1,6 @@
-//! What cel-go's macros become: presence tests and folds. The trees are exactly those of cel-go
-//! (parser/macro.go, ext/comprehensions.go, the optional and list libraries), for costs follow
-//! from them.
+//! Expands cel-go's macros to presence tests and folds. The trees are exactly those of cel-go
+//! (parser/macro.go, ext/comprehensions.go, the optional and list libraries), since costs
+//! depend on them.
 
 use std::borrow::Cow;
 

@@ -1,6 +1,6 @@
 //! CEL's grammar, as cel-go reads it, into a tree with all macros expanded.
 //!
-//! Written by hand rather than taken from the `cel` crate: cost estimates depend on how cel-go
+//! Not the parser of the `cel` crate: cost estimates depend on how cel-go
 //! balances `&&` and `||` and on the exact folds that it makes of macros, and its limits
 //! (expression length, recursion per grammar rule, depth of the tree) decide what is refused.
 //! A tree built for evaluation keeps none of that.

@@ -1,4 +1,4 @@
-//! The way from a variable to a value: field names, `@items`, `@keys`, `@values`.
+//! The path from a variable to a value: field names, `@items`, `@keys`, `@values`.
 //!
 //! cel-go appends to Go slices that share their memory, so that a longer path can change one that
 //! was made before it, and with it a cost. Costs have to be the API server's, so paths here share
@@ -15,7 +15,7 @@ struct Steps<'a> {
     capacity: usize,
 }
 
-/// A path; empty where a value cannot be reached from a variable.
+/// A path; empty if a value cannot be reached from a variable.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Path<'a> {
     steps: Rc<RefCell<Steps<'a>>>,
@@ -37,7 +37,7 @@ impl<'a> Path<'a> {
         (self.length > 0).then(|| self.steps.borrow().all[0])
     }
 
-    /// Calls `each` with every step after the variable until it says stop; whether none did.
+    /// Calls `each` with every step after the variable until it returns false; returns whether it never did.
     pub(super) fn walk(&self, mut each: impl FnMut(&'a str) -> bool) -> bool {
         self.steps.borrow().all[..self.length].iter().skip(1).all(|step| each(step))
     }

@@ -8,10 +8,10 @@ use super::time;
 use super::types::{Data, Types};
 use crate::go_regex::GoRegex;
 
-/// Plans a checked expression. `fold` says whether constants are folded.
+/// Plans a checked expression, with constant folding if `fold` is set.
 ///
 /// # Errors
-/// The first thing that the API server's planner refuses.
+/// The first error of the API server's planner.
 pub(super) fn plan(ast: &Ast<'_>, checked: &Checked, types: &Types, fold: bool) -> Result<(), Fault> {
     Planner { ast, checked, types, fold }.visit(ast.root).map(|_| ())
 }

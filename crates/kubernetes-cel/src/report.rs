@@ -1,4 +1,4 @@
-//! What is found wrong with rules, and where.
+//! The problems of rules, and their positions.
 
 use std::fmt::{self, Write as _};
 
@@ -13,7 +13,7 @@ pub enum Step {
     AdditionalProperties,
 }
 
-/// Which field of a rule something is about.
+/// The field of a rule that a problem is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Field {
     /// `rule`.
@@ -48,12 +48,12 @@ impl Field {
     }
 }
 
-/// Something that the API server refuses.
+/// Something that the API server rejects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The way from the root to the schema that the rule stands in.
+    /// The path from the root to the schema that contains the rule.
     pub path: Vec<Step>,
-    /// Which of the schema's rules; `None` where it is about all of them.
+    /// The index of the rule in its schema; `None` for a problem of all rules together.
     pub rule: Option<usize>,
     /// Which field of the rule.
     pub field: Field,
@@ -93,7 +93,7 @@ impl std::error::Error for Faults {}
 /// What an expression costs at worst.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cost {
-    /// The way from the root to the schema that the rule stands in.
+    /// The path from the root to the schema that contains the rule.
     pub path: Vec<Step>,
     /// Which of the schema's rules.
     pub rule: usize,

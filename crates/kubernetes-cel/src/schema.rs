@@ -1,4 +1,4 @@
-//! What this module wants to know of a CRD's schema. Callers fill it from whatever tree they have.
+//! The parts of a CRD's schema that validation of CEL rules depends on. Callers fill it from their own data.
 
 /// One node of an `OpenAPI` v3 schema, as far as CEL rules depend on it. Strings are borrowed from
 /// the caller's tree. How deep schemas nest is for the caller to limit.

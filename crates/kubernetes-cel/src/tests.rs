@@ -87,7 +87,7 @@ fn rule(value: &Value) -> Rule<'_> {
     }
 }
 
-fn judge(json: &str) -> Report {
+fn check(json: &str) -> Report {
     check_schema(&schema(&serde_json::from_str(json).unwrap()))
 }
 
@@ -114,7 +114,7 @@ fn verdicts_and_costs_are_the_api_servers() {
 
 #[test]
 fn costs_are_multiplied_by_what_lists_and_maps_hold() {
-    let report = judge(
+    let report = check(
         r#"{"type": "object", "properties": {"l": {"type": "array", "maxItems": 7, "items": {"type": "object",
             "additionalProperties": {"type": "string", "x-kubernetes-validations": [{"rule": "self == 'a'"}]},
             "x-kubernetes-validations": [{"rule": "self.size() > 1", "messageExpression": "'a'"}]}}}}"#,
@@ -133,16 +133,16 @@ fn limits() {
             "x-kubernetes-validations": [{{"rule": "self.all(x, self.exists(y, x == y))"}}]}}}}}}"#
         )
     };
-    let report = judge(&expensive(""));
+    let report = check(&expensive(""));
     assert_eq!(fields(&report), [("properties[l]".to_owned(), "rule"), (String::new(), "")]);
     assert!(report.problems[0].message.contains("more than 100x"), "{:?}", report.problems);
     assert!(report.problems[1].message.contains("properties[l].x-kubernetes-validations[0].rule"));
-    assert_eq!(judge(&expensive("\"maxItems\": 5,")).problems, []);
+    assert_eq!(check(&expensive("\"maxItems\": 5,")).problems, []);
 }
 
 #[test]
 fn fields_around_the_expression() {
-    let report = judge(
+    let report = check(
         r#"{"type": "object", "properties": {"a": {"type": "string"}}, "x-kubernetes-validations": [
             {"rule": " "},
             {"rule": "true", "message": " "},
@@ -186,15 +186,15 @@ fn old_values_need_lists_whose_elements_are_known() {
             {{"k": {{"type": "string", "maxLength": 3, "x-kubernetes-validations": [{{"rule": "self == oldSelf"}}]}}}}}}}}"#
         )
     };
-    let report = judge(&list(""));
+    let report = check(&list(""));
     assert_eq!(fields(&report), [("items.properties[k]".to_owned(), "rule")]);
-    let report = judge(&list(r#""x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],"#));
+    let report = check(&list(r#""x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],"#));
     assert_eq!(report.problems, []);
 }
 
 #[test]
 fn schemas_without_a_type_cannot_have_rules() {
-    let report = judge(
+    let report = check(
         r#"{"type": "object", "properties": {"a": {"x-kubernetes-preserve-unknown-fields": true,
         "x-kubernetes-validations": [{"rule": "true"}]}}}"#,
     );

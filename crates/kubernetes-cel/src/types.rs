@@ -1,5 +1,5 @@
-//! CEL's types, each kept once so that equality is a number's, and the rules by which one stands
-//! for another (cel-go `checker/types.go` and `common/types/types.go`).
+//! CEL's types, each stored once so that they are compared by number, and the rules of assignability
+//! (cel-go `checker/types.go` and `common/types/types.go`).
 
 use std::collections::HashMap;
 
@@ -128,7 +128,7 @@ impl Types {
         self.data.len()
     }
 
-    /// Forgets all types but the first `count`: what one expression has made is of no use to the next.
+    /// Removes all types but the first `count`: those of one expression are not used by the next.
     pub(super) fn truncate(&mut self, count: usize) {
         for data in self.data.drain(count..) {
             self.index.remove(&data);
@@ -214,7 +214,7 @@ impl Types {
         self.make(data)
     }
 
-    /// How a type is written for people.
+    /// The name of a type in messages.
     pub(super) fn name(&self, ty: Ty) -> String {
         match self.get(ty) {
             Data::Dyn => "dyn".to_owned(),
@@ -250,7 +250,7 @@ impl Scalar {
     }
 }
 
-/// What type parameters stand for so far.
+/// The current bindings of type parameters.
 #[derive(Debug, Default)]
 pub(super) struct Mapping {
     bound: HashMap<u32, Ty>,

@@ -1,4 +1,4 @@
-//! The checks of literals that Kubernetes switches on after the types are known (cel-go
+//! The checks of literals that Kubernetes runs after type checking (cel-go
 //! `cel/validator.go`, `ext/formatting.go`): durations, times, patterns, mixed literals, formats.
 
 use super::ast::{Ast, Expr, Fault, Id, Literal};
@@ -11,7 +11,7 @@ use crate::go_regex::GoRegex;
 /// Checks all literals of a checked expression.
 ///
 /// # Errors
-/// Every literal that is refused.
+/// All invalid literals.
 pub(super) fn validate(ast: &Ast<'_>, checked: &Checked, types: &mut Types) -> Result<(), Vec<Fault>> {
     let mut validator = Validator { ast, checked, types, faults: Vec::new() };
     validator.visit(ast.root, false);
@@ -30,8 +30,8 @@ impl Validator<'_, '_> {
         self.faults.push(Fault::new(self.ast.at(id), message));
     }
 
-    /// Looks at a node and all below it. `mixed` says that it is an argument of `format`, whose
-    /// literals may have elements of several types.
+    /// Checks a node and all nodes below it. `mixed` is set for an argument of `format`, whose literals may have elements
+    /// of several types.
     fn visit(&mut self, id: Id, mixed: bool) {
         let ast = self.ast;
         match ast.expr(id) {

@@ -17,7 +17,7 @@ pub struct Used {
     pub functions: Vec<&'static str>,
     /// The function whose call is defective, where it is a call that is.
     pub defective: Option<&'static str>,
-    /// The kind of defect; nothing where there is none.
+    /// The kind of defect; `None` if there is none.
     pub defect: Option<&'static str>,
 }
 
@@ -249,7 +249,7 @@ fn leaves(ty: char) -> &'static [&'static str] {
 }
 
 /// A bool of an expression of a type.
-fn judged(ty: char, expression: &str) -> String {
+fn condition(ty: char, expression: &str) -> String {
     match ty {
         'B' => expression.to_owned(),
         'I' => format!("{expression} >= 0"),
@@ -299,7 +299,7 @@ impl Grown {
 
     /// The whole as a rule.
     pub(super) fn rule(&self) -> String {
-        judged(self.ty, &self.text())
+        condition(self.ty, &self.text())
     }
 }
 

@@ -1,8 +1,8 @@
-//! `ClusterServiceVersions`, as far as their CRD's schema judges them.
+//! `ClusterServiceVersions`: the fields that the schema of their CRD validates.
 
 use super::metadata;
 
-/// The template: what [`super::subject`] puts over the sound CSV.
+/// The template: what [`super::subject`] puts over the valid CSV.
 #[must_use]
 pub(super) fn template() -> String {
     TEMPLATE.replace(

@@ -12,7 +12,7 @@ use super::template::{Place, Step};
 pub struct Edit {
     /// The place.
     pub path: Vec<Step>,
-    /// The new value; nothing where the old one is taken out.
+    /// The new value; nothing where the old one is removed.
     pub value: Option<Value>,
 }
 
@@ -125,7 +125,7 @@ pub fn at<'v>(object: &'v Value, path: &[Step]) -> Option<&'v Value> {
     })
 }
 
-/// Puts a value at a path, or takes out what is there; maps on the way are made.
+/// Puts a value at a path, or removes what is there; maps on the way are made.
 pub fn set(object: &mut Value, path: &[Step], value: Option<Value>) {
     let Some((last, parents)) = path.split_last() else {
         *object = value.unwrap_or(Value::Null);

@@ -1,9 +1,9 @@
-//! Objects at random, for `tests/verdicts.rs`: valid ones, and valid ones with exactly one change.
+//! Random objects for `tests/verdicts.rs`: valid ones, and valid ones with exactly one change.
 //!
-//! One file for each kind of object holds its template; [`template`] makes objects of it, [`values`] knows the classes
-//! of values, [`edit`] the changes, [`subject`] the bundle that carries an object and the requests that ask for its
-//! verdict, [`cel`] writes expressions, [`shrink`] makes a differing object small, [`report`] counts and prints.
-//! Everything follows from a seed: the same seed gives the same objects.
+//! Each kind of object has a file with its template. [`template`] generates objects, [`values`] has the classes of values,
+//! [`edit`] the changes, [`subject`] the bundle that contains an object and the requests that create it; [`cel`] generates
+//! expressions, [`shrink`] minimizes an object with a difference, [`report`] counts and prints.
+//! The same seed generates the same objects.
 
 pub mod cel;
 mod cel_defects;
@@ -30,15 +30,15 @@ use fastrand::Rng;
 use serde_json::Value;
 
 use edit::Edit;
-use subject::{Sound, Subject};
+use subject::{Subject, ValidBundle};
 use template::Template;
 
 /// A kind of object.
 #[derive(Debug)]
 pub struct Kind {
-    /// How reports name it.
+    /// Its name in reports.
     pub name: &'static str,
-    /// How it comes into a bundle.
+    /// How a bundle contains it.
     pub subject: Subject,
     template: Template,
 }
@@ -48,7 +48,7 @@ pub struct Kind {
 pub struct Case {
     /// The kind's name.
     pub kind: &'static str,
-    /// How it comes into a bundle.
+    /// How a bundle contains it.
     pub subject: Subject,
     /// The seed of this object.
     pub seed: u64,
@@ -56,7 +56,7 @@ pub struct Case {
     pub object: Value,
     /// What is changed.
     pub change: Option<Change>,
-    /// The CEL functions of the object, where it has expressions; the last is the one that was changed.
+    /// The CEL functions of the object, if it has expressions; the last one is the one that was changed.
     pub cel: Option<cel::Used>,
 }
 
@@ -139,16 +139,16 @@ pub fn kinds() -> Vec<Kind> {
 
 const SERVICES: &str = "/api/v1/namespaces/{namespace}/services";
 
-/// Chooses which fields are changed next, and how: those that were refused least often, by what may be refused.
+/// Chooses which fields are changed next, and how: those that were rejected least often, by what may be rejected.
 #[derive(Debug)]
 pub struct Generator {
     kinds: Vec<Kind>,
-    sound: Sound,
+    valid: ValidBundle,
     /// How many objects with expressions were made.
     expressions: usize,
-    /// How often each field was changed and refused, by kind and pattern.
+    /// How often each field was changed and rejected, by kind and pattern.
     pub counts: BTreeMap<(&'static str, String), Count>,
-    /// How often each change of a field was made, and what was said of it, by the change's text.
+    /// How often each change of a field was made, and the verdicts on it, by the text of the change.
     changes: BTreeMap<(&'static str, String), BTreeMap<String, Tries>>,
 }
 
@@ -167,14 +167,14 @@ impl Tries {
     }
 }
 
-/// How often a field was changed, and how often that was refused.
+/// How often a field was changed, and how often that was rejected.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Count {
     /// Whether it is a single value, rather than a map or a list.
     pub leaf: bool,
     /// How often it was changed.
     pub set: usize,
-    /// How often the API server refused that.
+    /// How often the API server rejected that.
     pub refused: usize,
 }
 
@@ -187,7 +187,7 @@ fn counted(kind: &'static str, pattern: &str) -> (&'static str, String) {
     (if common { ANY } else { kind }, pattern.to_owned())
 }
 
-/// How often a change of a field is to be refused in a full run: a single value of a kind whose every field is
+/// How often a change of a field is to be rejected in a full run: a single value of a kind whose every field is
 /// validated twenty times, maps and lists, whose own defects are few, and the other kinds less often.
 #[must_use]
 pub fn wanted(kind: &str, leaf: bool) -> usize {
@@ -210,7 +210,7 @@ pub fn wanted(kind: &str, leaf: bool) -> usize {
 }
 
 impl Generator {
-    /// A generator that has made nothing yet.
+    /// Creates a generator without any counts.
     #[must_use]
     pub fn new() -> Self {
         let kinds = kinds();
@@ -221,17 +221,17 @@ impl Generator {
                 count.leaf |= field.leaf;
             }
         }
-        Self { kinds, sound: Sound::default(), expressions: 0, counts, changes: BTreeMap::new() }
+        Self { kinds, valid: ValidBundle::default(), expressions: 0, counts, changes: BTreeMap::new() }
     }
 
-    /// The sound bundle.
+    /// The valid bundle.
     #[must_use]
-    pub fn sound(&self) -> &Sound {
-        &self.sound
+    pub fn bundle(&self) -> &ValidBundle {
+        &self.valid
     }
 
     /// The next `size` objects: one in forty is valid, five in forty have expressions, the others have a change of the
-    /// fields that are furthest from having been refused often enough.
+    /// fields that are furthest from having been rejected often enough.
     pub fn batch(&mut self, seed: u64, size: usize) -> Vec<Case> {
         let mut rng = Rng::with_seed(seed);
         let mut wanted = self.wanted(size);
@@ -254,12 +254,12 @@ impl Generator {
             .collect()
     }
 
-    /// The next `size` fields: always the one that lacks most, if all before it are refused; of those that lack
+    /// The next `size` fields: always the one that lacks most, if all before it are rejected; of those that lack
     /// nothing the one that was changed least often.
     fn wanted(&self, size: usize) -> std::vec::IntoIter<(&'static str, String)> {
         let turn = |kind: &str, count: Count, pending: usize| {
             let wanted = wanted(kind, count.leaf);
-            // What is tried in vain again and again is tried less often.
+            // Changes that never led to a rejection are tried less often.
             let vain = count.set.saturating_sub(2 * wanted);
             let lacks = wanted.saturating_sub(count.refused + pending) * 1000 / (wanted + vain);
             (lacks, Reverse(count.set + pending))
@@ -279,7 +279,7 @@ impl Generator {
         let mut rng = Rng::with_seed(seed);
         let kind = &self.kinds[rng.usize(..self.kinds.len())];
         let object = kind.template.instantiate(&mut rng, None).object;
-        let object = self.sound.object(kind.subject, object);
+        let object = self.valid.object(kind.subject, object);
         Case { kind: kind.name, subject: kind.subject, seed, object, change: None, cel: None }
     }
 
@@ -295,7 +295,7 @@ impl Generator {
             .collect();
         let (kind, field) = fields[turn % fields.len()];
         let instance = kind.template.instantiate(&mut rng, Some(field));
-        let object = self.sound.object(kind.subject, instance.object);
+        let object = self.valid.object(kind.subject, instance.object);
         let change = instance.target.and_then(|(path, place)| {
             let mut options = Edit::options(&mut rng, &object, &path, place);
             // Without a version there is no place to send an object to.
@@ -310,7 +310,7 @@ impl Generator {
         Case { kind: kind.name, subject: kind.subject, seed, object, change, cel: None }
     }
 
-    /// Takes down what the API server said of an object.
+    /// Records the API server's verdict on an object.
     pub fn count(&mut self, case: &Case, refused: bool) {
         let Some(Change { pattern, name, .. }) = &case.change else { return };
         let field = counted(case.kind, pattern);

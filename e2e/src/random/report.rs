@@ -1,4 +1,4 @@
-//! What a run found: how often each field and each CEL function was set and refused, and each difference.
+//! The result of a run: how often each field and each CEL function was set and rejected, and all differences.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,25 +8,25 @@ use bundle_tool::rules;
 
 use super::{Case, Change, Count, Generator, cel};
 
-/// What was said of one object.
+/// The verdicts on one object.
 #[derive(Debug)]
 pub struct Outcome {
     /// The object.
     pub case: Case,
-    /// Why the API server refuses it; nothing where it takes it.
+    /// Why the API server rejects it; `None` if it accepts it.
     pub theirs: Option<String>,
     /// Our findings of severity error.
     pub ours: Vec<Finding>,
 }
 
-/// How two verdicts differ.
+/// The difference between two verdicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Difference {
-    /// The API server refuses what we take.
+    /// The API server rejects what we accept.
     Missed,
-    /// We refuse what the API server takes.
+    /// We reject what the API server accepts.
     FalseAlarm,
-    /// Both refuse, and name another cost.
+    /// Both reject it, with different costs.
     Cost,
 }
 
@@ -41,7 +41,7 @@ pub fn is_of_api_server(rule: &str) -> bool {
         && rules::find(rule).is_none_or(|rule| rule.is_rejected_by(Validator::ApiServer))
 }
 
-/// How our findings differ from what the API server says.
+/// Returns how our findings differ from the API server's verdict.
 #[must_use]
 pub fn difference(theirs: Option<&str>, ours: &[Finding]) -> Option<Difference> {
     match theirs {
@@ -57,7 +57,7 @@ pub fn difference(theirs: Option<&str>, ours: &[Finding]) -> Option<Difference> 
     }
 }
 
-/// The factors by which a message says that budgets are exceeded.
+/// Returns the factors by which budgets are exceeded, according to a message.
 fn factors(message: &str) -> Vec<String> {
     message
         .match_indices("factor of ")
@@ -69,14 +69,14 @@ fn factors(message: &str) -> Vec<String> {
         .collect()
 }
 
-/// How often CEL functions and defects were set and refused.
+/// How often CEL functions and defects were set and rejected.
 #[derive(Debug, Default)]
 pub struct Expressions {
-    /// By function: how often it stood in a rule that was taken, and how often a call of it was refused.
+    /// By function: how often it stood in a rule that was taken, and how often a call of it was rejected.
     pub functions: BTreeMap<&'static str, Count>,
     /// By defect.
     pub defects: BTreeMap<&'static str, Count>,
-    /// Objects with expressions, and how many of them were refused.
+    /// Objects with expressions, and how many of them were rejected.
     pub objects: Count,
 }
 
@@ -109,7 +109,7 @@ impl Expressions {
     }
 }
 
-/// The tables of a run.
+/// Formats the tables of a run.
 #[must_use]
 pub fn tables(generator: &Generator, expressions: &Expressions) -> String {
     let mut text = String::new();
@@ -138,15 +138,15 @@ pub fn tables(generator: &Generator, expressions: &Expressions) -> String {
     text
 }
 
-/// One difference as people read it.
+/// Formats one difference.
 #[must_use]
 pub fn describe(difference: Difference, outcome: &Outcome, small: Option<&Case>, alike: usize) -> String {
     let case = &outcome.case;
     let mut text = String::new();
     let what = match difference {
-        Difference::Missed => "the API server refuses it, we do not",
-        Difference::FalseAlarm => "we refuse it, the API server does not",
-        Difference::Cost => "both refuse it, with other costs",
+        Difference::Missed => "the API server rejects it, we do not",
+        Difference::FalseAlarm => "we reject it, the API server does not",
+        Difference::Cost => "both reject it, with different costs",
     };
     let _ = writeln!(text, "{} (seed {}): {what}; {alike} alike", case.kind, case.seed);
     match &case.change {

@@ -1,4 +1,4 @@
-//! A differing object made small: everything is taken out without which the difference stays.
+//! Minimizes an object with a difference: removes everything that the difference does not depend on.
 
 use std::future::Future;
 

@@ -1,7 +1,7 @@
-//! What is made of a random object: the bundle that carries it, and the requests by which its verdict is asked.
+//! The bundle that contains a random object, and the requests for the API server's verdict on it.
 //!
 //! OLM creates some objects itself from a CSV; these are built here as `pkg/controller/install` of
-//! operator-lifecycle-manager builds them, and the CSV is asked too: its CRD's schema judges it first.
+//! operator-lifecycle-manager builds them, and the CSV is sent too: the schema of its CRD validates it first.
 
 use std::collections::BTreeMap;
 
@@ -45,16 +45,16 @@ const CSV_FILE: &str = "manifests/gizmo-operator.clusterserviceversion.yaml";
 const CRD_FILE: &str = "manifests/gizmos.gadgets.example.com.crd.yaml";
 const ANNOTATIONS_FILE: &str = "metadata/annotations.yaml";
 
-/// The sound bundle, into which random objects are put.
+/// The valid bundle that random objects are added to.
 #[derive(Debug)]
-pub struct Sound {
+pub struct ValidBundle {
     csv: Value,
     crd: Value,
     annotations: Vec<u8>,
     csv_schema: Value,
 }
 
-impl Default for Sound {
+impl Default for ValidBundle {
     fn default() -> Self {
         let mut csv = yaml(include_bytes!(
             "../../../bundle-tool/tests/fixtures/bundle/manifests/gizmo-operator.clusterserviceversion.yaml"
@@ -76,7 +76,7 @@ impl Default for Sound {
     }
 }
 
-impl Sound {
+impl ValidBundle {
     /// Takes the schema of the CSVs' CRD, by which CSVs are written as OLM writes them.
     #[must_use]
     pub fn with_csv_schema(self, csv_schema: Value) -> Self {
@@ -95,7 +95,7 @@ impl Sound {
         }
     }
 
-    /// The files of the bundle that carries `object`.
+    /// Returns the files of the bundle that contains `object`.
     #[must_use]
     pub fn files(&self, subject: Subject, object: &Value) -> BTreeMap<String, Vec<u8>> {
         let mut crd = self.crd.clone();
@@ -112,7 +112,7 @@ impl Sound {
         files
     }
 
-    /// Everything that the API server is asked about `object`, in `namespace`.
+    /// Returns the requests for `object`, in `namespace`.
     #[must_use]
     pub fn requests(&self, subject: Subject, object: &Value, namespace: &str) -> Vec<Request> {
         let csv = Request {
@@ -194,7 +194,7 @@ impl Sound {
         csv
     }
 
-    /// As `deploymentForSpec` makes it. What no finding can come from (owners, hashes) is left out.
+    /// As `deploymentForSpec` makes it. What no finding can come from (owners, hashes) is omitted.
     fn deployment(&self, object: &Value) -> Value {
         let mut spec = object["spec"].clone();
         let labels = object["label"].clone();

@@ -1,7 +1,7 @@
 //! Templates of objects: YAML whose scalars name the class of values that may stand there.
 //!
-//! `key?` may be left out, `a|b` is one of two keys, `$one` (`$one?`) holds alternatives of which exactly (at most) one
-//! is taken, an item `{$maybe: ITEM}` may be left out, and a scalar `$class(arguments)` is a value of a class of
+//! `key?` may be omitted, `a|b` is one of two keys, `$one` (`$one?`) holds alternatives of which exactly (at most) one
+//! is taken, an item `{$maybe: ITEM}` may be omitted, and a scalar `$class(arguments)` is a value of a class of
 //! [`super::values`]. Everything else stands as it is. One [`Template`] makes any number of valid objects, and knows
 //! every field that one of them can have.
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::values::Class;
 
-/// How often what may be left out is there.
+/// How often what may be omitted is there.
 const TAKEN: f64 = 0.2;
 
 /// One step from a value to a value within it.

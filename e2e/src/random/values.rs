@@ -1,4 +1,4 @@
-//! Classes of values: for each, some that Kubernetes takes and some that it refuses (or might: the API server says).
+//! Classes of values: for each, some that Kubernetes takes and some that it rejects (or might: the API server says).
 //!
 //! `$class(arguments)` in a template names one; a scalar without `$` is a class of that one value. `$v[[…], […]]`
 //! lists both sets as JSON where no class fits.
@@ -53,7 +53,7 @@ impl Class {
         if self.valid.is_empty() { Value::Null } else { self.valid[rng.usize(..self.valid.len())].clone() }
     }
 
-    /// Those that might be refused.
+    /// Those that might be rejected.
     #[must_use]
     pub fn invalid(&self) -> &[Value] {
         &self.invalid

@@ -1,4 +1,4 @@
-//! The blobs of a catalog, linked: what one document says of another.
+//! Links the blobs of a catalog: validates the references between documents.
 //!
 //! Source: `alpha/declcfg/declcfg_to_model.go` and `alpha/model/model.go` of operator-registry.
 

@@ -222,13 +222,13 @@ impl Bundle {
         Ok(Some(lock))
     }
 
-    /// Adds what Cargo.toml says to the options. Returns its path if there is one.
+    /// Adds the metadata in Cargo.toml to the options. Returns its path if it exists.
     fn read_crate(&self, options: &mut Options) -> Result<Option<String>> {
         let path = self.manifest_path.as_deref().unwrap_or(Path::new(CARGO_TOML));
         let project = match project(path) {
             Ok(Some(project)) => project,
             Ok(None) if self.manifest_path.is_some() => bail!("{} does not exist", path.display()),
-            // Nothing says that the operator is the workspace in whose directory the command runs.
+            // The operator need not be the workspace that the command runs in.
             Err(error) if self.manifest_path.is_none() && is_virtual(&error) => return Ok(None),
             Err(error) => return Err(error),
             Ok(None) => return Ok(None),
@@ -413,7 +413,7 @@ impl Bundle {
     }
 }
 
-/// Prints where package and version come from, if neither an option nor a CSV says it.
+/// Prints where package and version come from, if neither an option nor a CSV sets them.
 fn origin(generated: &Generated, cargo_toml: Option<&str>) -> io::Result<()> {
     let Generated { package, version, package_origin, version_origin, .. } = generated;
     let file = cargo_toml.unwrap_or(CARGO_TOML);

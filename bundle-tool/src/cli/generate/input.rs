@@ -87,7 +87,7 @@ impl Own {
     }
 }
 
-/// Whether `metadata/annotations.yaml` says that this tool generated the bundle.
+/// Returns whether this tool generated the bundle, according to `metadata/annotations.yaml`.
 fn is_generated(annotations: &str) -> bool {
     annotations.contains(&format!("{}{BUILDER}", labels::METRICS_BUILDER))
 }

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use super::files;
 use crate::model::yaml::Value;
 
-/// What a project's PROJECT file says.
+/// The contents of a PROJECT file.
 #[derive(Debug, Default)]
 pub(super) struct Project {
     pub(super) name: Option<String>,

@@ -16,7 +16,7 @@ use crate::read;
 /// Prepare a bundle for submission to a catalog repository such as OperatorHub's
 ///
 /// Writes the bundle to operators/PACKAGE/VERSION/ in DIR, and creates or updates ci.yaml beside it; with --catalogs also
-/// release-config.yaml and, if there is none, the template that the pipeline renders. What ci.yaml says already is kept,
+/// release-config.yaml and, if there is none, the template that the pipeline renders. Values in ci.yaml are kept,
 /// except for what --update-graph and --catalogs set.
 ///
 /// Exit status: 0 if the submission was written, 1 if --check found a difference, 2 on an error.
@@ -38,7 +38,7 @@ pub(super) struct Submission {
     /// GitHub users who may approve changes, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     reviewers: Vec<String>,
-    /// How a version follows another [default: what ci.yaml says, or replaces-mode]
+    /// How a version follows another [default: the value in ci.yaml, or replaces-mode]
     #[arg(long, value_enum)]
     update_graph: Option<Graph>,
     /// File-based catalogs to publish to, separated by commas, such as v4.19,v4.20

@@ -9,20 +9,20 @@ use crate::model::yaml::{DecodeError, Kind, Path, Position, Value, single_text};
 /// What a field holds.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::generate) enum Shape {
-    /// A string; a number or a boolean is written out as one.
+    /// A string; numbers and booleans are converted.
     Text,
     Bool,
     Int,
     Float,
-    /// An amount such as `500m` or `1Gi`, written in its canonical form.
+    /// A quantity such as `500m` or `1Gi`, written in its canonical form.
     Quantity,
     IntOrText,
-    /// Anything, kept as it is.
+    /// Any value, unchanged.
     Any,
     List(&'static Shape),
     Map(&'static Shape),
     Struct(&'static Fields),
-    /// A schema, or whether anything is allowed.
+    /// A schema or a boolean.
     StructOrBool(&'static Fields),
     /// A schema, or a list of schemas.
     StructOrList(&'static Fields),
@@ -33,9 +33,9 @@ pub(in crate::generate) enum Shape {
 /// The fields of a type.
 #[derive(Debug)]
 pub(in crate::generate) struct Fields {
-    /// Its own, sorted by name.
+    /// The fields of the type itself, sorted by name.
     own: &'static [Field],
-    /// The type that is embedded in it, whose fields count as its own.
+    /// An embedded type, whose fields are fields of the type.
     embedded: Option<&'static Fields>,
 }
 
@@ -51,9 +51,9 @@ pub(super) struct Field {
 enum Presence {
     /// Always.
     Always,
-    /// Unless it is zero (`omitempty`); structs are never zero to Go.
+    /// Unless it is zero (`omitempty`). In Go, structs are never zero.
     NonZero,
-    /// Where it was given, zero or not (a pointer).
+    /// If it is set, even to zero (a pointer).
     Given,
 }
 
@@ -79,11 +79,11 @@ pub(in crate::generate) struct Remark {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::generate) enum Change {
-    /// The type has no such field: it was dropped.
+    /// An unknown field was dropped.
     Dropped,
-    /// The field's name is spelled with other capitals: it was taken as this one.
+    /// The name of a field differs in case: it was decoded as this field.
     Renamed(&'static str),
-    /// A scalar of another type was written out as this string.
+    /// A scalar of another type was converted to this string.
     Quoted(String),
 }
 
@@ -91,7 +91,7 @@ pub(in crate::generate) enum Change {
 #[derive(Debug, Default)]
 pub(in crate::generate) struct Remarks {
     pub(in crate::generate) list: Vec<Remark>,
-    /// How many fields were dropped or renamed that are not in the list.
+    /// The number of dropped or renamed fields that are not in the list.
     pub(in crate::generate) omitted: usize,
 }
 
@@ -210,7 +210,7 @@ impl Walk {
                 continue;
             };
             if field.name != name {
-                // The exact name counts where both are there.
+                // The exact name wins if both are set.
                 if object.contains_key(field.name) {
                     continue;
                 }
@@ -253,18 +253,17 @@ impl Fields {
         Self { own, embedded: Some(embedded) }
     }
 
-    /// The type and what is embedded in it.
+    /// Returns the type and the types embedded in it.
     fn levels(&self) -> impl Iterator<Item = &Self> {
         std::iter::successors(Some(self), |fields| fields.embedded)
     }
 
-    /// All fields, its own first.
+    /// Returns all fields, those of embedded types last.
     fn all(&self) -> impl Iterator<Item = &'static Field> {
         self.levels().flat_map(|fields| fields.own)
     }
 
-    /// The field of this name, or failing that the first whose name differs only in capitals, as Go's JSON decoder
-    /// takes it.
+    /// Returns the field of this name, or else the first one whose name differs only in case, as Go's JSON decoder does.
     fn find(&self, name: &str) -> Option<&'static Field> {
         let exact = |fields: &Self| {
             fields.own.binary_search_by(|field| field.name.cmp(name)).ok().map(|index| &fields.own[index])
@@ -284,7 +283,7 @@ impl Field {
         }
     }
 
-    /// Whether the field is a struct to Go, also where it is written as a scalar.
+    /// Returns whether the field is a struct in Go, even if it is encoded as a scalar.
     fn is_struct(&self) -> bool {
         matches!(self.shape, Shape::Struct(_) | Shape::Quantity | Shape::IntOrText)
     }

@@ -1,8 +1,8 @@
-//! Objects as Go's types hold them: fields that a type does not have are dropped, zero values are left out where
-//! the type says `omitempty`, and scalars take the type that the field wants.
+//! Objects in the form that Go programs write: unknown fields are dropped, zero values of `omitempty` fields are omitted,
+//! and scalars are converted to the type of their field.
 //!
-//! operator-sdk, OLM and every other Go program read a manifest into such types and write it out again; what comes
-//! out here is what comes out there. The tables are data: one static a type, sorted by field; a type may embed another.
+//! operator-sdk and OLM decode manifests into Go types and encode them again; this module produces the same result. The
+//! tables are data: one static for each type, sorted by field. A type may embed another one.
 
 mod container;
 mod core;

@@ -1,7 +1,7 @@
-//! How much work is spent on what a CRD's defaults are validated with.
+//! The limit on the work of validating the defaults of CRDs.
 //!
 //! Validating one value against a schema with alternatives, patterns or CEL rules can take any amount of work, for the
-//! API server too. Here it is limited: what it does not suffice for counts as valid, and a warning says so. The limit of
+//! API server too. Here, it is limited: defaults beyond the limit count as valid, and a warning reports them. The limit of
 //! a bundle is divided among its CRDs by their size, so that each gets the same share whatever the order.
 
 use std::collections::HashMap;
@@ -11,12 +11,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use kubernetes_cel::Budget;
 use kubernetes_cel::go_regex::GoRegex;
 
-/// How many steps all defaults of a bundle may take: about 0.1 µs each.
+/// Maximum number of steps for all defaults of a bundle: about 0.1 µs each.
 const MAX_STEPS: u64 = 20_000_000;
-/// How much work CEL rules may take for all defaults of a bundle: about 0.1 µs a unit.
+/// Maximum work of CEL rules for all defaults of a bundle, in units of about 0.1 µs.
 const MAX_CEL_WORK: u64 = 20_000_000;
 
-/// What is left to spend on one CRD.
+/// The remaining work for one CRD.
 #[derive(Debug)]
 pub(in crate::rules) struct Effort<'b> {
     steps: AtomicU64,
@@ -25,7 +25,7 @@ pub(in crate::rules) struct Effort<'b> {
 }
 
 impl<'b> Effort<'b> {
-    /// The share of a CRD of `size` nodes in a bundle whose CRDs have `total` nodes together.
+    /// Returns the share of a CRD of `size` nodes in a bundle whose CRDs have `total` nodes.
     pub(in crate::rules) fn share(size: usize, total: usize) -> Self {
         let of = |limit: u64| limit.saturating_mul(size as u64) / (total as u64).max(1);
         Self {
@@ -35,14 +35,14 @@ impl<'b> Effort<'b> {
         }
     }
 
-    /// Takes steps; whether there are as many left.
+    /// Spends steps; returns whether as many remained.
     pub(in crate::rules) fn spend(&self, steps: usize) -> bool {
         let take = |left: u64| Some(left.saturating_sub(steps as u64));
         let before = self.steps.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
         before.is_ok_and(|before| before >= steps as u64)
     }
 
-    /// Whether something could not be validated for want of steps.
+    /// Returns whether the limit was reached.
     pub(in crate::rules) fn is_spent(&self) -> bool {
         self.steps.load(Ordering::Relaxed) == 0 || self.cel_work.load(Ordering::Relaxed) == 0
     }
@@ -55,8 +55,8 @@ impl<'b> Effort<'b> {
         result
     }
 
-    /// Whether `pattern` matches `text`; nothing where that is not known, because the pattern is not valid or too
-    /// expensive. Each pattern is compiled once.
+    /// Returns whether `pattern` matches `text`; `None` if the pattern is invalid or too expensive. Each pattern is compiled
+    /// once.
     pub(in crate::rules) fn matches(&self, pattern: &'b str, text: &str) -> Option<bool> {
         /// How many steps compiling a unit of an expression's weight counts for.
         const STEPS_TO_COMPILE: usize = 8;

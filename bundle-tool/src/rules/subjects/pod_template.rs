@@ -78,7 +78,7 @@ impl<'t> PodTemplate<'t> {
     }
 
     /// The annotations of the pods whose keys begin with one of `prefixes`. Those of a CSV that has more of them than an
-    /// object may have are left out: another rule reports that.
+    /// object may have are omitted: another rule reports them.
     pub(in crate::rules) fn annotations_with<'p>(
         &'p self,
         prefixes: &'p [&'p str],

@@ -54,8 +54,8 @@ impl<'n, 'b> ValidSchema<'n, 'b> {
     }
 }
 
-/// Calls `visit` with every default of the schema, and of those within it, that breaks a rule; `is_root` says that the
-/// schema is the whole resource's, whose own default is left out.
+/// Calls `visit` with every default of the schema, and of those within it, that breaks a rule; `is_root` is set for the
+/// schema of the whole resource, whose own default is skipped.
 fn defaults(
     value: Value<'_>,
     schema: &kubernetes_cel::Schema<'_>,

@@ -1,4 +1,4 @@
-//! What may stand behind a backslash.
+//! Escape sequences.
 
 use super::{RegexError, unicode};
 
@@ -81,11 +81,11 @@ fn hexadecimal<'t>(whole: &str, rest: &'t str) -> Result<(u32, &'t str), RegexEr
     } else {
         (rest.get(..2).ok_or_else(wrong)?, &rest[2..])
     };
-    let sound = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_valid = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     let code = u32::from_str_radix(digits.trim_start_matches('0'), 16);
     match code {
-        Ok(code) if sound && code <= 0x10_FFFF => Ok((code, after)),
-        Err(_) if sound && digits.bytes().all(|byte| byte == b'0') => Ok((0, after)),
+        Ok(code) if is_valid && code <= 0x10_FFFF => Ok((code, after)),
+        Err(_) if is_valid && digits.bytes().all(|byte| byte == b'0') => Ok((0, after)),
         _ => Err(wrong()),
     }
 }

@@ -73,14 +73,13 @@ impl GoRegex {
 
     /// Returns what it takes to compile the expression, in units of one character: about 0.1 µs each.
     ///
-    /// Whoever matches foreign expressions adds the weights up and stops at a limit of its own.
+    /// Callers that match untrusted expressions add up the weights and stop at a limit of their own.
     #[must_use]
     pub const fn weight(&self) -> u64 {
         self.weight
     }
 
-    /// Whether the expression matches somewhere in `text`; nothing where that cannot be told because the
-    /// expression is larger than is worth compiling here.
+    /// Returns whether the expression matches somewhere in `text`; `None` if the expression is too large to be compiled.
     #[must_use]
     pub fn is_match(&self, text: &str) -> Option<bool> {
         const LIMIT: usize = 32 << 20;
@@ -138,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_go_refuses_is_refused() {
+    fn invalid_expressions_are_rejected() {
         for pattern in [
             "*a",
             "a**",

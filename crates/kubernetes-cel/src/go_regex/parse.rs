@@ -4,11 +4,11 @@
 use super::class::class;
 use super::{RegexError, escape};
 
-/// How deep Go lets an expression nest.
+/// Maximum nesting depth of an expression in Go.
 const MAX_HEIGHT: u32 = 1000;
-/// How many instructions Go lets an expression need.
+/// Maximum number of instructions of an expression in Go.
 const MAX_SIZE: u64 = (128 << 20) / 40;
-/// How often anything may be repeated, nested repetitions multiplied.
+/// Maximum number of repetitions; nested repetitions are multiplied.
 const MAX_REPEAT: u64 = 1000;
 
 /// What the limits depend on, of one part of the expression.
@@ -264,7 +264,7 @@ impl<'t> Parser<'t> {
     }
 
     fn open(&mut self) -> Result<(), RegexError> {
-        // Deeper than this, Go refuses whatever follows.
+        // Go rejects anything below this depth.
         if self.groups.len() > MAX_HEIGHT as usize {
             return Err(RegexError::TooLarge);
         }
@@ -281,10 +281,10 @@ impl<'t> Parser<'t> {
         if let Some(rest) = named {
             let Some(end) = rest.find('>') else { return Err(RegexError::GroupName(before.to_owned())) };
             let name = &rest[..end];
-            let sound =
+            let is_valid =
                 !name.is_empty() && name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
             // Two groups may have one name.
-            if !sound {
+            if !is_valid {
                 return Err(RegexError::GroupName(before[..=before.len() - rest.len() + end].to_owned()));
             }
             // Names have no influence on what is matched, and Rust's are narrower.
@@ -366,7 +366,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Flags of a group, each named once: Rust refuses `(?ii)`.
+/// Flags of a group, each named once: Rust rejects `(?ii)`.
 fn unrepeated(written: &str) -> String {
     let mut result = String::new();
     for c in written.chars() {
@@ -384,7 +384,7 @@ fn unrepeated(written: &str) -> String {
     result
 }
 
-/// `{2}`, `{2,}`, `{2,5}`: least and most, nothing for a number too large and for no most; and what follows. Nothing
+/// `{2}`, `{2,}`, `{2,5}`: minimum and maximum, `None` for a number that is too large or a missing maximum; and what follows. Nothing
 /// at all where the brace is an ordinary character.
 type Counts<'t> = (Option<u64>, Option<u64>, &'t str);
 

@@ -68,7 +68,7 @@ const SCRIPTS: &str = "Adlam Ahom Anatolian_Hieroglyphs Arabic Armenian Avestan 
     Tai_Tham Tai_Viet Takri Tamil Tangsa Tangut Telugu Thaana Thai Tibetan Tifinagh Tirhuta Toto Ugaritic Vai \
     Vithkuqi Wancho Warang_Citi Yezidi Yi Zanabazar_Square";
 
-/// The class in Rust's dialect, without `\p` and braces; nothing where Go does not know the name.
+/// The class in Rust's dialect, without `\p` and braces; `None` if Go does not know the name.
 pub(super) fn table(name: &str) -> Option<String> {
     let wanted = canonical(name);
     match wanted.as_str() {
@@ -85,7 +85,7 @@ pub(super) fn table(name: &str) -> Option<String> {
     ALIASES.iter().find(|(alias, _)| canonical(alias) == wanted).map(|(_, category)| (*category).to_owned())
 }
 
-/// Case, `_`, `-` and blanks make no difference.
+/// Case, `_`, `-` and spaces are ignored.
 fn canonical(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).map(|c| c.to_ascii_lowercase()).collect()
 }
