@@ -68,6 +68,7 @@
 //! | [`cluster`] | what happens to an operator on a cluster with OLM: manifests, stages, reasons, the API client | `model` |
 //! | [`diff`] | compares two versions of an operator: what an upgrade changes and breaks | `model` |
 //! | [`serve`] | serves a catalog over gRPC, from an index | `model`, `read`, `report`, `catalog` |
+//! | [`scorecard`] | operator-sdk's stock scorecard tests, on the model | `model`, `report`, `rules` |
 //! | [`cli`] | the command line; the only module that composes the others | all |
 
 pub mod catalog;
@@ -79,4 +80,5 @@ pub mod model;
 pub mod read;
 pub mod report;
 pub mod rules;
+pub mod scorecard;
 pub mod serve;

@@ -19,6 +19,7 @@ mod render;
 mod rules;
 mod run;
 mod runtime;
+mod scorecard;
 mod serve;
 mod suites;
 mod validate;
@@ -61,6 +62,7 @@ enum Command {
     Render(render::Render),
     Rules(rules::Rules),
     Run(run::Run),
+    Scorecard(scorecard::Scorecard),
     Generate(generate::Generate),
     Serve(serve::Serve),
     Validate(validate::Validate),
@@ -113,6 +115,7 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Render(command) => command.run(),
         Command::Rules(command) => command.run(),
         Command::Run(command) => command.run(),
+        Command::Scorecard(command) => command.run(),
         Command::Generate(command) => command.run(),
         Command::Serve(command) => command.run(),
         Command::Validate(command) => command.run(),

@@ -72,6 +72,8 @@ pub struct Candidate {
     pub packages: Vec<String>,
     /// Whether the namespace is created.
     pub create_namespace: bool,
+    /// Whether the bundle replaces an installed one.
+    pub is_upgrade: bool,
 }
 
 /// Returns the namespaces of the `OperatorGroup` to create, none for all, or `None` to use the one that exists.
@@ -241,14 +243,17 @@ pub fn problems(
                     "use another namespace, or uninstall it first: bundle-tool cleanup {package} -n {namespace}"
                 )),
             );
-        } else if !installed.is_empty() && installed != candidate.csv {
+        } else if !candidate.is_upgrade && !installed.is_empty() && installed != candidate.csv {
             found.push(
                 Problem::new(
                     "already-installed",
                     object(kinds::SUBSCRIPTION, subscription),
                     format!("`{installed}` of the package is already installed"),
                 )
-                .help("remove it first with `bundle-tool cleanup`, which keeps its CRDs and their objects"),
+                .help(
+                    "upgrade it with `bundle-tool run bundle-upgrade`, or remove it first with `bundle-tool cleanup`, \
+                     which keeps its CRDs and their objects",
+                ),
             );
         }
     }
@@ -367,6 +372,7 @@ mod tests {
             required: vec!["parts.example.com".into()],
             packages: vec!["supplier".into()],
             create_namespace: false,
+            is_upgrade: false,
         }
     }
 

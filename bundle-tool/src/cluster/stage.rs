@@ -216,3 +216,89 @@ fn pod_text(pod: &Value) -> String {
 pub fn one_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn target() -> Target {
+        Target {
+            namespace: "ns".into(),
+            catalog: "gizmo-catalog".into(),
+            subscription: "gizmo".into(),
+            csv: "gizmo.v1".into(),
+        }
+    }
+
+    fn object(kind: kinds::Kind, name: &str, rest: &Value) -> Value {
+        let mut object = json!({
+            "apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name, "namespace": "ns"},
+        });
+        object.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        object
+    }
+
+    #[test]
+    fn the_stages_of_an_installation_in_order() {
+        let mut snapshot = Snapshot::default();
+        let mut texts = Vec::new();
+        let mut look = |snapshot: &Snapshot| {
+            let now = progress(snapshot, &target());
+            texts.push(format!("{}: {}", now.stage, now.text));
+        };
+        look(&snapshot);
+        snapshot.add(json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": "gizmo-catalog-1", "namespace": "ns", "labels": {CATALOG_LABEL: "gizmo-catalog"}},
+            "status": {
+                "phase": "Pending",
+                "containerStatuses": [{"state": {"waiting": {"reason": "ContainerCreating"}}}],
+            },
+        }));
+        look(&snapshot);
+        let mut snapshot = Snapshot::default();
+        snapshot.add(object(
+            kinds::CATALOG_SOURCE,
+            "gizmo-catalog",
+            &json!({"status": {"connectionState": {"lastObservedState": "READY"}}}),
+        ));
+        snapshot.add(object(kinds::SUBSCRIPTION, "gizmo", &json!({"spec": {"name": "gizmo"}})));
+        look(&snapshot);
+        for (phase, plan) in [
+            ("Planning", json!([])),
+            ("RequiresApproval", json!([])),
+            ("Installing", json!([{"status": "Created"}, {"status": "Unknown"}])),
+        ] {
+            let mut with_plan = snapshot.clone();
+            with_plan.add(object(
+                kinds::INSTALL_PLAN,
+                "install-1",
+                &json!({
+                    "spec": {"clusterServiceVersionNames": ["gizmo.v1"]}, "status": {"phase": phase, "plan": plan},
+                }),
+            ));
+            look(&with_plan);
+        }
+        for (phase, message) in
+            [("Pending", "requirements not met"), ("Installing", "waiting"), ("Succeeded", "done")]
+        {
+            let mut with_csv = snapshot.clone();
+            with_csv.add(object(
+                kinds::CSV,
+                "gizmo.v1",
+                &json!({
+                    "spec": {"install": {"spec": {"deployments": [{"name": "operator"}]}}},
+                    "status": {"phase": phase, "message": message},
+                }),
+            ));
+            with_csv.add(object(
+                kinds::DEPLOYMENT,
+                "operator",
+                &json!({"spec": {"replicas": 1}, "status": {}}),
+            ));
+            look(&with_csv);
+        }
+        insta::assert_snapshot!(texts.join("\n"));
+    }
+}

@@ -15,8 +15,12 @@ const MODULES: &[(&str, &[&str])] = &[
     ("catalog", &["model", "report"]),
     ("cluster", &["model"]),
     ("diff", &["model"]),
+    ("scorecard", &["model", "report", "rules"]),
     ("serve", &["model", "read", "report", "catalog"]),
-    ("cli", &["model", "read", "report", "rules", "generate", "catalog", "cluster", "diff", "serve"]),
+    (
+        "cli",
+        &["model", "read", "report", "rules", "generate", "catalog", "cluster", "diff", "scorecard", "serve"],
+    ),
 ];
 
 /// What the modules of `rules` may import from `rules`. Those that are not listed are the directories of rules.

@@ -18,7 +18,7 @@ use crate::cluster::install::{Failure, Installation, Report, look};
 use crate::cluster::kinds;
 use crate::cluster::manifests::{Catalog, Request};
 use crate::cluster::preflight::{self, InstallMode};
-use crate::cluster::snapshot::{Snapshot, list, name_of, namespace_of};
+use crate::cluster::snapshot::{Snapshot, list, name_of, namespace_of, string};
 use crate::cluster::{Cluster, Problem};
 use crate::model::{self, yaml};
 use crate::report::{self, Severity};
@@ -83,6 +83,9 @@ pub(in super::super) struct RunBundle {
     connection: Connection,
     #[command(flatten)]
     access: Access,
+    /// Whether an installed bundle is replaced.
+    #[arg(skip)]
+    is_upgrade: bool,
 }
 
 /// What runs on the cluster to serve the catalog.
@@ -149,6 +152,33 @@ pub(super) enum Security {
 const MAX_CERTIFICATE: usize = 1 << 20;
 
 impl RunBundle {
+    /// Returns the command that replaces an installed bundle.
+    pub(super) fn upgrade(
+        reference: String,
+        channel: Option<String>,
+        push_to: Option<String>,
+        force: bool,
+        timeout: Duration,
+        (pods, connection, access): (Pods, Connection, Access),
+    ) -> Self {
+        Self {
+            reference,
+            install_mode: None,
+            index_image: None,
+            channel,
+            push_to,
+            create_namespace: false,
+            force,
+            dry_run: None,
+            output: Format::Yaml,
+            pods,
+            timeout,
+            connection,
+            access,
+            is_upgrade: true,
+        }
+    }
+
     pub(in super::super) fn run(self) -> Result<Exit> {
         runtime()?.block_on(self.install())
     }
@@ -180,6 +210,7 @@ impl RunBundle {
         let mut input = Input::read(&self.reference, &registries.options).await?;
         let mut facts = content::facts(&input.bundle, &namespace)?;
         facts.candidate.create_namespace = self.create_namespace;
+        facts.candidate.is_upgrade = self.is_upgrade;
         if let Some(channel) = &self.channel {
             facts.channels.insert(0, channel.clone());
         }
@@ -214,7 +245,19 @@ impl RunBundle {
                 }
             }
         }
-        let request = self.request(&mut input, &facts, targets, state.as_ref(), &registries.options).await?;
+        let mut replaces = String::new();
+        if let (true, Some(state)) = (self.is_upgrade, &state) {
+            replaces = state.installed(&facts)?;
+            printer.finish();
+            if replaces != facts.candidate.csv && state.breaks(&replaces, &input, &facts)? && !self.force {
+                bail!(
+                    "the upgrade breaks existing objects, and nothing was changed; use --force to upgrade nevertheless"
+                );
+            }
+        }
+        let request = self
+            .request(&mut input, &facts, (targets, &replaces), state.as_ref(), &registries.options)
+            .await?;
         let objects = request.objects()?;
         if self.dry_run == Some(DryRun::Client) {
             printer.finish();
@@ -265,7 +308,7 @@ impl RunBundle {
         &self,
         input: &mut Input,
         facts: &Facts,
-        targets: Option<Vec<String>>,
+        (targets, replaces): (Option<Vec<String>>, &str),
         state: Option<&State>,
         registries: &Registries,
     ) -> Result<Request> {
@@ -275,7 +318,7 @@ impl RunBundle {
         } else if let Some(name) = &tag {
             input.image = Some(name.clone());
         }
-        let mut catalog = content::single(&input.bundle, input.image.as_deref(), facts, "")?;
+        let mut catalog = content::single(&input.bundle, input.image.as_deref(), facts, replaces)?;
         if let Some(index) = &self.index_image {
             let contents = Location::parse(index)?
                 .contents(registries)
@@ -518,6 +561,51 @@ impl State {
         crate::cluster::manifests::opm_image(&self.snapshot)
     }
 
+    /// Returns the name of the installed CSV.
+    fn installed(&self, facts: &Facts) -> Result<String> {
+        let (package, namespace) = (&facts.candidate.package, &facts.candidate.namespace);
+        let subscription = self
+            .snapshot
+            .within(kinds::SUBSCRIPTION, namespace)
+            .find(|one| string(one, "/spec/name") == package)
+            .with_context(|| {
+                format!("package `{package}` is not installed in namespace `{namespace}`; install it with `bundle-tool run bundle`")
+            })?;
+        let installed = string(subscription, "/status/installedCSV");
+        if installed.is_empty() {
+            bail!(
+                "subscription `{}` of package `{package}` has installed nothing yet; run `bundle-tool doctor {package} -n {namespace}`",
+                name_of(subscription)
+            );
+        }
+        Ok(installed.to_owned())
+    }
+
+    /// Prints what an upgrade changes; returns whether it breaks something.
+    fn breaks(&self, installed: &str, input: &Input, facts: &Facts) -> Result<bool> {
+        let csv = self.snapshot.get(kinds::CSV, &facts.candidate.namespace, installed);
+        let crds = facts.candidate.owned.iter().filter_map(|name| preflight::crd(&self.snapshot, name));
+        let mut manifests = Vec::new();
+        for object in
+            csv.into_iter().map(|csv| (kinds::CSV, csv)).chain(crds.clone().map(|crd| (kinds::CRD, crd)))
+        {
+            let mut object = (object.0, object.1.clone());
+            // Items of lists have neither.
+            object.1["apiVersion"] = object.0.api_version.into();
+            object.1["kind"] = object.0.kind.into();
+            manifests.extend(read::manifests::stream("cluster", object.1.to_string().as_bytes())?);
+        }
+        let old = diff::Version::of_objects(manifests.iter().map(|manifest| manifest.tree.root()));
+        let stored_versions = crds
+            .flat_map(|crd| list(crd, "/status/storedVersions"))
+            .filter_map(|version| version.as_str().map(str::to_owned))
+            .collect();
+        let options = diff::Options { strict: false, stored_versions };
+        let difference = diff::compare(old, diff::Version::of_bundle(&input.bundle), &options);
+        diff::text(&difference, &mut io::stderr().lock())?;
+        Ok(difference.breaks())
+    }
+
     /// Checks what can be known before anything is created.
     #[expect(
         clippy::type_complexity,
@@ -543,7 +631,9 @@ impl State {
                 format!("see why: kubectl describe deployment {name} -n {}", namespace_of(deployment)),
             ));
         }
-        problems.extend(self.broken_crds(input, facts));
+        if !facts.candidate.is_upgrade {
+            problems.extend(self.broken_crds(input, facts));
+        }
         (preflight::operator_group(&self.snapshot, &facts.candidate, mode), problems)
     }
 
@@ -552,7 +642,11 @@ impl State {
         let mut found = Vec::new();
         for name in &facts.candidate.owned {
             let Some(existing) = preflight::crd(&self.snapshot, name) else { continue };
-            let Ok(manifests) = read::manifests::stream("cluster", existing.to_string().as_bytes()) else {
+            let mut object = existing.clone();
+            // Items of lists have neither.
+            object["apiVersion"] = kinds::CRD.api_version.into();
+            object["kind"] = kinds::CRD.kind.into();
+            let Ok(manifests) = read::manifests::stream("cluster", object.to_string().as_bytes()) else {
                 continue;
             };
             let old = diff::Version::of_objects(manifests.iter().map(|manifest| manifest.tree.root()));

@@ -62,6 +62,7 @@ pub(super) fn facts(bundle: &Bundle, namespace: &str) -> Result<Facts> {
             required: crds.required.iter().map(|crd| crd.name.clone()).collect(),
             packages,
             create_namespace: false,
+            is_upgrade: false,
         },
         channels,
         version: csv.spec.version.clone(),

@@ -3,6 +3,7 @@
 mod bundle;
 mod content;
 mod source;
+mod upgrade;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -19,12 +20,14 @@ pub(super) struct Run {
 #[derive(Debug, Subcommand)]
 enum Command {
     Bundle(Box<bundle::RunBundle>),
+    BundleUpgrade(Box<upgrade::RunUpgrade>),
 }
 
 impl Run {
     pub(super) fn run(self) -> Result<Exit> {
         match self.command {
             Command::Bundle(command) => command.run(),
+            Command::BundleUpgrade(command) => command.run(),
         }
     }
 }

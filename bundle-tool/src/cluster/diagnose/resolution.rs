@@ -118,14 +118,11 @@ fn explain(text: &str, namespace: &str) -> (String, String) {
     if let Some(missing) = between(text, "no operators found ", " in the catalog") {
         return (format!("no catalog has an operator {missing}"), "add a catalog with it".into());
     }
-    if text.contains("requires")
-        && (text.contains("none of") || text.contains("without") || text.contains("at least one"))
-    {
+    if let Some(rest) = text.split_once("requires an operator ").map(|(_, rest)| rest) {
+        let what = rest.split(", subscription ").next().unwrap_or(rest);
         return (
-            format!("a dependency of the bundle is not satisfied: {}", shortened(text.trim_start_matches("constraints not satisfiable: "))),
-            "install the operator that the dependency names, or add a catalog that has it in the namespace of the \
-             subscription or of OLM"
-                .into(),
+            format!("a dependency is not satisfied: no catalog has an operator {}", shortened(what)),
+            "install that operator, or add a catalog that has it to the namespace of the subscription or of OLM".into(),
         );
     }
     if text.contains("provide") && text.contains("originate from") || text.contains("and provide") {

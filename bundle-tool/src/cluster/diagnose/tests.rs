@@ -180,3 +180,26 @@ fn an_unready_deployment_of_olm_and_a_second_group_are_reported() {
     let found: Vec<_> = problems(&objects, &scope()).iter().map(|problem| problem.reason).collect();
     assert_eq!(found, ["operator-groups-conflict", "olm-not-running"]);
 }
+
+/// The cases of `e2e/tests/run_bundle.rs`, recorded when `run bundle` ended.
+#[test]
+fn the_problems_of_recorded_objects() {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/cluster");
+    let mut files: Vec<_> =
+        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    let mut lines = Vec::new();
+    for file in files {
+        let mut snapshot = Snapshot::default();
+        snapshot.add(serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap());
+        lines.push(format!("# {}", file.file_stem().unwrap().to_string_lossy()));
+        for problem in problems(&snapshot, &Scope::default()) {
+            lines.push(format!("{} ({} s): {}", problem.reason, problem.patience, problem.message));
+            lines.push(format!("  --> {}", problem.object));
+            lines.extend(problem.evidence.iter().map(|line| format!("  = {line}")));
+            lines.push(format!("  help: {}", problem.help));
+        }
+    }
+    insta::assert_snapshot!(lines.join("\n"));
+}

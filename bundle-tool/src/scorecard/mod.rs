@@ -1,0 +1,14 @@
+//! The stock tests of operator-sdk's scorecard, run on a bundle without a cluster.
+//!
+//! Source: `internal/scorecard/tests` of operator-sdk v1.42; the results have the types of
+//! `scorecard.operatorframework.io/v1alpha3`. All six tests only read the bundle, which is why none needs a pod.
+
+mod config;
+mod output;
+mod stock;
+mod test;
+
+pub use config::{Config, ConfigError, Selector, Stage, config};
+pub use output::{json, text, xunit};
+pub use stock::{STOCK, stock_test};
+pub use test::{API_VERSION, State, Test, TestResult, TestSpec};
