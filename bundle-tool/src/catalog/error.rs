@@ -4,6 +4,7 @@ use crate::model::yaml::DecodeError;
 
 /// Why a bundle cannot be rendered for a catalog.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RenderError {
     /// The bundle has no `ClusterServiceVersion`.
     #[error("manifests/ contains no ClusterServiceVersion")]

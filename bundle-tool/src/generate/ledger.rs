@@ -45,6 +45,7 @@ pub struct Note {
 
 /// Where an object went.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Fate {
     /// Into this field of the CSV.
     Csv(String),

@@ -7,6 +7,7 @@ use super::base::display_name;
 
 /// Why a `Cargo.toml` cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ProjectError {
     /// It is not valid TOML, or a field does not exist or has the wrong type.
     #[error("{file}:{line}:{column}: {message}{}", suggestion(.message))]

@@ -9,6 +9,7 @@ pub use crate::model::Severity;
 /// A set of rules that is enabled by name; [`Suite::Bundle`] is always enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Suite {
     /// What the API server, OLM and operator-sdk's default validation reject.
     Bundle,
@@ -62,6 +63,7 @@ impl fmt::Display for Suite {
 
 /// One defect, at one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Finding {
     /// The rule's id: `owned-crd-missing`.
     pub rule: &'static str,

@@ -7,6 +7,7 @@ use serde::Serialize;
 /// A program or service that validates bundles and the objects in them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Validator {
     /// kube-apiserver.
     ApiServer,
@@ -39,6 +40,7 @@ impl fmt::Display for Validator {
 
 /// What happens to a bundle that breaks a rule. Its `Display` is one or more sentences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Impact {
     /// The API server rejects a CRD of the bundle.
     CrdRejected,
@@ -151,6 +153,7 @@ impl fmt::Display for Impact {
 
 /// An upstream project that a rule reproduces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Project {
     /// `k8s.io/kubernetes`.
     Kubernetes,

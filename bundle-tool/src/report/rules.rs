@@ -9,6 +9,7 @@ use super::origin::{Source, Validator};
 
 /// The documentation of one rule.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct RuleText {
     /// The rule's id.
     pub id: &'static str,

@@ -15,6 +15,7 @@ use super::subjects::{
 ///
 /// `bundle-tool explain` and `docs/rules.md` print the documentation.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Rule {
     /// The id, named after the defect: `owned-crd-missing`. Never changed without an alias.
     pub id: &'static str,

@@ -188,7 +188,6 @@ fn tokens(source: &str) -> Vec<Token<'_>> {
 /// Returns all paths in a source with their lines: every leaf of a `use`, and every `a::b` elsewhere. Tests are skipped:
 /// they may import anything.
 fn paths(source: &str) -> Vec<(Vec<&str>, usize)> {
-    let source = source.split("\n#[cfg(test)]\nmod ").next().unwrap();
     let tokens = tokens(source);
     let token = |at: usize| tokens.get(at).map_or("", |(text, _)| *text);
     let is_word = |text: &str| text.starts_with(|c: char| c.is_alphabetic() || c == '_');
@@ -196,7 +195,23 @@ fn paths(source: &str) -> Vec<(Vec<&str>, usize)> {
     let mut at = 0;
     while at < tokens.len() {
         let line = tokens[at].1;
-        if token(at) == "use" && token(at + 1) != "<" {
+        let is_test = || {
+            ["cfg", "(", "test", ")", "]"]
+                .iter()
+                .rev()
+                .zip((0..at).rev())
+                .all(|(text, at)| token(at) == *text)
+        };
+        if token(at) == "mod" && token(at + 2) == "{" && is_test() {
+            let mut depth = 0;
+            loop {
+                depth += i32::from(token(at) == "{") - i32::from(token(at) == "}");
+                at += 1;
+                if at >= tokens.len() || (depth == 0 && token(at - 1) == "}") {
+                    break;
+                }
+            }
+        } else if token(at) == "use" && token(at + 1) != "<" {
             at = tree(&tokens, at + 1, &[], &mut paths);
         } else if token(at) == "in" && token(at.wrapping_sub(1)) == "(" {
             // `pub(in crate::rules)` imports nothing.
@@ -381,6 +396,7 @@ fn imports_are_seen_however_they_are_written() {
         "use crate::{a::x, b};",
         "use crate::{\n    // b\n    a::x,\n    b::{\n        C,\n        D,\n    },\n};",
         "use crate::b as c;",
+        "#[cfg(test)]\nmod tests {\n    fn f() {}\n}\nuse crate::b;",
         "pub use super::b::C;",
         "fn f() { crate::b::f() }",
         "fn f() { super\n        ::b\n        ::f() }",

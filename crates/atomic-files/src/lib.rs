@@ -19,6 +19,7 @@ use std::path::Path;
 
 /// What writing a file did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Change {
     /// The file did not exist before.
     Created,

@@ -15,6 +15,7 @@ pub enum Step {
 
 /// The field of a rule that a problem is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Field {
     /// `rule`.
     Rule,
@@ -50,6 +51,7 @@ impl Field {
 
 /// Something that the API server rejects.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Problem {
     /// The path from the root to the schema that contains the rule.
     pub path: Vec<Step>,
@@ -118,6 +120,7 @@ impl Cost {
 
 /// Everything that was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Report {
     /// What the API server rejects; empty if it accepts. At most 10 of one expression, and 10,000 of each [`Field`].
     pub problems: Vec<Problem>,

@@ -1,6 +1,6 @@
 //! Random objects for `tests/verdicts.rs`: valid ones, and valid ones with exactly one change.
 //!
-//! Each kind of object has a file with its template. [`template`] generates objects, [`values`] has the classes of values,
+//! Each kind of object has a file with its template. [`template`] generates objects, `values` has the classes of values,
 //! [`edit`] the changes, [`subject`] the bundle that contains an object and the requests that create it; [`cel`] generates
 //! expressions, [`shrink`] minimizes an object with a difference, [`report`] counts and prints.
 //! The same seed generates the same objects.

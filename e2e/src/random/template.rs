@@ -2,7 +2,7 @@
 //!
 //! `key?` may be omitted, `a|b` is one of two keys, `$one` (`$one?`) holds alternatives of which exactly (at most) one
 //! is taken, an item `{$maybe: ITEM}` may be omitted, and a scalar `$class(arguments)` is a value of a class of
-//! [`super::values`]. Everything else stands as it is. One [`Template`] makes any number of valid objects, and knows
+//! `super::values`. Everything else stands as it is. One [`Template`] makes any number of valid objects, and knows
 //! every field that one of them can have.
 
 use fastrand::Rng;

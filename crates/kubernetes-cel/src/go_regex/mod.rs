@@ -14,6 +14,7 @@ use regex::bytes::{Regex, RegexBuilder};
 
 /// The reason why Go rejects an expression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RegexError {
     /// `*` or another repetition with nothing before it.
     #[error("missing argument to repetition `{0}`")]
