@@ -534,9 +534,9 @@ async fn applied(
     wait_for("the CSV is Succeeded", TIMEOUT, async || {
         for plan in plans.list(&ListParams::default()).await? {
             if plan.data["status"]["phase"] == "RequiresApproval" {
-                let patch = kube::api::Patch::Merge(json!({"spec": {"approved": true}}));
+                let approval = kube::api::Patch::Merge(json!({"spec": {"approved": true}}));
                 let plan = plan.metadata.name.context("no name")?;
-                plans.patch(&plan, &kube::api::PatchParams::default(), &patch).await?;
+                plans.patch(&plan, &kube::api::PatchParams::default(), &approval).await?;
             }
         }
         let csv = csvs.get(&name).await?;
