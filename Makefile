@@ -114,6 +114,10 @@ bench-validate: dist ## Measure validate on every bundle directory of CORPUS, on
 bench-operator: dist ## Measure 1 000 and 5 000 Memcacheds on the control plane of KUBECONFIG (docs/performance.md)
 	$(CARGO) run --release --locked -p e2e --bin bench-operator -- $(BENCH)
 
+.PHONY: bench-serve
+bench-serve: dist ## Measure serve beside opm serve on the catalog directory CATALOG (docs/performance.md)
+	$(CARGO) run --release --locked -p e2e --bin bench-serve -- $(CATALOG)
+
 .PHONY: demo
 demo: build ## Run the whole path with a registry on loopback, without a cluster
 	@./demo.sh $(BIN)

@@ -18,11 +18,11 @@ mod wait;
 
 pub use audit::{Audit, Call};
 pub use cluster::{Cluster, Namespace, count, create};
-pub use install::{install, uninstall};
+pub use install::{install, install_from, uninstall, wait_for_version};
 pub use manager::Manager;
 pub use operator::{Operator, condition};
 pub use programs::{Programs, Registry};
-pub use release::release;
+pub use release::{NEXT_VERSION, VERSION, release, release_versions};
 pub use restart::{Away, Restarter};
 pub use traces::Traces;
 pub use wait::{TIMEOUT, wait_for};
