@@ -90,6 +90,10 @@ impl Doctor {
             }
         }
         out.flush()?;
+        let read = [kinds::SUBSCRIPTION, kinds::CSV, kinds::INSTALL_PLAN, kinds::CATALOG_SOURCE, kinds::POD];
+        if let (true, Some(reason)) = (found.is_empty(), snapshot.unread(&read)) {
+            bail!("no problem was found, but not everything could be read: {reason}");
+        }
         Ok(if found.is_empty() { Exit::Success } else { Exit::Findings })
     }
 
@@ -141,7 +145,7 @@ fn text(
         for line in gather::summary(snapshot, scope) {
             writeln!(out, "{}", crate::model::text::printable(&line))?;
         }
-        writeln!(out, "no problems found")
+        if snapshot.unreadable.is_empty() { writeln!(out, "no problems found") } else { Ok(()) }
     } else {
         writeln!(out, "{} problems found", found.len())
     }

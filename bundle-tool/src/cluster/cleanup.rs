@@ -147,7 +147,7 @@ pub async fn look(cluster: &Cluster, package: &str, namespace: &str) -> Result<S
     let ours = format!("{MANAGED_BY}={},{PART_OF}={package}", super::client::MANAGER);
     let ours = Select { labels: &ours, fields: "" };
     let any = Select::default();
-    cluster
+    let snapshot = cluster
         .snapshot(&[
             (kinds::SUBSCRIPTION, within, any),
             (kinds::CSV, within, Select { labels: "!olm.copiedFrom", fields: "" }),
@@ -157,7 +157,15 @@ pub async fn look(cluster: &Cluster, package: &str, namespace: &str) -> Result<S
             (kinds::SERVICE, within, ours),
             (kinds::CONFIG_MAP, within, ours),
         ])
-        .await
+        .await?;
+    let read = [kinds::SUBSCRIPTION, kinds::CSV, kinds::OPERATOR_GROUP, kinds::CATALOG_SOURCE];
+    match snapshot.unread(&read) {
+        Some(reason) => Err(Error::Response {
+            action: format!("read what belongs to package `{package}`"),
+            reason: reason.to_owned(),
+        }),
+        None => Ok(snapshot),
+    }
 }
 
 /// Deletes what a plan lists, in its order, and waits until it is gone.

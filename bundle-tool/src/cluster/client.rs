@@ -84,6 +84,12 @@ impl Error {
         matches!(self, Self::Rejected { code: 401 | 403, .. })
     }
 
+    /// Returns whether the API server did not take the request, and may later.
+    #[must_use]
+    pub fn is_unavailable(&self) -> bool {
+        matches!(self, Self::Unreachable { .. } | Self::Rejected { code: 429 | 503 | 504, .. })
+    }
+
     /// Returns whether the same request may succeed later.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
@@ -401,6 +407,9 @@ fn http_get(path: &str) -> Result<http::Request<Vec<u8>>, String> {
 /// Returns an error with its causes, each once.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
+    if let Some(rest) = text.strip_prefix("ServiceError: ") {
+        text = rest.to_owned();
+    }
     let mut source = error.source();
     while let Some(cause) = source {
         let cause_text = cause.to_string();

@@ -161,7 +161,14 @@ impl<'c> Installation<'c> {
 
     async fn create(&mut self, object: &Value) -> Result<Value, Error> {
         let Some(kind) = Kind::of(object) else { return Ok(Value::Null) };
-        let stored = self.cluster.apply(kind, object, Write::Stored).await?;
+        let stored = loop {
+            match self.cluster.apply(kind, object, Write::Stored).await {
+                Err(error) if error.is_unavailable() && self.started.elapsed() < self.timeout => {
+                    tokio::time::sleep(INTERVAL).await;
+                }
+                result => break result?,
+            }
+        };
         self.created.push(format!("{} `{}`", kind.kind, name_of(object)));
         Ok(stored)
     }

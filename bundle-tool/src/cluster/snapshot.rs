@@ -63,6 +63,12 @@ impl Snapshot {
         }
     }
 
+    /// Returns why one of these kinds could not be read.
+    #[must_use]
+    pub fn unread(&self, kinds: &[Kind]) -> Option<&str> {
+        kinds.iter().find_map(|kind| self.unreadable.get(kind.kind)).map(String::as_str)
+    }
+
     /// Returns the number of objects.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -491,11 +491,9 @@ impl Access {
 impl Pods {
     /// Returns a catalog that is served from a `ConfigMap`.
     fn served(&self, content: Vec<u8>, state: Option<&State>) -> Result<Catalog> {
-        let image = self
-            .opm_image
-            .clone()
-            .or_else(|| state.and_then(State::opm_image))
-            .context("OLM's catalog-operator names no image with opm; name one with --opm-image")?;
+        let image = self.opm_image.clone().or_else(|| state.and_then(State::opm_image)).context(
+            "the image with opm is not known from OLM's catalog-operator; name one with --opm-image",
+        )?;
         let digest = oci_images::layout::sha256(&content).to_string();
         Ok(Catalog::Served {
             content: String::from_utf8(content).context("the catalog is not valid UTF-8")?,
@@ -531,6 +529,17 @@ impl State {
             }
         }
         let mut snapshot = look(cluster, namespace).await?;
+        let read = [
+            kinds::CATALOG_SOURCE,
+            kinds::SUBSCRIPTION,
+            kinds::INSTALL_PLAN,
+            kinds::CSV,
+            kinds::OPERATOR_GROUP,
+            kinds::POD,
+        ];
+        if let Some(reason) = snapshot.unread(&read) {
+            bail!("the cluster cannot be checked, and nothing was created: {reason}");
+        }
         let any = crate::cluster::client::Select::default();
         let all = cluster
             .snapshot(&[
