@@ -120,7 +120,8 @@ impl Target<'_> {
         match response {
             Ok((live, created)) => {
                 let changed = self.cache.applied(&live, self.digest);
-                match (created, changed || self.digest.is_some()) {
+                let exact = self.digest.is_some() && self.cache.is_exact();
+                match (created, changed || exact) {
                     (true, _) => Done::Created,
                     (false, true) => Done::Updated,
                     (false, false) => Done::Nothing,

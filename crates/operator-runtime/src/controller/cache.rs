@@ -30,9 +30,9 @@ pub(crate) struct Seen {
     pub(crate) uid: String,
     /// The object that controls it.
     pub(crate) owner: Option<Owner>,
-    /// Digest of the fields that the controller applies; if admission plugins changed what was applied and nobody else
-    /// did since, the digest of what was applied. Without an outline, the digest of the generation and the labels or, of
-    /// kinds without generations, of the resource version.
+    /// Digest of the fields that the controller applies; without an outline, of the generation and the labels or, of kinds
+    /// without generations, of the resource version. If nothing of that changed since an apply, the digest of what was
+    /// applied: admission plugins may have changed it.
     pub(crate) digest: u64,
     /// Being deleted: it can only be created again once it is gone.
     pub(crate) deleting: bool,
@@ -92,7 +92,7 @@ struct State {
     watched: u64,
     /// The newest version in the current list.
     newest_listed: u64,
-    /// Digests of what was applied and of what admission plugins made of it.
+    /// Digests of what was applied and of what became of it: through admission plugins or, without an outline, of each.
     mutated: HashMap<Key, (u64, u64)>,
 }
 
@@ -200,8 +200,8 @@ impl Cache {
         let ahead = version_of(&object.metadata).is_some_and(|version| version <= state.watched);
         let changed = state.entries.get(&key).is_none_or(|entry| entry.differs(object));
         let content = self.content(object);
-        if let Some((outline, wanted)) = self.outline.as_ref().zip(wanted) {
-            let live = outline.digest(&object.metadata, content);
+        if let Some(wanted) = wanted {
+            let live = self.live_digest(&object.metadata, content);
             if live == wanted {
                 state.mutated.remove(&key);
             } else if !ahead || state.entries.contains_key(&key) {
@@ -222,16 +222,26 @@ impl Cache {
         self.outline.as_ref().map_or(0, |outline| outline.content_digest(object.text()))
     }
 
+    /// Returns the digest of an object as it is.
+    fn live_digest(&self, metadata: &ObjectMeta, content: u64) -> u64 {
+        if let Some(outline) = &self.outline {
+            return outline.digest(metadata, content);
+        }
+        let mut hasher = DefaultHasher::new();
+        match metadata.generation {
+            Some(generation) => (generation, &metadata.labels).hash(&mut hasher),
+            None => metadata.resource_version.hash(&mut hasher),
+        }
+        hasher.finish()
+    }
+
+    /// Whether an apply is known to change something: digests cover the fields that are applied, and nothing else.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.outline.is_some()
+    }
+
     fn digest(&self, state: &State, key: &Key, metadata: &ObjectMeta, content: u64) -> u64 {
-        let Some(outline) = &self.outline else {
-            let mut hasher = DefaultHasher::new();
-            match metadata.generation {
-                Some(generation) => (generation, &metadata.labels).hash(&mut hasher),
-                None => metadata.resource_version.hash(&mut hasher),
-            }
-            return hasher.finish();
-        };
-        let live = outline.digest(metadata, content);
+        let live = self.live_digest(metadata, content);
         match state.mutated.get(key) {
             Some((wanted, mutated)) if *mutated == live => *wanted,
             _ => live,
@@ -258,6 +268,8 @@ impl Cache {
         let outdated = old.is_some_and(|old| listed && old.list < state.lists);
         if outdated && older && old.is_some_and(|old| old.seen.uid == uid) {
             state.restored = true;
+            // A generation may stand for something else now.
+            state.mutated.clear();
         }
         if (older || same) && !outdated {
             return Vec::new();
@@ -455,6 +467,26 @@ mod tests {
         cache.applied(&object(5, &json!(1), 7), Some(0));
         assert!(cache.observe(Event::Apply(object(4, &json!(9), 3))).is_empty());
         assert_eq!(available(&cache), 7);
+    }
+
+    #[test]
+    fn without_an_outline_what_was_applied_counts_until_the_object_changes() {
+        let cache = with(None);
+        let at = |version: u64, generation: i64| {
+            let mut object = object(version, &json!(1), 0);
+            object.metadata.generation = Some(generation);
+            object
+        };
+        let digest = || cache.get(&key()).unwrap().digest;
+        cache.observe(Event::Apply(at(1, 1)));
+        assert_ne!(digest(), 9);
+        assert!(!cache.applied(&at(1, 1), Some(9)), "nothing changed");
+        assert_eq!(digest(), 9);
+        assert!(cache.observe(Event::Apply(at(2, 1))).is_empty(), "another part of the object");
+        assert_eq!(cache.observe(Event::Apply(at(3, 2))), [key()]);
+        assert_ne!(digest(), 9, "somebody changed the spec");
+        assert!(cache.applied(&at(4, 3), Some(9)), "reverted");
+        assert_eq!(digest(), 9);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::Object;
 use super::error::Error;
 use super::key::Key;
 use super::owns::Owns;
-use super::shape::Outline;
+use super::shape::{Outline, digest_of_all};
 use crate::identity::Identity;
 use crate::labels;
 use kube::Resource;
@@ -93,7 +93,7 @@ pub(crate) struct Wanted {
     pub(crate) digest: Option<u64>,
 }
 
-/// The fields that are applied to each kind; `None` for a kind whose digests are not compared.
+/// The fields that are applied to each kind; `None` for a kind that is compared as a whole with what was applied.
 pub(crate) type Outlines = Vec<Option<Outline>>;
 
 /// Returns the outlines of a set of children that has everything set.
@@ -112,7 +112,7 @@ pub(crate) fn outlines(kinds: usize, example: &[Body]) -> Outlines {
 /// Returns what is needed to compare children with what was observed.
 pub(crate) fn wanted(bodies: &[Body], outlines: &Outlines) -> Vec<Wanted> {
     let digest = |body: &Body| {
-        let outline = outlines[body.kind].as_ref()?;
+        let Some(outline) = &outlines[body.kind] else { return Some(digest_of_all(&body.object)) };
         if outline.covers(&body.object) {
             return Some(outline.digest_of(&body.object));
         }

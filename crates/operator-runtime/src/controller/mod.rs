@@ -2,7 +2,7 @@
 //!
 //! A reconcile is a pipeline with one file per step: [`observed`] (what the watches report) → [`Reconciler::desired`] →
 //! [`plan`] (what differs) → [`apply`] → [`Reconciler::status`] → [`update_status`]. Reads come from the watches only.
-//! With [`Reconciler::digests`], a reconcile that finds everything as desired makes no request at all.
+//! A reconcile that finds everything as desired makes no request at all.
 
 mod apply;
 mod cache;
@@ -189,9 +189,11 @@ pub trait Reconciler: Send + Sync + 'static {
         Some(draft.finish())
     }
 
-    /// Has children compared by digests instead of applying them in every reconcile; off unless implemented.
+    /// Has children compared by digests of the fields that are applied; off unless implemented.
     ///
-    /// With it, an object at rest costs no request. Without it, nothing has to be considered.
+    /// Without it, a child is applied when it should be another one, when its generation or labels change (or anything, for
+    /// kinds without generations), and once after each start of the manager. With it, a restart writes nothing, and neither
+    /// do changes of fields that belong to others.
     fn digests(&self) -> Option<Digests<Self::Object>> {
         None
     }
@@ -199,7 +201,7 @@ pub trait Reconciler: Send + Sync + 'static {
 
 /// How children are compared by digests: through the fields of an example that has everything set.
 ///
-/// A child with a field that the example's children lack is applied in every reconcile, as without digests.
+/// A child with a field that the example's children lack is applied in every reconcile.
 #[derive(Clone, Debug)]
 pub struct Digests<O> {
     pub(crate) example: O,

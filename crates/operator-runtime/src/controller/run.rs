@@ -201,6 +201,9 @@ pub(crate) mod pure {
     ) -> Result<bool, Error> {
         let info = info(reconciler);
         let (outlines, _) = super::example_outlines(reconciler, &info, identity, observed.platform())?;
+        if outlines.iter().all(Option::is_none) {
+            return Ok(false);
+        }
         let children = match reconciler.desired(object, observed) {
             Ok(children) => children,
             Err(invalid) => return Err(Error::other(invalid.message().to_owned())),

@@ -437,12 +437,16 @@ impl Store {
         self.version += 1;
         let key = self.key_of(resource, &object);
         let namespaced = !self.is_cluster_scoped(resource);
+        // Kinds without a spec, such as ConfigMaps, have no generation.
+        let has_spec = object.get("spec").is_some();
         let metadata = object["metadata"].as_object_mut().unwrap();
         metadata.insert("resourceVersion".into(), json!(self.version.to_string()));
         if namespaced {
             metadata.entry("namespace").or_insert_with(|| json!(NAMESPACE));
         }
-        metadata.entry("generation").or_insert_with(|| json!(1));
+        if has_spec {
+            metadata.entry("generation").or_insert_with(|| json!(1));
+        }
         let uid = json!(format!("uid-{}", self.version));
         metadata.entry("uid").or_insert(uid);
         let gone = object["metadata"]["deletionTimestamp"].is_string()
