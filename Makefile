@@ -27,6 +27,8 @@ OPERATOR := $(BIN)/memcached-operator
 # Everything that `make generate` writes and git keeps.
 GENERATED := config bundle bundle.Dockerfile catalog docs/rules.md
 
+WRITE_REFERENCE = $(BUNDLE_TOOL) rules --output markdown > docs/rules.md.new && mv docs/rules.md.new docs/rules.md
+
 .DEFAULT_GOAL := help
 .PHONY: help
 help: ## List the targets
@@ -68,7 +70,7 @@ catalog: bundle ## Add the bundle to the file-based catalog in catalog/
 
 .PHONY: docs
 docs: build ## Generate the rule reference, docs/rules.md
-	$(BUNDLE_TOOL) rules --output markdown > docs/rules.md.new && mv docs/rules.md.new docs/rules.md
+	$(WRITE_REFERENCE)
 
 .PHONY: generate
 generate: manifests catalog docs ## Generate everything that is generated and committed
@@ -86,7 +88,7 @@ fmt: ## Format all sources (cargo fmt misses the files of rules, which a macro d
 .PHONY: rule
 rule: musl ## Test the rules, and write their snapshots and the rule reference
 	INSTA_UPDATE=always $(CARGO) test --locked --target $(TARGET) -p bundle-tool --test it rules::
-	@$(MAKE) --no-print-directory docs
+	$(WRITE_REFERENCE)
 
 .PHONY: lint
 lint: ## Check format, clippy, and licenses and sources of dependencies
