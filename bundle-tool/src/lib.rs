@@ -67,6 +67,7 @@
 //! | [`catalog`] | builds file-based catalogs from bundles, and validates them | `model`, `report` |
 //! | [`cluster`] | what happens to an operator on a cluster with OLM: manifests, stages, reasons, the API client | `model` |
 //! | [`diff`] | compares two versions of an operator: what an upgrade changes and breaks | `model` |
+//! | [`scaffold`] | the files of a Rust operator's project, and three-way merges of a newer scaffold | `model`, `read`, `report` |
 //! | [`serve`] | serves a catalog over gRPC, from an index | `model`, `read`, `report`, `catalog` |
 //! | [`scorecard`] | operator-sdk's stock scorecard tests, on the model | `model`, `report`, `rules` |
 //! | [`cli`] | the command line; the only module that composes the others | all |
@@ -80,5 +81,6 @@ pub mod model;
 pub mod read;
 pub mod report;
 pub mod rules;
+pub mod scaffold;
 pub mod scorecard;
 pub mod serve;

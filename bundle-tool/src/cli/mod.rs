@@ -6,22 +6,28 @@ mod bundles;
 mod catalog;
 mod cleanup;
 mod cluster;
+mod create;
 mod diff;
 mod doctor;
+mod edit;
 mod exit;
 mod explain;
 mod format;
 mod generate;
 mod images;
+mod init;
+mod init_from;
 mod push;
 mod registry;
 mod render;
 mod rules;
 mod run;
 mod runtime;
+mod scaffold;
 mod scorecard;
 mod serve;
 mod suites;
+mod update;
 mod validate;
 
 use std::process::ExitCode;
@@ -54,9 +60,12 @@ Examples:
 enum Command {
     Catalog(catalog::Catalog),
     Cleanup(cleanup::Cleanup),
+    Create(create::Create),
     Diff(diff::Diff),
     Doctor(doctor::Doctor),
+    Edit(edit::Edit),
     Explain(explain::Explain),
+    Init(init::Init),
     Push(push::Push),
     Registry(registry::Registry),
     Render(render::Render),
@@ -65,6 +74,7 @@ enum Command {
     Scorecard(scorecard::Scorecard),
     Generate(generate::Generate),
     Serve(serve::Serve),
+    Update(update::Update),
     Validate(validate::Validate),
 }
 
@@ -107,9 +117,12 @@ fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Catalog(command) => command.run(),
         Command::Cleanup(command) => command.run(),
+        Command::Create(command) => command.run(),
         Command::Diff(command) => command.run(),
         Command::Doctor(command) => command.run(),
+        Command::Edit(command) => command.run(),
         Command::Explain(command) => command.run(),
+        Command::Init(command) => command.run(),
         Command::Push(command) => command.run(),
         Command::Registry(command) => command.run(),
         Command::Render(command) => command.run(),
@@ -118,6 +131,7 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Scorecard(command) => command.run(),
         Command::Generate(command) => command.run(),
         Command::Serve(command) => command.run(),
+        Command::Update(command) => command.run(),
         Command::Validate(command) => command.run(),
     }
 }

@@ -15,11 +15,24 @@ const MODULES: &[(&str, &[&str])] = &[
     ("catalog", &["model", "report"]),
     ("cluster", &["model"]),
     ("diff", &["model"]),
+    ("scaffold", &["model", "read", "report"]),
     ("scorecard", &["model", "report", "rules"]),
     ("serve", &["model", "read", "report", "catalog"]),
     (
         "cli",
-        &["model", "read", "report", "rules", "generate", "catalog", "cluster", "diff", "scorecard", "serve"],
+        &[
+            "model",
+            "read",
+            "report",
+            "rules",
+            "generate",
+            "catalog",
+            "cluster",
+            "diff",
+            "scaffold",
+            "scorecard",
+            "serve",
+        ],
     ),
 ];
 

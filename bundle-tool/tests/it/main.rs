@@ -23,6 +23,7 @@ mod round_trip;
 mod rule_docs;
 mod rules;
 mod rules_limits;
+mod scaffold;
 mod scorecard;
 mod serve;
 mod validate;

@@ -65,6 +65,27 @@ pub(super) struct Manifests {
     quiet: bool,
 }
 
+/// Writes the base CSV of the operator in `directory` to `bases` in another directory.
+pub(in crate::cli) fn write_base(
+    directory: &Path,
+    crds: Option<PathBuf>,
+    package: &str,
+    to: &Path,
+) -> Result<()> {
+    let manifests = Manifests {
+        manifest_path: directory.join("Cargo.toml"),
+        // A directory without CRDs, where there are none.
+        crds_dir: Some(crds.unwrap_or_else(|| to.to_owned())),
+        kustomize_dir: to.to_owned(),
+        overrides: None,
+        package: Some(package.to_owned()),
+        interactive: false,
+        check: false,
+        quiet: true,
+    };
+    manifests.run().map(|_| ())
+}
+
 impl Manifests {
     pub(super) fn run(self) -> Result<Exit> {
         let project = project(&self.manifest_path)?;

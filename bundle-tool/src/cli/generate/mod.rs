@@ -12,6 +12,8 @@ mod submission;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
+pub(super) use manifests::write_base;
+
 use super::exit::Exit;
 
 /// Generate bundles, base CSVs and submissions

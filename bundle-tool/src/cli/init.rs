@@ -1,0 +1,241 @@
+//! `bundle-tool init`: writes a new project, or packages an operator that exists.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+use clap::{Args, ValueEnum};
+
+use super::exit::Exit;
+use super::scaffold::{directory_name, lock, report, write};
+use crate::scaffold::merge::{self, Existing};
+use crate::scaffold::{self, Error, Files, License, Project, Runtime, plugins, project};
+
+/// The oldest version of Rust that scaffolded projects build with.
+const MIN_RUST: (u64, u64) = (1, 95);
+
+/// Create a project for an operator in Rust
+///
+/// Writes a Cargo package with the operator's program, tests, Makefile and CI workflow into the current directory, which
+/// must be empty except for hidden files such as .git. Add APIs with `bundle-tool create api`. PROJECT and .scaffold.yaml
+/// record what was scaffolded: keep them in git.
+///
+/// With --from, packages an operator that exists, in any language: finds its kustomization, Helm chart, Java build or
+/// directory of manifests, and writes Makefile.bundle, the base CSV and, if it has none, PROJECT.
+///
+/// Exit status: 0 on success, 2 on an error, with nothing written.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  Create a project in the current directory:
+    bundle-tool init --domain example.com --repo github.com/example/flight-operator
+
+  Create one in another directory, with another name, that uses a local copy of operator-runtime:
+    bundle-tool init --project-dir flights --project-name flight-operator --domain example.com \\
+      --runtime-path ../operator-runtime
+
+  Package an existing operator:
+    bundle-tool init --from ~/src/lake-operator
+    make -C ~/src/lake-operator -f Makefile.bundle bundle")]
+pub(super) struct Init {
+    /// Package the existing operator in this directory instead: add files, and change none
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["domain", "repo", "owner", "plugins", "runtime_path", "project_dir"])]
+    from: Option<PathBuf>,
+    /// Domain of the API groups
+    #[arg(long, value_name = "DOMAIN", required_unless_present = "from")]
+    domain: Option<String>,
+    /// Address of the source code [default: DOMAIN/NAME]
+    #[arg(long, value_name = "ADDRESS")]
+    repo: Option<String>,
+    /// Name of the project [default: the directory's name]
+    #[arg(long, value_name = "NAME")]
+    project_name: Option<String>,
+    /// Version of the PROJECT file
+    #[arg(long, value_name = "VERSION", default_value = project::FORMAT)]
+    project_version: String,
+    /// Owner of the copyright
+    #[arg(long, value_name = "NAME")]
+    owner: Option<String>,
+    /// License of the source code
+    #[arg(long, value_name = "LICENSE", default_value = "apache2")]
+    license: LicenseArg,
+    /// Plugin keys, comma-separated
+    #[arg(long, value_name = "KEY,…", value_delimiter = ',')]
+    plugins: Vec<String>,
+    /// Directory of the crate operator-runtime [default: its version in the package registry]
+    #[arg(long, value_name = "DIR")]
+    runtime_path: Option<PathBuf>,
+    /// Do not check that cargo is installed and new enough
+    #[arg(long)]
+    skip_cargo_version_check: bool,
+    /// Directory of the project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    project_dir: PathBuf,
+    /// Print warnings and errors only
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum LicenseArg {
+    /// Apache License 2.0
+    Apache2,
+    /// No license
+    None,
+}
+
+impl Init {
+    pub(super) fn run(self) -> Result<Exit> {
+        if let Some(directory) = &self.from {
+            return super::init_from::run(directory, self.project_name.as_deref(), self.quiet);
+        }
+        let project = self.project()?;
+        if !self.skip_cargo_version_check {
+            check_cargo()?;
+        }
+        let files = scaffold::render(&project)?;
+        check_empty(&self.project_dir, &files)?;
+        let mut lock = lock(&self.project_dir)?;
+        // Another process may have been faster.
+        check_empty(&self.project_dir, &files)?;
+        let plan = merge::plan::<Error>(&Files::new(), &files, Existing::Reject, |_| Ok(None))?;
+        write(&mut lock, &project, &files, &plan)?;
+        if !self.quiet {
+            report(&plan, &self.project_dir)?;
+            writeln!(
+                io::stderr(),
+                "next: bundle-tool create api --group GROUP --version v1alpha1 --kind KIND"
+            )?;
+        }
+        Ok(Exit::Success)
+    }
+
+    fn project(&self) -> Result<Project> {
+        if self.project_version != project::FORMAT {
+            bail!("unsupported --project-version `{}`: must be `{}`", self.project_version, project::FORMAT);
+        }
+        let name = match &self.project_name {
+            Some(name) => name.clone(),
+            None => directory_name(&self.project_dir)?,
+        };
+        let domain = self.domain.as_deref().unwrap_or_default();
+        let repo = self.repo.clone().unwrap_or_else(|| format!("{domain}/{name}"));
+        let mut project = Project::new(&name, domain, &repo, self.runtime()?);
+        project.owner.clone_from(&self.owner);
+        project.license = match self.license {
+            LicenseArg::Apache2 => License::Apache2,
+            LicenseArg::None => License::None,
+        };
+        for key in &self.plugins {
+            match plugins::resolve(key)? {
+                // The layout itself, and one that belongs to an API.
+                plugins::RUST => {}
+                plugins::DEPLOY_IMAGE => {
+                    bail!("the plugin `{key}` belongs to an API: set it in `bundle-tool create api`")
+                }
+                other if project.plugins.contains(&other) => {}
+                other => project.plugins.push(other),
+            }
+        }
+        project.check().map_err(|error| match &error {
+            Error::Name { what: "project name", .. } if self.project_name.is_none() => {
+                anyhow::Error::new(error)
+                    .context("the directory's name cannot be the project's, set --project-name")
+            }
+            _ => error.into(),
+        })?;
+        Ok(project)
+    }
+
+    fn runtime(&self) -> Result<Runtime> {
+        let Some(path) = &self.runtime_path else {
+            return Ok(Runtime::Version(env!("CARGO_PKG_VERSION").to_owned()));
+        };
+        let manifest = path.join("Cargo.toml");
+        let text = fs::read_to_string(&manifest)
+            .with_context(|| format!("failed to read {}", manifest.display()))?;
+        if !text.lines().any(|line| line.replace(' ', "") == "name=\"operator-runtime\"") {
+            bail!(
+                "{} is not that of operator-runtime: set --runtime-path to its directory",
+                manifest.display()
+            );
+        }
+        // A relative path is relative to the project.
+        let path = if path.is_absolute() || self.project_dir == Path::new(".") {
+            path.clone()
+        } else {
+            fs::canonicalize(path).with_context(|| format!("failed to read {}", path.display()))?
+        };
+        match path.to_str() {
+            Some(path) if !path.chars().any(char::is_control) => Ok(Runtime::Path(path.to_owned())),
+            _ => bail!(
+                "the path of operator-runtime is not valid UTF-8 or has control characters: {}",
+                path.display()
+            ),
+        }
+    }
+}
+
+/// Fails if a directory holds anything but hidden files, or a file that would be overwritten.
+fn check_empty(directory: &Path, files: &Files) -> Result<()> {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error).with_context(|| format!("failed to read {}", directory.display())),
+    };
+    if directory.join(project::FILE).exists() {
+        bail!("{} is a project already; add to it with `bundle-tool create`", directory.display());
+    }
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.with_context(|| format!("failed to read {}", directory.display()))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !name.starts_with('.') {
+            names.push(name);
+        }
+    }
+    names.sort();
+    if let Some(first) = names.first() {
+        bail!(
+            "{} is not empty: it contains {}; choose an empty directory with --project-dir",
+            directory.display(),
+            match names.len() {
+                1 => format!("`{first}`"),
+                count => format!("`{first}` and {} more", count - 1),
+            }
+        );
+    }
+    for path in files.values().map(|file| file.path.as_str()).chain([scaffold::record::FILE]) {
+        if fs::symlink_metadata(directory.join(path)).is_ok() {
+            bail!(Error::FileExists { path: directory.join(path).display().to_string() });
+        }
+    }
+    Ok(())
+}
+
+/// Fails if cargo is not installed or too old.
+fn check_cargo() -> Result<()> {
+    let hint = "set --skip-cargo-version-check to create the project without it";
+    let output = match Command::new("cargo").arg("--version").output() {
+        Ok(output) => output,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            bail!("cargo was not found: install Rust from https://rustup.rs, or {hint}")
+        }
+        Err(error) => return Err(error).context("failed to run cargo"),
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    let version = text.split_whitespace().nth(1).and_then(|word| semver::Version::parse(word).ok());
+    let (major, minor) = MIN_RUST;
+    match version {
+        Some(version) if (version.major, version.minor) >= MIN_RUST => Ok(()),
+        Some(version) => bail!(
+            "cargo {version} is too old: Rust {major}.{minor} is required; run `rustup update`, or {hint}"
+        ),
+        None => bail!(
+            "`cargo --version` failed: {}; repair the installation of Rust, or {hint}",
+            String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or("it printed no version")
+        ),
+    }
+}

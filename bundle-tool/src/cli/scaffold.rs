@@ -1,0 +1,290 @@
+//! What the commands of the scaffold share: reading a project, applying a change to its files, and saying what was done.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use atomic_files::{DirectoryLock, Tree};
+use clap::Args;
+
+use super::exit::Exit;
+use crate::read::file::{self, MAX_FILE_SIZE, Unreadable};
+use crate::scaffold::merge::{self, Existing, Plan};
+use crate::scaffold::{self, Error, Files, Project, Record, project, record};
+
+/// How long to wait for another process that changes the project.
+const LOCK_WAIT: Duration = Duration::from_mins(1);
+
+/// The maximum number of paths that a message names.
+const MAX_PATHS: usize = 3;
+
+/// Options of every command that changes a project.
+#[derive(Debug, Args)]
+pub(super) struct Common {
+    /// Directory of the project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(super) project_dir: PathBuf,
+    /// Change files that have uncommitted changes
+    #[arg(long)]
+    pub(super) allow_dirty: bool,
+    /// Print warnings and errors only
+    #[arg(long, short)]
+    pub(super) quiet: bool,
+}
+
+/// A project that exists, locked against other processes.
+pub(super) struct Workspace {
+    directory: PathBuf,
+    lock: DirectoryLock,
+    record: Record,
+    /// What the project is scaffolded from.
+    pub(super) project: Project,
+}
+
+/// The version of this tool.
+pub(super) fn version() -> Result<semver::Version> {
+    semver::Version::parse(env!("CARGO_PKG_VERSION")).context("invalid version of bundle-tool")
+}
+
+impl Workspace {
+    /// Locks and reads a project.
+    pub(super) fn open(directory: &Path) -> Result<Self> {
+        let missing = || {
+            format!(
+                "{} does not exist: run `bundle-tool init` first, or set --project-dir",
+                directory.join(project::FILE).display()
+            )
+        };
+        // The lock would create the directory.
+        if !directory.join(project::FILE).exists() {
+            bail!(missing());
+        }
+        let lock = lock(directory)?;
+        let text = text(&directory.join(project::FILE), MAX_FILE_SIZE)?.with_context(missing)?;
+        let project = Project::parse(&text).map_err(|error| located(error, directory))?;
+        let text = text_of_record(directory)?;
+        let record = Record::parse(&text).map_err(|error| located(error, directory))?;
+        let tool = version()?;
+        if record.version > tool {
+            bail!(Error::Newer { project: record.version.to_string(), tool: tool.to_string() });
+        }
+        Ok(Self { directory: directory.to_owned(), lock, record, project })
+    }
+
+    /// Writes the files of `project`, keeping what was edited. Returns what was done.
+    pub(super) fn apply(mut self, project: &Project, existing: Existing, common: &Common) -> Result<Plan> {
+        let new = scaffold::render(project)?;
+        if !common.allow_dirty {
+            self.check_clean(existing == Existing::Mark)?;
+        }
+        let directory = self.directory.clone();
+        let current = |path: &str| current(&directory, path);
+        let mut plan = merge::plan::<anyhow::Error>(&self.record.files, &new, existing, current)?;
+        // The types of a version of its own begin with what was edited in those of the stored version.
+        for (to, from) in scaffold::copies(project) {
+            if self.record.files.contains_key(&to) {
+                continue;
+            }
+            let (Some(from), Some(to)) = (self.record.files.get(&from), new.get(&to)) else { continue };
+            let Some(edited) = current(&from.path)? else { continue };
+            let text = merge::three_way(&from.text, &edited, &to.text).unwrap_or_else(|marked| {
+                plan.conflicts.insert(to.path.clone());
+                marked
+            });
+            plan.files.insert(to.path.clone(), text);
+        }
+        write(&mut self.lock, project, &new, &plan)?;
+        if !common.quiet {
+            report(&plan, &self.directory)?;
+        }
+        Ok(plan)
+    }
+
+    /// Fails if files have changes that are not in git: of the scaffold or, with `all`, any.
+    ///
+    /// What the tool itself wrote does not count, so that several commands can follow each other without a commit.
+    fn check_clean(&self, all: bool) -> Result<()> {
+        let Some(mut dirty) = uncommitted(&self.directory)? else { return Ok(()) };
+        for own in [project::FILE, record::FILE, "Cargo.lock"] {
+            dirty.remove(own);
+        }
+        let mut edited = BTreeSet::new();
+        for file in self.record.files.values() {
+            if dirty.remove(&file.path)
+                && current(&self.directory, &file.path)?.is_some_and(|text| text != file.text)
+            {
+                edited.insert(file.path.clone());
+            }
+        }
+        if all {
+            edited.append(&mut dirty);
+        }
+        if edited.is_empty() {
+            return Ok(());
+        }
+        bail!(
+            "{} not committed; commit or stash the changes, or set --allow-dirty",
+            match edited.len() {
+                1 => format!("changes in {} are", some(&edited)),
+                _ => format!("changes in {} files are ({})", edited.len(), some(&edited)),
+            }
+        )
+    }
+}
+
+/// Adds the path of the project to an error about one of its files.
+fn located(error: Error, directory: &Path) -> anyhow::Error {
+    let error = anyhow::Error::new(error);
+    if directory == Path::new(".") { error } else { error.context(directory.display().to_string()) }
+}
+
+fn text_of_record(directory: &Path) -> Result<String> {
+    let path = directory.join(record::FILE);
+    text(&path, record::MAX_SIZE)?.with_context(|| {
+        format!(
+            "{} does not exist: it records what was scaffolded, without which edits cannot be told apart; restore it from git",
+            path.display()
+        )
+    })
+}
+
+/// Reads a text file. Returns nothing if it does not exist.
+fn text(path: &Path, limit: u64) -> Result<Option<String>> {
+    let bytes = match file::read(path, limit) {
+        Ok(bytes) => bytes,
+        Err(Unreadable::Io(error))
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            return Ok(None);
+        }
+        Err(error) => return Err(error).with_context(|| format!("failed to read {}", path.display())),
+    };
+    String::from_utf8(bytes).map(Some).map_err(|_| Error::NotText { path: path.display().to_string() }.into())
+}
+
+/// Returns what a file of the project holds.
+fn current(directory: &Path, path: &str) -> Result<Option<String>> {
+    text(&directory.join(path), MAX_FILE_SIZE)
+}
+
+/// Returns the name of a directory that may not exist yet.
+pub(super) fn directory_name(directory: &Path) -> Result<String> {
+    let absolute = std::path::absolute(directory).context("failed to read the current directory")?;
+    let absolute = std::fs::canonicalize(&absolute).unwrap_or(absolute);
+    let name = absolute.file_name().and_then(|name| name.to_str());
+    name.map(str::to_owned).context("the directory has no name: set --project-name")
+}
+
+/// Locks a project's directory.
+pub(super) fn lock(directory: &Path) -> Result<DirectoryLock> {
+    let lock = DirectoryLock::acquire(directory, LOCK_WAIT, |path| {
+        // A message that cannot be printed stops nothing.
+        let _ =
+            writeln!(io::stderr(), "note: waiting for another process that is writing to {}", path.display());
+    })?;
+    Ok(lock)
+}
+
+/// Writes a plan, the `PROJECT` file and the record: all of it or nothing.
+pub(super) fn write(lock: &mut DirectoryLock, project: &Project, new: &Files, plan: &Plan) -> Result<()> {
+    let record = Record { version: version()?, files: new.clone() };
+    let mut tree = Tree::new();
+    for (path, text) in &plan.files {
+        tree.file(path.as_str(), text.as_bytes());
+    }
+    for path in &plan.removed {
+        tree.remove(path.as_str());
+    }
+    tree.file(project::FILE, project.emit().into_bytes());
+    tree.file(record::FILE, record.emit().into_bytes());
+    lock.write(&tree)?;
+    // Directories that are empty now; the others cannot be removed.
+    for path in &plan.removed {
+        let mut directory = Path::new(path).parent();
+        while let Some(parent) = directory.filter(|parent| !parent.as_os_str().is_empty()) {
+            if std::fs::remove_dir(lock.path().join(parent)).is_err() {
+                break;
+            }
+            directory = parent.parent();
+        }
+    }
+    Ok(())
+}
+
+/// Prints what was done to which file.
+pub(super) fn report(plan: &Plan, directory: &Path) -> Result<()> {
+    let mut err = io::BufWriter::new(io::stderr().lock());
+    for path in plan.files.keys() {
+        let done = if plan.conflicts.contains(path) {
+            "conflict"
+        } else if plan.merged.contains(path) {
+            "merge"
+        } else {
+            "write"
+        };
+        writeln!(err, "{done:>9} {}", shown(directory, path))?;
+    }
+    for (done, paths) in [("remove", &plan.removed), ("keep", &plan.kept), ("deleted", &plan.deleted)] {
+        for path in paths {
+            writeln!(err, "{done:>9} {}", shown(directory, path))?;
+        }
+    }
+    err.flush()?;
+    Ok(())
+}
+
+/// Returns the path of a file for people.
+fn shown(directory: &Path, path: &str) -> String {
+    if directory == Path::new(".") { path.to_owned() } else { directory.join(path).display().to_string() }
+}
+
+/// Returns the exit status of a plan that was carried out; conflicts are named as a warning.
+pub(super) fn finish(plan: &Plan) -> Result<Exit> {
+    if plan.conflicts.is_empty() {
+        return Ok(Exit::Success);
+    }
+    writeln!(
+        io::stderr(),
+        "warning: {} with conflicts ({}): edit what is between `<<<<<<<` and `>>>>>>>`",
+        match plan.conflicts.len() {
+            1 => "1 file was merged".to_owned(),
+            count => format!("{count} files were merged"),
+        },
+        some(&plan.conflicts)
+    )?;
+    Ok(Exit::Findings)
+}
+
+/// Names the first of some paths.
+fn some(paths: &BTreeSet<String>) -> String {
+    let shown: Vec<&str> = paths.iter().take(MAX_PATHS).map(String::as_str).collect();
+    let more = if paths.len() > MAX_PATHS { ", …" } else { "" };
+    format!("{}{more}", shown.join(", "))
+}
+
+/// Returns the files of a directory that git lists as changed or untracked, relative to it. Returns nothing if the
+/// directory is not in a git work tree, or if there is no git.
+fn uncommitted(directory: &Path) -> Result<Option<BTreeSet<String>>> {
+    let git = |arguments: &[&str]| {
+        Command::new("git").arg("-C").arg(directory).args(arguments).env("GIT_OPTIONAL_LOCKS", "0").output()
+    };
+    let prefix = match git(&["rev-parse", "--show-prefix"]) {
+        Ok(output) if output.status.success() => output.stdout,
+        Ok(_) => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).context("failed to run git"),
+    };
+    let prefix = String::from_utf8_lossy(&prefix).trim_end_matches('\n').to_owned();
+    let output = git(&["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--", "."])
+        .context("failed to run git")?;
+    if !output.status.success() {
+        bail!("git status failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    // Two letters and a blank, then a path relative to the work tree.
+    let paths = text.split('\0').filter_map(|entry| entry.get(3..)?.strip_prefix(&prefix));
+    Ok(Some(paths.map(str::to_owned).collect()))
+}

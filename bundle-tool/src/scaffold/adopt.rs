@@ -1,0 +1,215 @@
+//! Puts an existing operator under the toolkit: finds out where its manifests come from, and returns the files that package
+//! it. Nothing of the operator is changed.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::error::Error;
+use super::templates::{self, Template};
+use super::{names, plugins, project};
+use crate::model::yaml;
+
+/// The Makefile that packages the operator.
+pub const MAKEFILE: &str = "Makefile.bundle";
+
+const TEMPLATE: Template = templates::template!("project/Makefile.bundle.j2");
+
+/// Directories in which operators keep manifests, the likeliest first.
+pub const MANIFEST_DIRECTORIES: &[&str] =
+    &["config/manifests", "config/default", "deploy", "manifests", "kubernetes", "k8s", "yaml", "config"];
+
+/// Directories in which operators keep CRDs, the likeliest first.
+const CRD_DIRECTORIES: &[&str] =
+    &["config/crd/bases", "config/crd", "crds", "deploy/crds", "crd", "manifests/crds"];
+
+/// What there is in the directory of an operator, as far as it matters here.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
+    /// Relative paths of its files with `/`, sorted: `Cargo.toml`, `Chart.yaml` and the like, and manifests.
+    pub files: Vec<String>,
+    /// The name in `PROJECT`, in a chart or in `Cargo.toml`.
+    pub name: Option<String>,
+}
+
+/// Where the manifests of an operator come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A kustomization.
+    Kustomize(String),
+    /// A Helm chart.
+    Chart(String),
+    /// A directory of manifests, which may be written by a build.
+    Directory(String),
+}
+
+impl Found {
+    fn has(&self, path: &str) -> bool {
+        self.files.iter().any(|file| file == path)
+    }
+
+    fn has_manifests(&self, directory: &str) -> bool {
+        self.files.iter().any(|file| {
+            let below = file.strip_prefix(directory).and_then(|rest| rest.strip_prefix('/'));
+            below.is_some_and(|name| is_yaml(name) && !name.contains('/'))
+        })
+    }
+
+    /// Returns the chart that is nearest to the top.
+    #[must_use]
+    pub fn chart(&self) -> Option<&str> {
+        let charts = self.files.iter().filter_map(|file| match file.as_str() {
+            "Chart.yaml" => Some("."),
+            file => file.strip_suffix("/Chart.yaml"),
+        });
+        charts.min_by_key(|directory| (*directory != ".", directory.matches('/').count(), directory.len()))
+    }
+
+    /// Returns where the manifests come from.
+    ///
+    /// # Errors
+    /// Nothing is known of an operator here.
+    pub fn source(&self) -> Result<Source, Error> {
+        if let Some(directory) = MANIFEST_DIRECTORIES.iter().find(|directory| {
+            ["kustomization.yaml", "kustomization.yml"]
+                .iter()
+                .any(|name| self.has(&format!("{directory}/{name}")))
+        }) {
+            return Ok(Source::Kustomize((*directory).to_owned()));
+        }
+        if let Some(chart) = self.chart() {
+            return Ok(Source::Chart(chart.to_owned()));
+        }
+        if self.has("pom.xml") {
+            return Ok(Source::Directory("target/kubernetes".to_owned()));
+        }
+        if self.has("build.gradle") || self.has("build.gradle.kts") {
+            return Ok(Source::Directory("build/kubernetes".to_owned()));
+        }
+        match MANIFEST_DIRECTORIES.iter().find(|directory| self.has_manifests(directory)) {
+            Some(directory) => Ok(Source::Directory((*directory).to_owned())),
+            None => Err(Error::NoOperator { directories: MANIFEST_DIRECTORIES.join(", ") }),
+        }
+    }
+}
+
+/// Returns whether a file is one that matters in [`Found::files`].
+#[must_use]
+pub fn matters(name: &str) -> bool {
+    is_yaml(name)
+        || ["Cargo.toml", "pom.xml", "build.gradle", "build.gradle.kts", project::FILE].contains(&name)
+}
+
+fn is_yaml(name: &str) -> bool {
+    [".yaml", ".yml"].iter().any(|extension| name.ends_with(extension))
+}
+
+#[derive(Serialize)]
+struct View<'a> {
+    name: &'a str,
+    command: Option<String>,
+    directory: Option<&'a str>,
+    crds: String,
+}
+
+/// Returns the directory of the CRDs.
+#[must_use]
+pub fn crds(found: &Found, source: &Source) -> String {
+    match source {
+        Source::Chart(chart) if found.has_manifests(&join(chart, "crds")) => join(chart, "crds"),
+        Source::Directory(directory) if !CRD_DIRECTORIES.iter().any(|crds| found.has_manifests(crds)) => {
+            directory.clone()
+        }
+        _ => {
+            let there = CRD_DIRECTORIES.iter().find(|directory| found.has_manifests(directory));
+            there.unwrap_or(&"config/crd/bases").to_string()
+        }
+    }
+}
+
+fn join(directory: &str, name: &str) -> String {
+    if directory == "." { name.to_owned() } else { format!("{directory}/{name}") }
+}
+
+/// Returns the new files, by their paths: the Makefile and, if there is none, `PROJECT`.
+///
+/// # Errors
+/// The name is not valid, or nothing is known of an operator here.
+pub fn files(found: &Found, name: &str) -> Result<BTreeMap<String, String>, Error> {
+    names::project(name)?;
+    let source = found.source()?;
+    let view = View {
+        name,
+        command: match &source {
+            Source::Kustomize(directory) => Some(format!("kubectl kustomize {directory}")),
+            Source::Chart(chart) => {
+                Some(format!("helm template {name} {chart} --include-crds --namespace {name}-system"))
+            }
+            Source::Directory(_) => None,
+        },
+        directory: match &source {
+            Source::Directory(directory) => Some(directory),
+            _ => None,
+        },
+        crds: crds(found, &source),
+    };
+    let mut files = BTreeMap::from([(MAKEFILE.to_owned(), templates::text(&TEMPLATE, &view)?)]);
+    if !found.has(project::FILE) {
+        let project = json!({
+            "version": project::FORMAT,
+            "layout": [plugins::ADOPTED],
+            "projectName": name,
+            "plugins": {plugins::MANIFESTS: {}},
+        });
+        let header =
+            "# Written by `bundle-tool init --from`. `bundle-tool generate bundle` reads the name.\n";
+        files.insert(project::FILE.to_owned(), format!("{header}{}", yaml::emit(&project)));
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(files: &[&str]) -> Found {
+        Found { files: files.iter().map(ToString::to_string).collect(), name: None }
+    }
+
+    #[test]
+    fn the_source_of_the_manifests_is_found() {
+        for (files, expected, crds_in) in [
+            (
+                &["PROJECT", "config/default/kustomization.yaml", "config/crd/bases/a.yaml"][..],
+                Source::Kustomize("config/default".into()),
+                "config/crd/bases",
+            ),
+            (
+                &["config/manifests/kustomization.yaml", "config/default/kustomization.yaml"],
+                Source::Kustomize("config/manifests".into()),
+                "config/crd/bases",
+            ),
+            (&["Chart.yaml", "crds/a.yaml", "charts/b/Chart.yaml"], Source::Chart(".".into()), "crds"),
+            (
+                &["charts/x/y/Chart.yaml", "charts/op/Chart.yaml", "charts/op/crds/a.yaml"],
+                Source::Chart("charts/op".into()),
+                "charts/op/crds",
+            ),
+            (
+                &["pom.xml", "src/main/resources/a.yaml"],
+                Source::Directory("target/kubernetes".into()),
+                "target/kubernetes",
+            ),
+            (&["build.gradle.kts"], Source::Directory("build/kubernetes".into()), "build/kubernetes"),
+            (&["Cargo.toml", "yaml/a.yaml"], Source::Directory("yaml".into()), "yaml"),
+            (&["Cargo.toml", "deploy/a.yml", "crds/a.yaml"], Source::Directory("deploy".into()), "crds"),
+        ] {
+            let found = found(files);
+            let source = found.source().unwrap();
+            assert_eq!(source, expected);
+            assert_eq!(crds(&found, &source), crds_in);
+        }
+        assert!(found(&["Cargo.toml", "src/a.yaml"]).source().is_err());
+    }
+}

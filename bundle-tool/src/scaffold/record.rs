@@ -1,0 +1,96 @@
+//! The record of what the scaffold last wrote, which an update compares with the files to keep what was edited since.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::error::Error;
+use super::files::{Files, ScaffoldFile};
+use crate::model::yaml;
+use crate::read;
+
+/// The name of the file.
+pub const FILE: &str = ".scaffold.yaml";
+
+/// The maximum number of bytes of the file that are read.
+pub const MAX_SIZE: u64 = 16 << 20;
+
+const HEADER: &str = "\
+# What `bundle-tool init`, `create`, `edit` or `update` last wrote. `bundle-tool update` compares it with the
+# project's files to keep your changes: do not edit it, and keep it in git.
+";
+
+/// What was last written, and by which version of the tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// The version of the tool.
+    pub version: semver::Version,
+    /// The files as they were written.
+    pub files: Files,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Yaml {
+    version: String,
+    files: Vec<Entry>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    /// The name that a file keeps when it moves; the path, if it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    path: String,
+    text: String,
+}
+
+impl Record {
+    /// Reads the record.
+    ///
+    /// # Errors
+    /// It is not one that [`Record::emit`] writes.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let invalid = |message: String| Error::Record { message };
+        let parsed = read::yaml::parse(text.as_bytes());
+        if let Some(error) = parsed.error {
+            return Err(invalid(error.to_string()));
+        }
+        let [document] = parsed.documents.as_slice() else {
+            return Err(invalid(format!("expected one YAML document, found {}", parsed.documents.len())));
+        };
+        let Yaml { version, files } =
+            serde_json::from_value(document.root().to_json()).map_err(|error| invalid(error.to_string()))?;
+        let version =
+            semver::Version::parse(&version).map_err(|error| invalid(format!("version: {error}")))?;
+        let mut record = Self { version, files: BTreeMap::new() };
+        for Entry { id, path, text } in files {
+            let plain = std::path::Path::new(&path)
+                .components()
+                .all(|part| matches!(part, std::path::Component::Normal(_)));
+            if !plain || path.is_empty() {
+                return Err(invalid(format!(
+                    "invalid path `{path}`: must be relative and stay in the project"
+                )));
+            }
+            let id = id.unwrap_or_else(|| path.clone());
+            if record.files.insert(id.clone(), ScaffoldFile { path, text }).is_some() {
+                return Err(invalid(format!("duplicate file `{id}`")));
+            }
+        }
+        Ok(record)
+    }
+
+    /// Returns the text of the record.
+    #[must_use]
+    pub fn emit(&self) -> String {
+        let files = self.files.iter().map(|(id, file)| {
+            let id = (*id != file.path).then(|| id.clone());
+            Entry { id, path: file.path.clone(), text: file.text.clone() }
+        });
+        let yaml = Yaml { version: self.version.to_string(), files: files.collect() };
+        format!("{HEADER}{}", yaml::emit(&json!(yaml)))
+    }
+}
