@@ -108,6 +108,10 @@ E2E ?=
 e2e: build dist ## Run the tests against the cluster of KUBECONFIG and the registry of REGISTRY (e2e/README.md)
 	$(CARGO) test --locked --target $(TARGET) -p e2e $(E2E) --no-fail-fast -- --test-threads=1 --nocapture
 
+.PHONY: scaffold
+scaffold: build ## Build, test, bundle and validate scaffolded operators
+	$(CARGO) test --locked --target $(TARGET) -p e2e --test scaffold -- --test-threads=1 --nocapture
+
 .PHONY: bench-validate
 bench-validate: dist ## Measure validate on every bundle directory of CORPUS, one process each
 	python3 e2e/bench-validate.py target/dist/bundle-tool $(CORPUS)
