@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 
 /// The commands that bundle-tool runs have this long altogether.
-const MAX_TOOL_TIME: Duration = Duration::from_secs(60);
+const MAX_TOOL_TIME: Duration = Duration::from_mins(1);
 
 fn root() -> Result<PathBuf> {
     Ok(fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?)
