@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use bundle_tool::model::Bundle;
 use bundle_tool::read;
@@ -153,36 +154,58 @@ fn the_valid_bundle_has_no_finding() {
     assert_eq!(findings(&valid_bundle()), []);
 }
 
+/// A rule's fixture, validated.
+struct Fixture {
+    /// Rules that its cases may break as well.
+    also: Vec<String>,
+    fail: Vec<Case>,
+    pass: Vec<Case>,
+}
+
+struct Case {
+    edits: Value,
+    findings: Vec<Finding>,
+}
+
+/// The fixtures of all rules; none where the file is missing.
+static FIXTURES: LazyLock<BTreeMap<&'static str, Option<Fixture>>> = LazyLock::new(|| {
+    let fixture = |id: &str| {
+        let fixture = yaml(&fs::read(fixtures().join("rules").join(format!("{id}.yaml"))).ok()?);
+        let list = |name: &str| fixture[name].as_array().cloned().unwrap_or_default();
+        let cases = |name| {
+            list(name).into_iter().map(|edits| Case { findings: findings(&with(&edits)), edits }).collect()
+        };
+        let also = list("also").iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        Some(Fixture { also, fail: cases("fail"), pass: cases("pass") })
+    };
+    rules::all().map(|rule| (rule.id, fixture(rule.id))).collect()
+});
+
 #[test]
 fn every_rule_finds_its_failing_fixtures_and_no_passing_one() {
     let mut wrong = Vec::new();
     for rule in rules::all() {
-        let path = fixtures().join("rules").join(format!("{}.yaml", rule.id));
-        let Ok(bytes) = fs::read(&path) else {
-            wrong.push(format!("{}: no fixture {}", rule.id, path.display()));
+        let Some(fixture) = &FIXTURES[rule.id] else {
+            wrong.push(format!("{}: no fixture", rule.id));
             continue;
         };
-        let fixture = yaml(&bytes);
-        for list in ["fail", "pass"] {
-            let cases = fixture[list].as_array().map(Vec::as_slice).unwrap_or_default();
+        for (list, cases) in [("fail", &fixture.fail), ("pass", &fixture.pass)] {
             if cases.is_empty() {
                 wrong.push(format!("{}: no case in `{list}`", rule.id));
             }
-            for case in cases {
-                let all = findings(&with(case));
-                let found = all.iter().filter(|finding| finding.rule == rule.id).count();
+            for Case { edits, findings } in cases {
+                let found = findings.iter().filter(|finding| finding.rule == rule.id).count();
                 if (found > 0) != (list == "fail") {
-                    wrong.push(format!("{}: {found} findings in `{list}`: {case}", rule.id));
+                    wrong.push(format!("{}: {found} findings in `{list}`: {edits}", rule.id));
                 }
-                // One defect is one finding in a suite; what a case may pull along is in `also`.
-                let also: Vec<_> = fixture["also"].as_array().into_iter().flatten().collect();
-                for other in all.iter().filter(|finding| {
+                // One defect is one finding in a suite; what a case may break as well is in `also`.
+                for other in findings.iter().filter(|finding| {
                     finding.rule != rule.id
                         && finding.severity == Severity::Error
                         && finding.suite == rule.suite
-                        && !also.iter().any(|id| *id == finding.rule)
+                        && !fixture.also.iter().any(|id| *id == finding.rule)
                 }) {
-                    wrong.push(format!("{}: {case} also gives {}: {}", rule.id, other.rule, other.message));
+                    wrong.push(format!("{}: {edits} also gives {}: {}", rule.id, other.rule, other.message));
                 }
             }
         }
@@ -197,16 +220,15 @@ fn rendered_findings() {
     settings.set_snapshot_path("../snapshots/findings");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    for rule in rules::all() {
-        let fixture = yaml(&fs::read(fixtures().join("rules").join(format!("{}.yaml", rule.id))).unwrap());
+    for (id, fixture) in &*FIXTURES {
         let mut rendered = Vec::new();
-        for case in fixture["fail"].as_array().unwrap() {
-            let own = findings(&with(case)).into_iter().filter(|finding| finding.rule == rule.id).collect();
-            let validated =
-                report::BundleReport { path: "bundle".to_owned(), name: None, package: None, findings: own };
-            report::text(&[validated], &[], &mut rendered).unwrap();
+        for case in fixture.iter().flat_map(|fixture| &fixture.fail) {
+            let findings = case.findings.iter().filter(|finding| finding.rule == *id).cloned().collect();
+            let report =
+                report::BundleReport { path: "bundle".to_owned(), name: None, package: None, findings };
+            report::text(&[report], &[], &mut rendered).unwrap();
         }
-        settings.bind(|| insta::assert_snapshot!(rule.id, String::from_utf8(rendered).unwrap()));
+        settings.bind(|| insta::assert_snapshot!(*id, String::from_utf8(rendered).unwrap()));
     }
 }
 
