@@ -1,7 +1,7 @@
 //! Reads files, directories and standard input into the [`crate::model`].
 //!
 //! The only module that reads the disk for validation, generation and catalogs. What it reads is not trusted:
-//! directories are listed by [`walk`], files are read by [`file`], YAML by [`yaml`], each within stated limits.
+//! directories are listed by [`walk`], files are read by [`mod@file`], YAML by [`yaml`], each within stated limits.
 
 pub mod bundle;
 pub mod catalog;

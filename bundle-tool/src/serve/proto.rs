@@ -1,7 +1,7 @@
 //! The messages of the services, as protocol buffers: `registry.proto` of operator-registry, gRPC's health checking and
 //! server reflection, and `google.protobuf.Struct`.
 //!
-//! The types are the wire format; what they mean is decided in [`super::query`] and [`super::grpc`].
+//! The types are the wire format; what they mean is decided in `query` and `grpc`.
 
 /// A package's channel with the bundle at its head.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
