@@ -1,7 +1,7 @@
 //! Controllers: a [`Reconciler`] describes what an object owns and which status it has; the rest is done here.
 //!
-//! A reconcile is a pipeline with one file per step: [`observed`] (what the watches report) → [`Reconciler::desired`] →
-//! [`plan`] (what differs) → [`apply`] → [`Reconciler::status`] → [`update_status`]. Reads come from the watches only.
+//! A reconcile is a pipeline with one file per step: `observed` (what the watches report) → [`Reconciler::desired`] →
+//! `plan` (what differs) → `apply` → [`Reconciler::status`] → `update_status`. Reads come from the watches only.
 //! A reconcile that finds everything as desired makes no request at all.
 
 mod apply;
