@@ -45,6 +45,16 @@ impl Registry {
     }
 }
 
+/// Returns the program opm that `OPM` names, to compare with; `None` without the variable.
+///
+/// # Errors
+/// The variable names no file.
+pub fn opm() -> Result<Option<PathBuf>> {
+    let Some(opm) = std::env::var_os("OPM").map(PathBuf::from) else { return Ok(None) };
+    ensure!(opm.is_file(), "OPM names no file: {}", opm.display());
+    Ok(Some(opm))
+}
+
 /// The static binaries of both crates.
 #[derive(Debug, Clone)]
 pub struct Programs {

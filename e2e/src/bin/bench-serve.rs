@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail, ensure};
 use bundle_tool::serve::client::Client;
 use bundle_tool::serve::proto::{Bundle, Names};
-use e2e::Programs;
+use e2e::{Programs, opm};
 use prost::Message as _;
 
 /// Calls a second, and for how long.
@@ -143,10 +143,7 @@ async fn main() -> Result<()> {
     let catalog = PathBuf::from(arguments.next().context("usage: bench-serve CATALOG [RUNS]")?);
     let runs = arguments.next().map_or(Ok(5), |runs| runs.parse())?;
     let tool = Programs::from_env()?.path("bundle-tool");
-    let opm = std::env::var_os("OPM").map_or_else(
-        || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache/olm-cluster/bin/opm"),
-        PathBuf::from,
-    );
+    let opm = opm()?;
     let scratch = tempfile::tempdir()?;
     let (cache, index) = (scratch.path().join("cache"), scratch.path().join("index"));
     let with_port = |program: &Path, port: u16, arguments: &[&str]| {
@@ -157,7 +154,7 @@ async fn main() -> Result<()> {
     let path = |path: &Path| path.display().to_string();
     println!("| | ready | memory | peak | GetBundle p50 | p99 | {LISTS} lists | peak then |");
     println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
-    if opm.is_file() {
+    if let Some(opm) = opm {
         let forget = || drop(std::fs::remove_dir_all(&cache));
         let arguments = ["--pprof-addr=", "--cache-enforce-integrity=false", "--cache-dir", &path(&cache)];
         measure("opm, from the catalog", runs, |port| with_port(&opm, port, &arguments), forget).await?;
