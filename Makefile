@@ -91,9 +91,10 @@ rule: musl ## Test the rules, and write their snapshots and the rule reference
 	$(WRITE_REFERENCE)
 
 .PHONY: lint
-lint: ## Check format, clippy, and licenses and sources of dependencies
+lint: ## Check format, clippy, documentation, and licenses and sources of dependencies
 	rustfmt --check $$(git ls-files '*.rs')
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --quiet --no-deps
 	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --log-level error check licenses bans sources; \
 	  else echo "cargo-deny is not installed (cargo install --locked cargo-deny); skipping the check of dependencies"; fi
 

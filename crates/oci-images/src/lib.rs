@@ -5,7 +5,7 @@
 //! | --- | --- | --- |
 //! | [`labels`] | the names of the labels of OLM's images | nothing |
 //! | [`layout`] | images, layers, OCI layouts and archives, extraction of files; no network | `labels` |
-//! | [`reference`] | names of images | nothing |
+//! | [`mod@reference`] | names of images | nothing |
 //! | [`registry`] | the distribution protocol: a client and a small server | `layout` |
 
 #[cfg(doctest)]
