@@ -210,6 +210,12 @@ async fn gone(
         if Instant::now() >= deadline {
             return Err(Failure::Blocked(Box::new(blocked(cluster, item, object).await?)));
         }
+        // OLM may create an object again: it repeats an InstallPlan whose status it could not write.
+        for (item, _) in left.iter().filter(|(_, object)| object["metadata"]["deletionTimestamp"].is_null()) {
+            if cluster.delete(item.kind, &item.namespace, &item.name).await? {
+                report(format!("deleting {} `{}`, which was created again", item.kind.kind, item.name));
+            }
+        }
         let mut text = format!("waiting until {} `{}` is gone", item.kind.kind, item.name);
         if item.kind == kinds::CRD {
             let number = instances(cluster, object).await?.len();
