@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 
 use super::cluster::{Connection, print_problem};
@@ -13,6 +13,7 @@ use crate::cluster::diagnose::problems;
 use crate::cluster::install::last_lines;
 use crate::cluster::snapshot::string;
 use crate::cluster::{Problem, Scope, Snapshot, gather, kinds};
+use crate::model::text::{printable, shortened, with_causes};
 use crate::read;
 
 /// Explain why operators are not installed, upgraded or deleted
@@ -139,11 +140,11 @@ fn text(
         writeln!(out)?;
     }
     for (kind, reason) in &snapshot.unreadable {
-        writeln!(out, "note: {kind} objects were not looked at: {}", crate::model::text::printable(reason))?;
+        writeln!(out, "note: {kind} objects were not looked at: {}", printable(reason))?;
     }
     if found.is_empty() {
         for line in gather::summary(snapshot, scope) {
-            writeln!(out, "{}", crate::model::text::printable(&line))?;
+            writeln!(out, "{}", printable(&line))?;
         }
         if snapshot.unreadable.is_empty() { writeln!(out, "no problems found") } else { Ok(()) }
     } else {
@@ -151,12 +152,27 @@ fn text(
     }
 }
 
-/// Reads the objects of a directory. Files that are not Kubernetes objects are skipped.
+/// The maximum number of skipped files that are named.
+const MAX_SKIPPED: usize = 5;
+
+/// Names files that were skipped: what is wrong may be in one of them.
+fn warn_of(skipped: &[read::manifests::ManifestError]) -> io::Result<()> {
+    let mut err = io::stderr().lock();
+    for error in skipped.iter().take(MAX_SKIPPED) {
+        writeln!(err, "warning: skipped a file: {}", printable(&shortened(&with_causes(error), 500)))?;
+    }
+    if skipped.len() > MAX_SKIPPED {
+        writeln!(err, "warning: skipped {} more files", skipped.len() - MAX_SKIPPED)?;
+    }
+    Ok(())
+}
+
+/// Reads the objects of a directory. Files that are not Kubernetes objects are skipped, with a warning.
 fn offline(directory: &Path) -> Result<Snapshot> {
     let mut snapshot = Snapshot::default();
     let mut read = 0_u64;
-    let files = read::manifests::list(directory)
-        .with_context(|| format!("failed to read {}", directory.display()))?;
+    let mut skipped = Vec::new();
+    let files = read::manifests::list(directory)?;
     for path in files {
         let is_manifest = path
             .extension()
@@ -172,11 +188,16 @@ fn offline(directory: &Path) -> Result<Snapshot> {
             );
         }
         // A must-gather contains files that are cut off or are not Kubernetes objects.
-        let Ok(documents) = read::manifests::files(directory, vec![path]) else { continue };
-        for document in documents {
-            snapshot.add(document.tree.root().to_json());
+        match read::manifests::files(directory, vec![path]) {
+            Ok(documents) => {
+                for document in documents {
+                    snapshot.add(document.tree.root().to_json());
+                }
+            }
+            Err(error) => skipped.push(error),
         }
     }
+    warn_of(&skipped)?;
     if snapshot.is_empty() {
         bail!("{} contains no objects of OLM, pods, deployments or events", directory.display());
     }

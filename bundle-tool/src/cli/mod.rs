@@ -26,6 +26,7 @@ mod runtime;
 mod scaffold;
 mod scorecard;
 mod serve;
+mod signals;
 mod suites;
 mod update;
 mod validate;

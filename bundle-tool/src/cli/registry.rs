@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::exit::Exit;
 use super::runtime::runtime;
+use super::signals::Signals;
 use oci_images::registry::server::{Options, Server};
 
 /// Run a small registry for tests and trials
@@ -70,28 +70,10 @@ impl Registry {
 
 async fn serve(options: Options) -> Result<Exit> {
     let server = Server::bind(options).await?;
-    let mut interrupted = signal(SignalKind::interrupt())?;
-    let mut terminated = signal(SignalKind::terminate())?;
+    let signals = Signals::listen()?;
     let mut out = io::stdout().lock();
     writeln!(out, "{}", server.address())?;
     out.flush()?;
     drop(out);
-    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let mut stop = Some(stop);
-    let serving = server.serve(async {
-        // The sender is dropped to stop.
-        let _ = stopped.await;
-    });
-    tokio::pin!(serving);
-    loop {
-        tokio::select! {
-            () = &mut serving => return Ok(Exit::Success),
-            _ = interrupted.recv() => {}
-            _ = terminated.recv() => {}
-        }
-        if stop.take().is_none() {
-            writeln!(io::stderr(), "warning: stopped by a second signal; requests in progress were cut off")?;
-            return Ok(Exit::Success);
-        }
-    }
+    signals.serve("requests", |stop| server.serve(stop)).await
 }

@@ -2,15 +2,17 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::exit::{Exit, print_error};
 use super::runtime::runtime;
+use super::signals::Signals;
+use crate::read::file::Unreadable;
 use crate::serve::{Catalog, Index, IndexError, Server, load, probe};
 
 /// The name of the index in `--cache-dir`.
@@ -80,7 +82,9 @@ impl Serve {
         let result = self.run_or_fail();
         if let Err(error) = &result {
             // The kubelet shows it as the reason why the container ended. Without the file, there is none to tell.
-            if let Ok(mut file) = OpenOptions::new().write(true).open(&self.termination_log) {
+            if let Ok(mut file) =
+                OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(&self.termination_log)
+            {
                 let _ = writeln!(file, "{error:#}");
             }
         }
@@ -126,7 +130,10 @@ impl Serve {
             let advice = "write it again with --build-index or --cache-only";
             return Err(error).with_context(|| format!("{} cannot be used; {advice}", path.display()));
         }
-        let is_missing = matches!(&error, IndexError::Read(error) if error.kind() == io::ErrorKind::NotFound);
+        let is_missing = matches!(
+            &error,
+            IndexError::Read(Unreadable::Io(error)) if error.kind() == io::ErrorKind::NotFound
+        );
         // In a directory for the index, as opm's empty one, there need not be any yet.
         if !is_missing || self.index.is_some() {
             writeln!(io::stderr(), "warning: {}: {error}; reading the catalog instead", path.display())?;
@@ -137,11 +144,10 @@ impl Serve {
 
 /// Writes an index, whole or not at all.
 pub(super) fn write_index(path: &Path, bytes: &[u8]) -> Result<()> {
-    let failed = || format!("failed to write {}", path.display());
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        std::fs::create_dir_all(parent).with_context(failed)?;
+        std::fs::create_dir_all(parent).with_context(|| format!("failed to write {}", path.display()))?;
     }
-    atomic_files::file(path, bytes).with_context(failed)?;
+    atomic_files::file(path, bytes)?;
     Ok(())
 }
 
@@ -149,31 +155,13 @@ async fn serve(catalog: Catalog, port: u16) -> Result<Exit> {
     let [packages, channels, _] = catalog.counts();
     let server =
         Server::bind(port, catalog).await.with_context(|| format!("failed to listen on port {port}"))?;
-    let mut interrupted = signal(SignalKind::interrupt())?;
-    let mut terminated = signal(SignalKind::terminate())?;
+    let signals = Signals::listen()?;
     let mut out = io::stdout().lock();
     writeln!(out, "{}", server.address()?)?;
     out.flush()?;
     drop(out);
     writeln!(io::stderr(), "serving {packages} packages with {channels} channels")?;
-    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let mut stop = Some(stop);
-    let serving = server.serve(async {
-        // The sender is dropped to stop.
-        let _ = stopped.await;
-    });
-    tokio::pin!(serving);
-    loop {
-        tokio::select! {
-            () = &mut serving => return Ok(Exit::Success),
-            _ = interrupted.recv() => {}
-            _ = terminated.recv() => {}
-        }
-        if stop.take().is_none() {
-            writeln!(io::stderr(), "warning: stopped by a second signal; calls in progress were cut off")?;
-            return Ok(Exit::Success);
-        }
-    }
+    signals.serve("calls", |stop| server.serve(stop)).await
 }
 
 /// Runs as `grpc_health_probe`.

@@ -247,3 +247,47 @@ async fn blocked(cluster: &Cluster, item: &Item, object: &Value) -> Result<Probl
         "let the program that set the finalizers run until it has removed them".into(),
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use kube::Client;
+    use kube::client::Body;
+    use serde_json::json;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_created_again_is_deleted_again() {
+        let deletions = Arc::new(AtomicUsize::new(0));
+        let counted = deletions.clone();
+        // The object exists until its second deletion, as if OLM had created it again after the first.
+        let service = tower::service_fn(move |request: http::Request<Body>| {
+            let deletions = deletions.clone();
+            async move {
+                if request.method() == http::Method::DELETE {
+                    deletions.fetch_add(1, Ordering::Relaxed);
+                }
+                let is_gone = deletions.load(Ordering::Relaxed) > 1;
+                let body = match request.method().as_str() {
+                    "GET" if is_gone => json!({"message": "not found"}),
+                    _ => json!({"metadata": {"name": "gizmo"}}),
+                };
+                let status = if request.method() == http::Method::GET && is_gone { 404 } else { 200 };
+                let response = http::Response::builder().status(status);
+                Ok::<_, Infallible>(response.body(Body::from(body.to_string().into_bytes())).unwrap())
+            }
+        });
+        let cluster = Cluster::through(Client::new(service, "default"));
+        let csv = Item { kind: kinds::CSV, namespace: "default".into(), name: "gizmo".into() };
+        let plan = Plan { rest: vec![csv], ..Plan::default() };
+        let options = Options { crds: false, operator_group: false, timeout: Duration::from_mins(1) };
+        let mut steps = Vec::new();
+        run(&cluster, &plan, options, &mut |step| steps.push(step)).await.unwrap();
+        assert_eq!(counted.load(Ordering::Relaxed), 2);
+        assert!(steps.iter().any(|step| step.ends_with("which was created again")), "{steps:?}");
+    }
+}

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::Request;
 use kube::core::params::{DeleteParams, GetParams, ListParams, Patch, PatchParams};
@@ -14,14 +16,21 @@ use serde_json::Value;
 
 use super::kinds::Kind;
 use super::snapshot::{Snapshot, name_of, namespace_of, string};
+use crate::model::text::{shortened, with_causes};
 
 /// The field manager of what this program applies.
 pub const MANAGER: &str = "bundle-tool";
 
 /// The maximum number of objects in one response.
-const PAGE: u32 = 500;
+const PAGE: u32 = 250;
 /// The maximum number of responses for one list.
-const MAX_PAGES: usize = 8;
+const MAX_PAGES: usize = 16;
+/// The maximum size of a response in bytes: 250 CSVs of a quarter of a megabyte each.
+const MAX_RESPONSE: usize = 64 << 20;
+/// The maximum number of characters of an API server's message.
+const MAX_MESSAGE: usize = 2000;
+/// The maximum time for a request and its response.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// The maximum time to connect to the API server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The maximum time between two parts of a response.
@@ -143,6 +152,13 @@ impl Cluster {
         let client = Client::try_from(config)
             .map_err(|error| Error::Configuration { server: server.clone(), reason: chain(&error) })?;
         Ok(Self { client, server, namespace, requests: Arc::default() })
+    }
+
+    /// Returns a connection through `client`.
+    #[cfg(test)]
+    pub(super) fn through(client: Client) -> Self {
+        let (server, namespace) = ("http://test".into(), "default".into());
+        Self { client, server, namespace, requests: Arc::default() }
     }
 
     /// Returns the namespace of the configuration's context.
@@ -339,11 +355,10 @@ impl Cluster {
         for previous in ["", "&previous=true"] {
             let request = http_get(&format!("{path}{previous}"))
                 .map_err(|reason| Error::Response { action: action.clone(), reason })?;
-            self.requests.fetch_add(1, Ordering::Relaxed);
-            match self.client.request_text(request).await {
+            match self.text(request, &action).await {
                 Ok(text) if !text.trim().is_empty() => return Ok(text),
                 Ok(_) => {}
-                Err(error) => last = self.error(&error, &action),
+                Err(error) => last = error,
             }
         }
         Err(last)
@@ -360,27 +375,49 @@ impl Cluster {
     }
 
     async fn send(&self, request: http::Request<Vec<u8>>, action: &str) -> Result<Value, Error> {
-        self.requests.fetch_add(1, Ordering::Relaxed);
-        self.client.request(request).await.map_err(|error| self.error(&error, action))
+        let text = self.text(request, action).await?;
+        serde_json::from_str(&text)
+            .map_err(|error| Error::Response { action: action.to_owned(), reason: chain(&error) })
     }
 
-    fn error(&self, error: &kube::Error, action: &str) -> Error {
-        match error {
-            kube::Error::Api(status) => Error::Rejected {
-                action: action.to_owned(),
-                message: if status.message.is_empty() {
-                    status.reason.clone()
-                } else {
-                    status.message.clone()
+    /// Sends a request and returns the text of the response, which has limits in bytes and time.
+    async fn text(&self, request: http::Request<Vec<u8>>, action: &str) -> Result<String, Error> {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        let unreachable = |reason| Error::Unreachable { server: self.server.clone(), reason };
+        let exchange = async {
+            let response = self
+                .client
+                .send(request.map(Body::from))
+                .await
+                .map_err(|error| unreachable(chain(&error)))?;
+            let status = response.status();
+            let body = Limited::new(response.into_body(), MAX_RESPONSE).collect().await;
+            let body = body.map_err(|error| match error.downcast_ref::<LengthLimitError>() {
+                Some(_) => Error::Response {
+                    action: action.to_owned(),
+                    reason: format!("the response exceeds the limit of {MAX_RESPONSE} bytes"),
                 },
-                code: status.code,
-            },
-            kube::Error::SerdeError(error) => {
-                Error::Response { action: action.to_owned(), reason: chain(error) }
-            }
-            error => Error::Unreachable { server: self.server.clone(), reason: chain(error) },
-        }
+                None => unreachable(chain(error.as_ref())),
+            })?;
+            Ok((status, String::from_utf8_lossy(&body.to_bytes()).into_owned()))
+        };
+        let (status, text) = tokio::time::timeout(REQUEST_TIMEOUT, exchange).await.map_err(|_| {
+            unreachable(format!("no response within {} seconds", REQUEST_TIMEOUT.as_secs()))
+        })??;
+        if status.is_success() { Ok(text) } else { Err(rejected(status.as_u16(), &text, action)) }
     }
+}
+
+/// Returns the error that a response with this status and text stands for.
+fn rejected(code: u16, text: &str, action: &str) -> Error {
+    let status: Value = serde_json::from_str(text).unwrap_or_default();
+    let message = ["/message", "/reason"].into_iter().map(|field| string(&status, field));
+    let message = message.chain([text.trim()]).find(|message| !message.is_empty());
+    let message = message.map_or_else(
+        || format!("HTTP status {code}"),
+        |message| shortened(message, MAX_MESSAGE).into_owned(),
+    );
+    Error::Rejected { action: action.to_owned(), message, code }
 }
 
 /// What a list is limited to.
@@ -404,19 +441,59 @@ fn http_get(path: &str) -> Result<http::Request<Vec<u8>>, String> {
     http::Request::get(path).body(Vec::new()).map_err(|error| error.to_string())
 }
 
-/// Returns an error with its causes, each once.
+/// Returns an error with its causes, without the name of kube's own wrapper.
 fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    if let Some(rest) = text.strip_prefix("ServiceError: ") {
-        text = rest.to_owned();
+    let text = with_causes(error);
+    text.strip_prefix("ServiceError: ").map(str::to_owned).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use http_body_util::StreamBody;
+    use hyper::body::{Bytes, Frame};
+
+    use super::*;
+    use crate::cluster::kinds::POD;
+
+    /// A cluster that responds with the same parts for ever, each after a time.
+    fn endless(part: &'static [u8], after: Duration) -> Cluster {
+        let service = tower::service_fn(move |_: http::Request<Body>| async move {
+            let parts = stream::repeat(()).then(move |()| async move {
+                tokio::time::sleep(after).await;
+                Ok::<_, Infallible>(Frame::data(Bytes::from_static(part)))
+            });
+            Ok::<_, Infallible>(http::Response::new(StreamBody::new(parts.boxed())))
+        });
+        Cluster::through(Client::new(service, "default"))
     }
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
+
+    #[tokio::test(start_paused = true)]
+    async fn a_response_that_never_ends_is_an_error() {
+        let cluster = endless(&[b' '; 1 << 20], Duration::ZERO);
+        let error = cluster.get(POD, "default", "a").await.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "failed to read Pod `a`: the response exceeds the limit of 67108864 bytes"
+        );
     }
-    text
+
+    #[tokio::test(start_paused = true)]
+    async fn a_response_that_drips_is_an_error() {
+        let error = endless(b" ", Duration::from_secs(5)).get(POD, "default", "a").await.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the API server http://test does not respond: no response within 60 seconds"
+        );
+    }
+
+    #[test]
+    fn a_rejection_has_the_servers_message() {
+        let rejection = |text: &str| rejected(403, text, "read Pod `a`").to_string();
+        assert_eq!(rejection(r#"{"message": "forbidden"}"#), "failed to read Pod `a`: forbidden");
+        assert_eq!(rejection(r#"{"message": "", "reason": "Denied"}"#), "failed to read Pod `a`: Denied");
+        assert_eq!(rejection("<html>"), "failed to read Pod `a`: <html>");
+        assert_eq!(rejection(""), "failed to read Pod `a`: HTTP status 403");
+    }
 }

@@ -1,6 +1,7 @@
 //! Foreign text in messages: shortened and made printable.
 
 use std::borrow::Cow;
+use std::error::Error;
 use std::fmt::Write as _;
 
 /// The maximum number of characters of a foreign value that a message quotes.
@@ -19,6 +20,24 @@ pub fn shortened(text: &str, max: usize) -> Cow<'_, str> {
         None => Cow::Borrowed(text),
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
     }
+}
+
+/// Returns an error and its causes on one line, each fact once: an error whose message ends in its cause's message, or a
+/// context that the next error repeats, is not repeated.
+#[must_use]
+pub fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let message = cause.to_string();
+        if message.starts_with(&text) {
+            text = message;
+        } else if !text.ends_with(&message) {
+            text = format!("{text}: {message}");
+        }
+        source = cause.source();
+    }
+    text
 }
 
 /// Returns `text` with every character escaped that a terminal or a log obeys instead of showing it: control characters
@@ -82,5 +101,25 @@ mod tests {
         assert_eq!(shortened("äöü", 3), "äöü");
         assert_eq!(shortened("äöüß", 3), "äöü…");
         assert_eq!(excerpt(&"x".repeat(1_000_000)).chars().count(), MAX_EXCERPT + 1);
+    }
+
+    #[test]
+    fn causes_are_told_once() {
+        #[derive(Debug)]
+        struct Told(&'static str, Option<Box<Told>>);
+        impl std::fmt::Display for Told {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.0)
+            }
+        }
+        impl Error for Told {
+            fn source(&self) -> Option<&(dyn Error + 'static)> {
+                self.1.as_deref().map(|cause| cause as _)
+            }
+        }
+        let error = |outer, inner| with_causes(&Told(outer, Some(Box::new(Told(inner, None)))));
+        assert_eq!(error("failed to read a", "not found"), "failed to read a: not found");
+        assert_eq!(error("failed to read a: not found", "not found"), "failed to read a: not found");
+        assert_eq!(error("failed to read a", "failed to read a: not found"), "failed to read a: not found");
     }
 }

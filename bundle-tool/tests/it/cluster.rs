@@ -90,6 +90,8 @@ fn doctor_reads_a_must_gather() {
     let path = directory.path().display().to_string();
     let output = gather(&[&path]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let err = text(&output.stderr);
+    assert!(err.starts_with("warning: skipped a file: ") && err.contains("broken.yaml"), "{err}");
     insta::assert_snapshot!("doctor-must-gather", text(&output.stdout));
     let output = gather(&[&path, "-o", "json", "gizmo-crash"]);
     let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();

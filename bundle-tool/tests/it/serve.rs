@@ -324,3 +324,14 @@ fn hundreds_of_clients_with_a_thousand_calls_are_served() {
 
 const NAMES: &Names =
     &Names { first: String::new(), second: String::new(), third: String::new(), fourth: String::new() };
+
+#[test]
+fn no_file_blocks_the_start() {
+    let dir = catalog();
+    assert!(Command::new("mkfifo").arg("fifo").current_dir(dir.path()).status().unwrap().success());
+    let err = failed(
+        dir.path(),
+        &["catalog", "--index", "fifo", "--cache-enforce-integrity", "--termination-log", "fifo"],
+    );
+    assert!(err.contains("expected a regular file, found a FIFO"), "{err}");
+}

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::read::file::Unreadable;
+
 /// The version of the format that this program reads and writes.
 pub const VERSION: u32 = 1;
 
@@ -11,7 +13,7 @@ pub const VERSION: u32 = 1;
 pub enum IndexError {
     /// The file cannot be opened or read.
     #[error("failed to read the index: {0}")]
-    Read(#[from] io::Error),
+    Read(#[from] Unreadable),
     /// The file is not an index.
     #[error("not an index of bundle-tool")]
     Foreign,
@@ -35,4 +37,10 @@ pub enum IndexError {
     /// The catalog was not validated before.
     #[error("{0}")]
     Unlinked(String),
+}
+
+impl From<io::Error> for IndexError {
+    fn from(error: io::Error) -> Self {
+        Self::Read(error.into())
+    }
 }

@@ -11,6 +11,7 @@ use sha2::Digest as _;
 use super::error::IndexError;
 use super::header::{Digest, HEADER, Header, content_digest};
 use super::tables::{MAX_BLOB, Table, Tables};
+use crate::read;
 
 /// Where the bytes of an index are.
 #[derive(Debug)]
@@ -49,11 +50,7 @@ impl Index {
     /// # Errors
     /// The file cannot be read, is not an index, is damaged, or belongs to another catalog.
     pub fn open(path: &Path, catalog: &Digest) -> Result<Self, IndexError> {
-        let file = File::open(path)?;
-        let size = file.metadata()?;
-        if !size.is_file() {
-            return Err(IndexError::Foreign);
-        }
+        let (file, size) = read::file::open(path)?;
         let mut bytes = [0; HEADER];
         match (&file).read_exact(&mut bytes) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(IndexError::Foreign),
