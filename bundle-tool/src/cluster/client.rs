@@ -30,7 +30,7 @@ const MAX_RESPONSE: usize = 64 << 20;
 /// The maximum number of characters of an API server's message.
 const MAX_MESSAGE: usize = 2000;
 /// The maximum time for a request and its response.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
 /// The maximum time to connect to the API server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The maximum time between two parts of a response.
@@ -458,20 +458,21 @@ mod tests {
     use crate::cluster::kinds::POD;
 
     /// A cluster that responds with the same parts for ever, each after a time.
-    fn endless(part: &'static [u8], after: Duration) -> Cluster {
-        let service = tower::service_fn(move |_: http::Request<Body>| async move {
-            let parts = stream::repeat(()).then(move |()| async move {
+    fn endless(part: Vec<u8>, after: Duration) -> Cluster {
+        let part = Bytes::from(part);
+        let service = tower::service_fn(move |_: http::Request<Body>| {
+            let parts = stream::repeat(part.clone()).then(move |part| async move {
                 tokio::time::sleep(after).await;
-                Ok::<_, Infallible>(Frame::data(Bytes::from_static(part)))
+                Ok::<_, Infallible>(Frame::data(part))
             });
-            Ok::<_, Infallible>(http::Response::new(StreamBody::new(parts.boxed())))
+            async { Ok::<_, Infallible>(http::Response::new(StreamBody::new(parts.boxed()))) }
         });
         Cluster::through(Client::new(service, "default"))
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_response_that_never_ends_is_an_error() {
-        let cluster = endless(&[b' '; 1 << 20], Duration::ZERO);
+        let cluster = endless(vec![b' '; 1 << 20], Duration::ZERO);
         let error = cluster.get(POD, "default", "a").await.unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -481,7 +482,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_response_that_drips_is_an_error() {
-        let error = endless(b" ", Duration::from_secs(5)).get(POD, "default", "a").await.unwrap_err();
+        let error = endless(vec![b' '], Duration::from_secs(5)).get(POD, "default", "a").await.unwrap_err();
         assert_eq!(
             error.to_string(),
             "the API server http://test does not respond: no response within 60 seconds"
