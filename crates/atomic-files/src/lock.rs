@@ -141,7 +141,18 @@ fn create(directory: &Path) -> Result<Vec<PathBuf>, Error> {
         .take_while(|path| !path.as_os_str().is_empty() && !path.exists())
         .map(Path::to_owned)
         .collect();
-    fs::create_dir_all(directory).map_err(|error| Error::new("create", directory, error))?;
+    fs::create_dir_all(directory).map_err(|error| {
+        let is_there = fs::symlink_metadata(directory).is_ok();
+        match fs::metadata(directory) {
+            Ok(_) => Error::invalid("create directory", directory, "it exists and is not a directory"),
+            Err(_) if is_there => Error::invalid(
+                "create directory",
+                directory,
+                "it is a symbolic link to nothing; remove it first",
+            ),
+            Err(_) => Error::new("create", directory, error),
+        }
+    })?;
     Ok(missing)
 }
 

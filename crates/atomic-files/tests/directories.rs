@@ -212,3 +212,18 @@ fn a_directory_that_was_moved_away_is_restored() {
     assert_eq!(entries(&out), expected(&[("a", "2"), ("b", "2"), ("mine", "1")]));
     assert!(!scratch.path().join(".bundle-tool-displaced-out").exists());
 }
+
+#[test]
+fn a_path_that_is_no_directory_is_named_as_such() {
+    let scratch = tempfile::tempdir().unwrap();
+    let write = |name: &str| {
+        let error = tree(&scratch.path().join(name), BTreeMap::new()).unwrap_err();
+        format!("{error}: {}", std::error::Error::source(&error).unwrap())
+    };
+    fs::write(scratch.path().join("file"), "").unwrap();
+    symlink("nowhere", scratch.path().join("dangling")).unwrap();
+    let error = write("file");
+    assert!(error.ends_with("file: it exists and is not a directory"), "{error}");
+    let error = write("dangling");
+    assert!(error.ends_with("dangling: it is a symbolic link to nothing; remove it first"), "{error}");
+}

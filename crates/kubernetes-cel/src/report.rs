@@ -4,6 +4,7 @@ use std::fmt::{self, Write as _};
 
 /// A step from one schema to one that it contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Step {
     /// `properties[NAME]`.
     Property(String),

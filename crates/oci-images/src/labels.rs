@@ -26,3 +26,5 @@ pub const METRICS_MEDIA_TYPE: &str = "operators.operatorframework.io.metrics.med
 pub const METRICS_PROJECT_LAYOUT: &str = "operators.operatorframework.io.metrics.project_layout";
 /// The directory of an index image's catalog.
 pub const CONFIGS: &str = "operators.operatorframework.io.index.configs.v1";
+/// The place of the `SQLite` database in an index image of the kind before file-based catalogs.
+pub const DATABASE: &str = "operators.operatorframework.io.index.database.v1";

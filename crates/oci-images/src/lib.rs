@@ -7,6 +7,7 @@
 //! | [`layout`] | images, layers, OCI layouts and archives, extraction of files; no network | `labels` |
 //! | [`mod@reference`] | names of images | nothing |
 //! | [`registry`] | the distribution protocol: a client and a small server | `layout` |
+//! | [`place`] | where images are, and copying between any two places | `layout`, `registry` |
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -14,5 +15,6 @@ struct Readme;
 
 pub mod labels;
 pub mod layout;
+pub mod place;
 pub mod reference;
 pub mod registry;

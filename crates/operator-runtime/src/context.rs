@@ -23,6 +23,12 @@ impl Platform {
     pub fn openshift(openshift: bool) -> Self {
         Self { openshift }
     }
+
+    /// Returns the user ID for a container, or none where the cluster assigns one.
+    #[must_use]
+    pub fn user(self, id: i64) -> Option<i64> {
+        (!self.openshift).then_some(id)
+    }
 }
 
 /// What controllers and tasks get from the manager.

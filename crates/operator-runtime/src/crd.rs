@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 /// Why a CRD could not be generated.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// A schema could not be converted.
     #[error("failed to convert the schema of {kind}: {source}")]
@@ -68,6 +69,16 @@ impl Crd {
     pub fn rule(mut self, rule: &str, message: &str) -> Self {
         self.rules.push((rule.to_owned(), message.to_owned()));
         self
+    }
+
+    /// Adds a validation rule for objects whose name is also the name of a Service.
+    #[must_use]
+    pub fn named_like_a_service(self) -> Self {
+        self.rule(
+            "size(self.metadata.name) <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
+            "metadata.name must be a valid name of a Service: at most 63 lower-case letters, digits or '-', \
+             starting with a letter and ending with a letter or digit",
+        )
     }
 
     /// Returns the name of the CRD, `PLURAL.GROUP`.

@@ -1,6 +1,7 @@
 //! The recommended labels of Kubernetes, and how objects of this operator are told from others.
 
 use crate::identity::Identity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::BTreeMap;
 
 /// Name of the application.
@@ -13,6 +14,39 @@ pub const VERSION: &str = "app.kubernetes.io/version";
 pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 /// Name of the operator that an object is part of.
 pub const PART_OF: &str = "app.kubernetes.io/part-of";
+
+/// An instance of an application: what a custom resource runs. Its objects have its name and its labels.
+#[derive(Clone, Copy, Debug)]
+pub struct Instance<'a> {
+    /// The operator.
+    pub operator: &'a Identity,
+    /// Name of the application, such as `memcached`.
+    pub app: &'a str,
+    /// Name of the custom resource.
+    pub name: &'a str,
+    /// The image that it runs; its tag is the label for the version.
+    pub image: &'a str,
+}
+
+impl Instance<'_> {
+    /// Returns the labels that never change: they select the pods.
+    #[must_use]
+    pub fn selector(&self) -> BTreeMap<String, String> {
+        selector(self.app, self.name)
+    }
+
+    /// Returns name and labels of an object that has the name of the custom resource.
+    #[must_use]
+    pub fn metadata(&self) -> ObjectMeta {
+        ObjectMeta { name: Some(self.name.to_owned()), labels: Some(self.labels()), ..ObjectMeta::default() }
+    }
+
+    /// Returns all recommended labels.
+    #[must_use]
+    pub fn labels(&self) -> BTreeMap<String, String> {
+        all(self.operator, self.app, self.name, self.image)
+    }
+}
 
 /// Returns the labels that never change: they select the pods of an instance.
 #[must_use]

@@ -29,6 +29,7 @@ pub mod manifests;
 pub mod metrics;
 mod operator;
 pub mod rbac;
+mod rollout;
 pub mod syntax;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

@@ -1,15 +1,78 @@
-//! Parts of pods that comply with the restricted Pod Security Standard and with OpenShift's restricted-v2.
+//! What runs an application: a Deployment, a headless Service, a `PodDisruptionBudget`, and parts of pods that comply with the restricted Pod Security Standard and with OpenShift's restricted-v2.
 
+use crate::labels::Instance;
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment};
 use k8s_openapi::api::core::v1::{
     Affinity, Capabilities, Container, ContainerPort, EnvVar, EnvVarSource, HTTPGetAction, NodeAffinity,
     NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectFieldSelector, PodSecurityContext,
-    PodSpec, Probe, ResourceRequirements, SeccompProfile, SecurityContext, TCPSocketAction,
-    TopologySpreadConstraint,
+    PodSpec, PodTemplateSpec, Probe, ResourceRequirements, SeccompProfile, SecurityContext, Service,
+    ServicePort, ServiceSpec, TCPSocketAction, TopologySpreadConstraint,
 };
+use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use std::collections::BTreeMap;
+
+/// Returns a Deployment of pods with the labels of an instance. An update starts each new pod before it stops an old one.
+#[must_use]
+pub fn deployment(instance: &Instance<'_>, replicas: i32, pod: PodSpec) -> Deployment {
+    Deployment {
+        metadata: instance.metadata(),
+        spec: Some(DeploymentSpec {
+            replicas: Some(replicas),
+            selector: select(&instance.selector()),
+            strategy: Some(DeploymentStrategy {
+                type_: Some("RollingUpdate".to_owned()),
+                rolling_update: Some(RollingUpdateDeployment {
+                    max_surge: Some(IntOrString::Int(1)),
+                    max_unavailable: Some(IntOrString::Int(0)),
+                }),
+            }),
+            template: PodTemplateSpec {
+                metadata: Some(ObjectMeta { labels: Some(instance.labels()), ..ObjectMeta::default() }),
+                spec: Some(pod),
+            },
+            ..DeploymentSpec::default()
+        }),
+        ..Deployment::default()
+    }
+}
+
+/// Returns a headless Service, whose name resolves to the addresses of all pods of an instance, for a TCP port with a name.
+#[must_use]
+pub fn headless_service(instance: &Instance<'_>, port_name: &str, port: i32) -> Service {
+    Service {
+        metadata: instance.metadata(),
+        spec: Some(ServiceSpec {
+            cluster_ip: Some("None".to_owned()),
+            ports: Some(vec![ServicePort {
+                name: Some(port_name.to_owned()),
+                port,
+                protocol: Some("TCP".to_owned()),
+                target_port: Some(IntOrString::String(port_name.to_owned())),
+                ..ServicePort::default()
+            }]),
+            selector: Some(instance.selector()),
+            ..ServiceSpec::default()
+        }),
+        ..Service::default()
+    }
+}
+
+/// Returns a `PodDisruptionBudget` that keeps node drains from taking more than one pod of an instance at a time.
+#[must_use]
+pub fn disruption_budget(instance: &Instance<'_>) -> PodDisruptionBudget {
+    PodDisruptionBudget {
+        metadata: instance.metadata(),
+        spec: Some(PodDisruptionBudgetSpec {
+            max_unavailable: Some(IntOrString::Int(1)),
+            selector: Some(select(&instance.selector())),
+            ..PodDisruptionBudgetSpec::default()
+        }),
+        ..PodDisruptionBudget::default()
+    }
+}
 
 /// Returns a pod that runs as any user but root, with the runtime's seccomp profile.
 ///
@@ -33,17 +96,24 @@ pub fn restricted_pod(containers: Vec<Container>) -> PodSpec {
 /// Returns a container that gains no privileges and has a read-only file system.
 #[must_use]
 pub fn restricted_container() -> Container {
-    Container {
-        security_context: Some(SecurityContext {
-            allow_privilege_escalation: Some(false),
-            capabilities: Some(Capabilities {
-                drop: Some(vec!["ALL".to_owned()]),
-                ..Capabilities::default()
-            }),
-            read_only_root_filesystem: Some(true),
-            ..SecurityContext::default()
-        }),
-        ..Container::default()
+    Container { security_context: Some(restricted(None)), ..Container::default() }
+}
+
+/// Returns a container as [`restricted_container`], but not as root and with a user ID of its own, unless the cluster
+/// assigns one: see [`Platform::user`](crate::context::Platform::user).
+#[must_use]
+pub fn container_as(run_as_user: Option<i64>) -> Container {
+    let context = SecurityContext { run_as_non_root: Some(true), ..restricted(run_as_user) };
+    Container { security_context: Some(context), ..Container::default() }
+}
+
+fn restricted(run_as_user: Option<i64>) -> SecurityContext {
+    SecurityContext {
+        allow_privilege_escalation: Some(false),
+        capabilities: Some(Capabilities { drop: Some(vec!["ALL".to_owned()]), ..Capabilities::default() }),
+        read_only_root_filesystem: Some(true),
+        run_as_user,
+        ..SecurityContext::default()
     }
 }
 
@@ -171,9 +241,29 @@ pub fn mebibytes(amount: u32) -> String {
     format!("{amount}{unit}")
 }
 
+/// Returns the mebibytes of an amount of memory such as `96Mi` or `1Gi`; `None` in any other notation.
+#[must_use]
+pub fn parse_mebibytes(text: &str) -> Option<u32> {
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(2)?)?;
+    let factor = match unit {
+        "Mi" => 1,
+        "Gi" => 1024,
+        _ => return None,
+    };
+    digits.parse::<u32>().ok()?.checked_mul(factor)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_is_parsed_in_mebibytes() {
+        assert_eq!(["96Mi", "2Gi"].map(parse_mebibytes), [Some(96), Some(2048)]);
+        for bad in ["", "Mi", "1", "5M", "é", "99999999Gi"] {
+            assert_eq!(parse_mebibytes(bad), None, "{bad}");
+        }
+    }
 
     #[test]
     fn amounts_are_formatted_as_the_api_server_formats_them() {

@@ -1,20 +1,20 @@
 //! OCI layouts as archives: one tar file with the content of a layout's directory.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead as _, BufReader, Read};
 use std::path::Path;
 
 use tar::{Builder, EntryType, Header};
 
 use super::blob::DOCUMENT_LIMIT;
-use super::directory::{MARKER, index_with};
 use super::oci_layout::{OciLayout, Storage, blob_path};
 use super::regular::open_regular;
-use super::{Blob, Error, Image};
+use super::writer::{MARKER, index_with};
+use super::{Artifact, Blob, Error};
 use atomic_files::Pending;
 
 /// The maximum number of entries in an archive, of any type.
-const MAX_MEMBERS: usize = 100_000;
+pub(super) const MAX_MEMBERS: usize = 100_000;
 
 /// Opens the OCI archive `path`. Its blobs are read from the archive; nothing is unpacked.
 ///
@@ -27,8 +27,8 @@ const MAX_MEMBERS: usize = 100_000;
 /// [`Error::UnsafePath`] for absolute paths, `..`, names that are not UTF-8 and duplicates, [`Error::TooMany`] and
 /// [`Error::TooLarge`] beyond the limits.
 pub fn open_archive(path: &Path) -> Result<OciLayout, Error> {
-    let (members, index) = scan(path, "index.json", MAX_MEMBERS)?;
-    let index = index.ok_or_else(|| {
+    let Scan { members, document, .. } = scan(path, "OCI archive", "index.json", MAX_MEMBERS)?;
+    let index = document.ok_or_else(|| {
         Error::malformed(path.display().to_string(), "OCI archive", "index.json is missing")
     })?;
     OciLayout::new(path, &index, Storage::Archive(members))
@@ -37,16 +37,40 @@ pub fn open_archive(path: &Path) -> Result<OciLayout, Error> {
 /// Offset and size of the members of an archive by path.
 pub(crate) type Members = BTreeMap<String, (u64, u64)>;
 
-/// Lists the regular files in the archive `path`, and reads the one called `document`.
-fn scan(path: &Path, document: &str, max_members: usize) -> Result<(Members, Option<Vec<u8>>), Error> {
+/// The first bytes of files that are compressed with gzip, Zstandard, xz or bzip2.
+const COMPRESSED: [&[u8]; 4] =
+    [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd], &[0xfd, b'7', b'z', b'X', b'Z'], b"BZh"];
+
+/// What an archive contains.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    /// The regular files.
+    pub(super) members: Members,
+    /// The targets of symbolic and hard links by path, as the archive writes them; `true` for hard links.
+    pub(super) links: BTreeMap<String, (String, bool)>,
+    /// The document that was asked for.
+    pub(super) document: Option<Vec<u8>>,
+}
+
+/// Lists the regular files and the links in the archive `path`, an `expected` one, and reads the file called `document`.
+pub(super) fn scan(
+    path: &Path,
+    expected: &'static str,
+    document: &str,
+    max_members: usize,
+) -> Result<Scan, Error> {
     let what = || path.display().to_string();
     let (file, _) = open_regular(path)?;
-    let mut archive = tar::Archive::new(BufReader::new(file));
-    let mut members = BTreeMap::new();
-    let mut content = None;
+    let mut file = BufReader::new(file);
+    let start = file.fill_buf().map_err(Error::read(path))?;
+    if COMPRESSED.iter().any(|magic| start.starts_with(magic)) {
+        return Err(Error::malformed(what(), expected, "the file is compressed; decompress it first"));
+    }
+    let mut archive = tar::Archive::new(file);
+    let mut found = Scan::default();
     let not_tar = |error: io::Error| match error.kind() {
         io::ErrorKind::Other | io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput => {
-            Error::malformed(what(), "OCI archive", &format!("{error} (expected an uncompressed tar file)"))
+            Error::malformed(what(), expected, &format!("{error} (expected an uncompressed tar file)"))
         }
         _ => Error::read(path)(error),
     };
@@ -57,7 +81,9 @@ fn scan(path: &Path, document: &str, max_members: usize) -> Result<(Members, Opt
             let what = format!("the number of entries in {}", what());
             return Err(Error::TooMany { what, limit: max_members as u64 });
         }
-        if !matches!(entry.header().entry_type(), EntryType::Regular | EntryType::Continuous) {
+        let kind = entry.header().entry_type();
+        let is_link = matches!(kind, EntryType::Symlink | EntryType::Link);
+        if !is_link && !matches!(kind, EntryType::Regular | EntryType::Continuous) {
             continue;
         }
         let name = entry.path_bytes();
@@ -68,6 +94,13 @@ fn scan(path: &Path, document: &str, max_members: usize) -> Result<(Members, Opt
             return Err(Error::unsafe_path(&name, "it leads out of the archive"));
         }
         let name = name.trim_start_matches("./").to_owned();
+        if is_link {
+            // A target that is not UTF-8 leads nowhere: members have other names.
+            let target =
+                entry.link_name_bytes().and_then(|target| Some(str::from_utf8(&target).ok()?.to_owned()));
+            found.links.insert(name, (target.unwrap_or_default(), kind == EntryType::Link));
+            continue;
+        }
         let size = entry.header().entry_size().map_err(not_tar)?;
         if name == document {
             if size > DOCUMENT_LIMIT {
@@ -76,25 +109,31 @@ fn scan(path: &Path, document: &str, max_members: usize) -> Result<(Members, Opt
             }
             let mut bytes = Vec::new();
             entry.read_to_end(&mut bytes).map_err(not_tar)?;
-            content = Some(bytes);
+            found.document = Some(bytes);
         }
-        if members.insert(name.clone(), (entry.raw_file_position(), size)).is_some() {
+        if found.members.insert(name.clone(), (entry.raw_file_position(), size)).is_some() {
             return Err(Error::unsafe_path(&name, "the archive contains it twice"));
         }
     }
-    Ok((members, content))
+    Ok(found)
 }
 
-/// Writes `image` as `image_name` to a new OCI archive `path`. The same image produces the same bytes.
+/// Writes an image or an index as `image_name` to a new OCI archive `path`. All blobs must be present. The same image
+/// produces the same bytes.
 ///
 /// # Errors
 ///
 /// [`Error::Write`] if the file cannot be written, in which case there is no file; [`Error::Mismatch`] if a blob does
 /// not match its descriptor.
-pub fn write_archive(path: &Path, image: &Image, image_name: &str) -> Result<(), Error> {
+pub fn write_archive(path: &Path, artifact: impl Into<Artifact>, image_name: &str) -> Result<(), Error> {
+    let artifact = artifact.into();
     let mut archive = Builder::new(Pending::new(path)?);
-    let blobs: BTreeMap<_, _> =
-        image.blobs().chain([image.manifest()]).map(|blob| (blob_path(blob.digest()), blob)).collect();
+    let blobs: BTreeMap<_, _> = artifact
+        .all_blobs()
+        .into_values()
+        .chain(artifact.all_manifests())
+        .map(|blob| (blob_path(blob.digest()), blob))
+        .collect();
     for directory in ["blobs/", "blobs/sha256/"] {
         append(&mut archive, directory, EntryType::Directory, 0, io::empty())?;
     }
@@ -102,16 +141,21 @@ pub fn write_archive(path: &Path, image: &Image, image_name: &str) -> Result<(),
         append_blob(&mut archive, &name, blob)?;
     }
     for (name, bytes) in
-        [("index.json", index_with(None, image, image_name)?), ("oci-layout", MARKER.to_vec())]
+        [("index.json", index_with(None, &artifact, image_name)?), ("oci-layout", MARKER.to_vec())]
     {
         append(&mut archive, name, EntryType::Regular, bytes.len() as u64, bytes.as_slice())?;
     }
+    commit(archive, path)
+}
+
+/// Ends an archive and gives it its name.
+pub(super) fn commit(archive: Builder<Pending>, path: &Path) -> Result<(), Error> {
     let failed = |error| atomic_files::Error::new("write", path, error);
     archive.into_inner().map_err(failed)?.commit()?;
     Ok(())
 }
 
-fn append_blob(archive: &mut Builder<Pending>, name: &str, blob: &Blob) -> Result<(), Error> {
+pub(super) fn append_blob(archive: &mut Builder<Pending>, name: &str, blob: &Blob) -> Result<(), Error> {
     let mut reader = KeepError { reader: blob.open()?, failed: None };
     let appended = append(archive, name, EntryType::Regular, blob.size(), &mut reader);
     match reader.failed {
@@ -120,7 +164,7 @@ fn append_blob(archive: &mut Builder<Pending>, name: &str, blob: &Blob) -> Resul
     }
 }
 
-fn append(
+pub(super) fn append(
     archive: &mut Builder<Pending>,
     name: &str,
     kind: EntryType,
@@ -158,7 +202,9 @@ impl<R: Read> Read for KeepError<R> {
 mod tests {
     use std::fs;
 
-    use super::super::{File, FileMap, Platform, Recipe, Source, layer, open_directory, write_directory};
+    use super::super::{
+        File, FileMap, Image, Platform, Recipe, Source, layer, open_directory, write_directory,
+    };
     use super::*;
 
     fn image(content: &str) -> Image {
@@ -245,8 +291,8 @@ mod tests {
             &path,
             &[(EntryType::Directory, b"a"), (EntryType::Directory, b"a"), (EntryType::Fifo, b"b")],
         );
-        assert!(scan(&path, "index.json", 3).is_ok());
-        assert!(matches!(scan(&path, "index.json", 2), Err(Error::TooMany { limit: 2, .. })));
+        assert!(scan(&path, "OCI archive", "index.json", 3).is_ok());
+        assert!(matches!(scan(&path, "OCI archive", "index.json", 2), Err(Error::TooMany { limit: 2, .. })));
     }
 
     #[test]
@@ -255,7 +301,7 @@ mod tests {
         let path = dir.path().join("x.tar");
         let image = image("content");
         write_archive(&path, &image, "a:v1").unwrap();
-        let (members, _) = scan(&path, "index.json", MAX_MEMBERS).unwrap();
+        let Scan { members, .. } = scan(&path, "OCI archive", "index.json", MAX_MEMBERS).unwrap();
         let layer = blob_path(image.layers()[0].digest());
         let (offset, _) = members[&layer];
         let read = open_archive(&path).unwrap().image(None, &Platform::default()).unwrap();

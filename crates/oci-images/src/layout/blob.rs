@@ -1,13 +1,13 @@
 //! Bytes with a digest, wherever they are stored.
 
 use std::cmp::Ordering;
-use std::fs;
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use oci_spec::image::{Descriptor, Digest, DigestAlgorithm, MediaType};
-use tempfile::TempPath;
 
 use super::error::Quoted;
 use super::regular::open_regular;
@@ -26,8 +26,8 @@ pub struct Blob {
 #[derive(Debug, Clone)]
 enum Content {
     Memory(Arc<[u8]>),
-    /// A temporary file, removed with the last blob that uses it.
-    Temporary(Arc<TempPath>),
+    /// A temporary file without a name: nothing is left of it however the process ends.
+    Temporary(Arc<File>),
     /// A file of its own, as in an OCI layout.
     File(Arc<PathBuf>),
     /// A member of an archive that begins at `offset`.
@@ -47,8 +47,8 @@ impl Blob {
     }
 
     /// Creates a blob from a temporary file whose digest and size were computed while it was written.
-    pub(crate) fn from_temporary(descriptor: Descriptor, path: TempPath) -> Self {
-        Self { descriptor, content: Content::Temporary(Arc::new(path)) }
+    pub(crate) fn from_temporary(descriptor: Descriptor, file: File) -> Self {
+        Self { descriptor, content: Content::Temporary(Arc::new(file)) }
     }
 
     /// Creates a blob from a file, which is verified when it is read.
@@ -64,6 +64,24 @@ impl Blob {
     /// Creates a blob whose bytes are not available.
     pub(crate) fn absent(descriptor: Descriptor) -> Self {
         Self { descriptor, content: Content::Absent }
+    }
+
+    /// Returns the blob with another media type.
+    pub(crate) fn with_media_type(mut self, media_type: MediaType) -> Self {
+        self.descriptor.set_media_type(media_type);
+        self
+    }
+
+    /// Returns the blob with annotations, which its bytes do not have.
+    pub(crate) fn with_annotations(mut self, annotations: std::collections::HashMap<String, String>) -> Self {
+        self.descriptor.set_annotations(Some(annotations));
+        self
+    }
+
+    /// Returns the blob with the platform that an index names for it.
+    pub(crate) fn with_platform(mut self, platform: oci_spec::image::Platform) -> Self {
+        self.descriptor.set_platform(Some(platform));
+        self
     }
 
     /// Returns media type, digest and size.
@@ -105,10 +123,7 @@ impl Blob {
             // The digest was computed from these bytes.
             Content::Memory(bytes) => return Ok(Box::new(io::Cursor::new(Arc::clone(bytes)))),
             Content::Absent => return Err(Error::Absent { digest: self.digest().to_string() }),
-            Content::Temporary(path) => {
-                let path: &std::path::Path = path;
-                Box::new(fs::File::open(path).map_err(Error::read(path))?)
-            }
+            Content::Temporary(file) => Box::new(Shared { file: Arc::clone(file), offset: 0 }),
             Content::File(path) => {
                 let (file, size) = open_regular(path)?;
                 self.check_size(size)?;
@@ -126,6 +141,12 @@ impl Blob {
             return Err(Error::malformed(what, "SHA-256 digest", "other algorithms are not supported"));
         }
         Ok(Box::new(Checked::new(reader, &self.descriptor)))
+    }
+
+    /// Returns whether both blobs have the same temporary file.
+    #[cfg(test)]
+    pub(crate) fn shares_bytes_with(&self, other: &Self) -> bool {
+        matches!((&self.content, &other.content), (Content::Temporary(a), Content::Temporary(b)) if Arc::ptr_eq(a, b))
     }
 
     fn check_size(&self, size: u64) -> Result<(), Error> {
@@ -225,8 +246,24 @@ impl<R: Read> Read for Checked<R> {
     }
 }
 
+/// A reader of a file that others read too, each from its own position.
+struct Shared {
+    file: Arc<File>,
+    offset: u64,
+}
+
+impl Read for Shared {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(buffer, self.offset)?;
+        self.offset += count as u64;
+        Ok(count)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn descriptor(bytes: &[u8]) -> Descriptor {

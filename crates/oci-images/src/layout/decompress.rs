@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::rc::Rc;
 
 use flate2::read::MultiGzDecoder;
+use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 
 use super::{Blob, Error};
 
@@ -21,9 +22,62 @@ pub(super) fn decompressed(layer: &Blob, what: &str) -> Result<Box<dyn Read>, Er
     match start {
         [0x1f, 0x8b, ..] => Ok(Box::new(MultiGzDecoder::new(reader))),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-            Err(Error::malformed(what, "layer", "zstd compression is not supported (push it with gzip)"))
+            Zstd::new(reader).map(|reader| Box::new(reader) as _).map_err(|error| match layer.error(error) {
+                Error::Read { source, .. } => Error::malformed(what, "layer", &source),
+                error => error,
+            })
         }
         _ => Ok(Box::new(reader)),
+    }
+}
+
+/// A reader of zstd frames, one after the other. Windows may have 100 MiB (a limit of the decoder).
+struct Zstd<R: BufRead> {
+    /// `None` after the last frame or an error.
+    frame: Option<StreamingDecoder<R, FrameDecoder>>,
+}
+
+impl<R: BufRead> Zstd<R> {
+    fn new(reader: R) -> io::Result<Self> {
+        Ok(Self { frame: next_frame(reader)? })
+    }
+}
+
+/// Returns the next frame with content; `None` at the end.
+fn next_frame<R: BufRead>(mut reader: R) -> io::Result<Option<StreamingDecoder<R, FrameDecoder>>> {
+    const SKIPPABLE: std::ops::RangeInclusive<u32> = 0x184d_2a50..=0x184d_2a5f;
+    loop {
+        let start = reader.fill_buf()?;
+        if start.is_empty() {
+            return Ok(None);
+        }
+        let word = |bytes: &[u8]| bytes.first_chunk().map(|bytes| u32::from_le_bytes(*bytes));
+        if !word(start).is_some_and(|magic| SKIPPABLE.contains(&magic)) {
+            return StreamingDecoder::new(reader).map(Some).map_err(io::Error::other);
+        }
+        let mut header = [0; 8];
+        reader.read_exact(&mut header)?;
+        let length = word(&header[4..]).unwrap_or_default();
+        if io::copy(&mut (&mut reader).take(length.into()), &mut io::sink())? != u64::from(length) {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+}
+
+impl<R: BufRead> Read for Zstd<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        while let Some(mut frame) = self.frame.take() {
+            let count = frame.read(buffer)?;
+            if count > 0 {
+                self.frame = Some(frame);
+                return Ok(count);
+            }
+            self.frame = next_frame(frame.into_inner())?;
+        }
+        Ok(0)
     }
 }
 
@@ -72,5 +126,30 @@ impl<R: Read> Read for Metered<R> {
             }
         }
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use oci_spec::image::MediaType;
+
+    use super::*;
+
+    /// `printf 'hello ' | zstd` and `printf 'world' | zstd`, with a skippable frame of three bytes between them.
+    const FRAMES: &[u8] = b"\x28\xb5\x2f\xfd\x20\x06\x31\x00\x00hello \x50\x2a\x4d\x18\x03\x00\x00\x00abc\x28\xb5\x2f\xfd\x20\x05\x29\x00\x00world";
+
+    #[test]
+    fn zstd_frames_are_read_one_after_the_other() {
+        let read = |bytes: &[u8]| {
+            let layer = Blob::from_bytes(MediaType::ImageLayerZstd, bytes.to_vec());
+            let mut text = String::new();
+            decompressed(&layer, "it").map_err(io::Error::other)?.read_to_string(&mut text).map(|_| text)
+        };
+        assert_eq!(read(FRAMES).unwrap(), "hello world");
+        for end in 4..FRAMES.len() {
+            // Between two frames, nothing is missing.
+            let whole = matches!(end, 15 | 26);
+            assert_eq!(read(&FRAMES[..end]).is_ok(), whole, "{end}");
+        }
     }
 }

@@ -19,6 +19,7 @@ pub struct File {
 
 /// The source of the bytes of a [`File`].
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum Source {
     /// Bytes in memory.
     Bytes(Vec<u8>),

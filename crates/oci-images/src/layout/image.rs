@@ -33,6 +33,26 @@ impl Default for Platform {
     }
 }
 
+impl Platform {
+    /// Returns whether an image for this platform is one for `wanted`: the variant matters only if `wanted` has one.
+    #[must_use]
+    pub fn satisfies(&self, wanted: &Self) -> bool {
+        self.os == wanted.os
+            && self.architecture == wanted.architecture
+            && (wanted.variant.is_none() || self.variant == wanted.variant)
+    }
+}
+
+impl From<&oci_spec::image::Platform> for Platform {
+    fn from(platform: &oci_spec::image::Platform) -> Self {
+        Self {
+            os: platform.os().to_string(),
+            architecture: platform.architecture().to_string(),
+            variant: platform.variant().clone(),
+        }
+    }
+}
+
 impl FromStr for Platform {
     type Err = String;
 

@@ -1,7 +1,7 @@
 //! Layers: files as a compressed archive with the same bytes wherever it is built.
 
 use std::collections::BTreeSet;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 
 use flate2::{Compression, GzBuilder};
 use oci_spec::image::{Descriptor, Digest, MediaType};
@@ -31,9 +31,7 @@ pub struct Layer {
 /// [`Error::Read`] if a file cannot be read or becomes shorter meanwhile, [`Error::NotRegular`] if it is no longer a
 /// regular file, [`Error::Temporary`] if the directory for temporary files is full.
 pub fn layer(files: &FileMap, modified: u64) -> Result<Layer, Error> {
-    let temporary =
-        tempfile::Builder::new().prefix("bundle-tool-layer-").tempfile().map_err(Error::temporary)?;
-    let (file, path) = temporary.into_parts();
+    let file = tempfile::tempfile().map_err(Error::temporary)?;
     let compressed = Hashing::new(io::BufWriter::new(file));
     // The header of the compressed file has no time, name or operating system.
     let encoder = GzBuilder::new().mtime(0).write(compressed, Compression::new(6));
@@ -75,10 +73,10 @@ pub fn layer(files: &FileMap, modified: u64) -> Result<Layer, Error> {
         archive.append_data(&mut header, format!("{directory}/"), io::empty()).map_err(Error::temporary)?;
     }
     let (diff_id, _, encoder) = archive.into_inner().map_err(Error::temporary)?.finish();
-    let (digest, size, mut file) = encoder.finish().map_err(Error::temporary)?.finish();
-    file.flush().map_err(Error::temporary)?;
+    let (digest, size, file) = encoder.finish().map_err(Error::temporary)?.finish();
+    let file = file.into_inner().map_err(|error| Error::temporary(error.into_error()))?;
     let descriptor = Descriptor::new(MediaType::ImageLayerGzip, size, digest);
-    Ok(Layer { blob: Blob::from_temporary(descriptor, path), diff_id })
+    Ok(Layer { blob: Blob::from_temporary(descriptor, file), diff_id })
 }
 
 fn header(kind: EntryType, size: u64, mode: u32, modified: u64) -> Header {

@@ -7,12 +7,15 @@
 
 mod architecture;
 mod archive;
+mod artifact;
 mod blob;
 mod changeset;
 mod contents;
 mod decompress;
 mod digest;
 mod directory;
+mod docker_archive;
+mod entries;
 mod error;
 mod extract;
 mod files;
@@ -20,21 +23,29 @@ mod image;
 mod layer;
 mod oci_layout;
 mod regular;
+mod writer;
 
 pub use architecture::{architectures, is_static};
 pub use archive::{open_archive, write_archive};
+pub use artifact::Artifact;
 pub use blob::Blob;
 pub use contents::{Contents, wanted_by_labels};
 pub use digest::{Hashing, sha256};
 pub use directory::{open_directory, write_directory};
+pub use docker_archive::{open_docker_archive, write_docker_archive};
+pub use entries::{Listed, list};
 pub use error::Error;
 pub use extract::{Limits, extract};
 pub use files::{File, FileMap, Source};
 pub use image::{Image, Platform, Recipe};
 pub use layer::{Layer, layer};
 pub use oci_layout::OciLayout;
+pub use writer::DirectoryWriter;
 
+pub(crate) use artifact::{Document, check_count, check_depth, is_index};
 pub(crate) use blob::DOCUMENT_LIMIT;
+pub(crate) use docker_archive::require_image;
+pub(crate) use image::document;
 pub(crate) use oci_layout::choose;
 pub(crate) use regular::open_regular;
 

@@ -3,16 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use oci_spec::image::{Descriptor, Digest, ImageIndex, MediaType};
+use oci_spec::image::{Descriptor, Digest, ImageIndex};
 
+use super::artifact::{MAX_INDEX_DEPTH, is_index};
 use super::error::Quoted;
-use super::{Blob, Error, Image, Platform};
+use super::{Artifact, Blob, Error, Image, Platform};
 
 /// The annotation of a layout's index that names an image (OCI image specification, annotations).
 pub(crate) const REF_NAME: &str = "org.opencontainers.image.ref.name";
-
-/// The maximum depth of indexes that name indexes.
-const MAX_INDEX_DEPTH: usize = 4;
 
 /// The maximum number of image names in a message.
 const MAX_NAMES_IN_MESSAGE: usize = 10;
@@ -59,7 +57,7 @@ impl OciLayout {
     pub fn image(&self, wanted: Option<&str>, platform: &Platform) -> Result<Image, Error> {
         let mut manifest = self.blob(self.find(wanted)?.clone());
         for _ in 0..MAX_INDEX_DEPTH {
-            if !is_index(manifest.descriptor()) {
+            if !is_index(manifest.descriptor().media_type()) {
                 return Image::read(manifest, |descriptor| self.blob(descriptor));
             }
             let index: ImageIndex = serde_json::from_slice(&manifest.document()?)
@@ -71,6 +69,25 @@ impl OciLayout {
         }
         let what = "the depth of nested indexes".to_owned();
         Err(Error::TooMany { what, limit: MAX_INDEX_DEPTH as u64 })
+    }
+
+    /// Returns what has the name, tag or digest `wanted`, an image or an index, byte for byte; without one, the only
+    /// image or index.
+    ///
+    /// # Errors
+    ///
+    /// As [`OciLayout::image`], and [`Error::TooMany`] beyond 1,000 manifests or four levels of indexes.
+    pub fn artifact(&self, wanted: Option<&str>) -> Result<Artifact, Error> {
+        Artifact::read(self.blob(self.find(wanted)?.clone()), &|descriptor| self.blob(descriptor))
+    }
+
+    /// Returns the name of the image that `wanted` chooses, if it has one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] as [`OciLayout::image`].
+    pub fn name_of(&self, wanted: Option<&str>) -> Result<Option<&str>, Error> {
+        Ok(name(self.find(wanted)?))
     }
 
     fn find(&self, wanted: Option<&str>) -> Result<&Descriptor, Error> {
@@ -140,12 +157,6 @@ pub(crate) fn blob_path(digest: &Digest) -> String {
     format!("blobs/{}/{}", digest.algorithm(), digest.digest())
 }
 
-/// Returns whether `descriptor` names an image index or Docker's manifest list.
-pub(crate) fn is_index(descriptor: &Descriptor) -> bool {
-    matches!(descriptor.media_type(), MediaType::ImageIndex)
-        || descriptor.media_type().as_ref() == "application/vnd.docker.distribution.manifest.list.v2+json"
-}
-
 /// Returns the manifest for `platform`; if there is none, the first that is for some platform.
 pub(crate) fn choose<'a>(index: &'a ImageIndex, platform: &Platform) -> Option<&'a Descriptor> {
     let matches = |descriptor: &&Descriptor| {
@@ -163,6 +174,8 @@ pub(crate) fn choose<'a>(index: &'a ImageIndex, platform: &Platform) -> Option<&
 
 #[cfg(test)]
 mod tests {
+    use oci_spec::image::MediaType;
+
     use super::*;
 
     /// A layout directory with a chain of `depth` indexes around a manifest that does not exist.

@@ -1,20 +1,21 @@
 //! One repository of a registry: its manifests and blobs.
 
-use std::fs::File;
-use std::io::{Seek, Write};
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use futures::future::{BoxFuture, FutureExt};
+use futures::stream::{self, StreamExt, TryStreamExt};
 use oci_spec::image::{Descriptor, Digest, DigestAlgorithm, ImageIndex, MediaType};
-use reqwest::header::{ACCEPT, CONTENT_RANGE, HeaderName, HeaderValue, RANGE};
+use reqwest::header::{ACCEPT, HeaderName, HeaderValue};
 use reqwest::{Method, StatusCode};
-use tempfile::TempPath;
 
 use super::error::Action;
 use super::http::{Failure, Request};
+use super::mirrors::Endpoint;
 use super::session::Session;
 use super::{Error, Options, Progress, Reference, Resolver};
-use crate::layout::{self, Blob, Hashing, Image, Platform, sha256};
+use crate::layout::{self, Artifact, Blob, Document, Image, Platform, sha256};
 
 /// Maximum size of a manifest or an index, in bytes: what the distribution specification asks registries to accept.
 const MAX_MANIFEST: u64 = 4 << 20;
@@ -27,8 +28,6 @@ pub(super) const MANIFEST_TYPES: &str = "application/vnd.oci.image.manifest.v1+j
      application/vnd.docker.distribution.manifest.list.v2+json";
 /// The header with the digest of what a response is about.
 pub(super) const CONTENT_DIGEST: HeaderName = HeaderName::from_static("docker-content-digest");
-/// A download that got this much further, in bytes, is worth as many attempts as a new one.
-const RESUMED_PROGRESS: u64 = 256 << 10;
 
 /// One repository of a registry, logged in. Clones share the connection.
 #[derive(Clone)]
@@ -50,25 +49,80 @@ impl Repository {
         })
     }
 
-    /// Connects to the registry of `reference` and logs in for reading.
+    /// Connects to the registry of `reference` and logs in for reading; or to the first of its [mirrors](Options::mirrors)
+    /// that has what `reference` names.
     ///
     /// # Errors
     ///
-    /// [`Error::Unreachable`], [`Error::Denied`], [`Error::Token`], [`Error::PlainHttp`], [`Error::Certificates`] or
-    /// [`Error::Auth`].
+    /// [`Error::Unreachable`], [`Error::Mirrored`], [`Error::Denied`], [`Error::Token`], [`Error::Certificates`],
+    /// [`Error::Auth`], [`Error::Mirrors`] or [`Error::Blocked`].
     pub async fn for_reading(
         reference: &Reference,
         options: &Options,
         resolver: &Resolver,
     ) -> Result<Self, Error> {
-        Self::connect(reference, options, resolver, Action::Pull).await
+        let mut endpoints = options.mirrors.endpoints(reference)?;
+        let own =
+            endpoints.pop().unwrap_or_else(|| Endpoint { reference: reference.clone(), insecure: false });
+        let mut mirrors = Vec::new();
+        for mirror in endpoints {
+            // Whatever is wrong with a mirror, the next place may have the image.
+            let reason = match Self::connect(&mirror, reference, options, resolver, Action::Pull, None).await
+            {
+                Ok(found) => {
+                    let version = mirror.reference.digest().or(mirror.reference.tag()).unwrap_or("latest");
+                    match found.find(version).await {
+                        Ok(Some(_)) => return Ok(found),
+                        Ok(None) => "it does not have the image".to_owned(),
+                        Err(error) => error.to_string(),
+                    }
+                }
+                Err(Error::Unreachable { reason, .. }) => reason,
+                Err(error) => error.to_string(),
+            };
+            mirrors.push(format!("{} ({reason})", mirror.reference.registry()));
+        }
+        match Self::connect(&own, reference, options, resolver, Action::Pull, None).await {
+            Err(error @ Error::Unreachable { .. }) if !mirrors.is_empty() => {
+                Err(Error::Mirrored { error: Box::new(error), mirrors })
+            }
+            connected => connected,
+        }
+    }
+
+    /// Connects to where `reference` is read from or written to.
+    async fn connect(
+        endpoint: &Endpoint,
+        reference: &Reference,
+        options: &Options,
+        resolver: &Resolver,
+        action: Action,
+        mount_from: Option<&str>,
+    ) -> Result<Self, Error> {
+        let connect = async |options: &Options| {
+            let session = Session::open(&endpoint.reference, options, resolver, action, mount_from).await?;
+            Ok(Self { session: Arc::new(session), reference: reference.clone() })
+        };
+        if !endpoint.insecure {
+            return connect(options).await;
+        }
+        let mut insecure = options.clone();
+        insecure.skip_tls_verification = true;
+        match connect(&insecure).await {
+            Err(Error::Unreachable { .. }) => {
+                insecure.plain_http_hosts.push(endpoint.reference.registry().to_owned());
+                connect(&insecure).await
+            }
+            connected => connected,
+        }
     }
 
     /// Connects to the registry of `reference` and logs in for reading and writing.
     ///
     /// # Errors
     ///
-    /// As [`Repository::for_reading`], and [`Error::PushToDigest`] if `reference` contains a digest.
+    /// As [`Repository::for_reading`], and [`Error::PushToDigest`] if `reference` contains a digest: what is built now has
+    /// a digest of its own.
     pub async fn for_writing(
         reference: &Reference,
         options: &Options,
@@ -77,17 +131,45 @@ impl Repository {
         if reference.digest().is_some() {
             return Err(Error::PushToDigest { name: reference.whole() });
         }
-        Self::connect(reference, options, resolver, Action::Push).await
+        let endpoint = options.mirrors.writable(reference)?;
+        Self::connect(&endpoint, reference, options, resolver, Action::Push, None).await
     }
 
-    async fn connect(
+    /// Connects to the registry of `reference`, which may contain the digest of what is copied, and logs in for reading and
+    /// writing. If `source` is in the same registry, its blobs can be mounted instead of sent.
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::for_reading`].
+    pub async fn for_copying(
         reference: &Reference,
+        source: Option<&Reference>,
         options: &Options,
         resolver: &Resolver,
-        action: Action,
     ) -> Result<Self, Error> {
-        let session = Session::open(reference, options, resolver, action).await?;
-        Ok(Self { session: Arc::new(session), reference: reference.clone() })
+        let source = source.filter(|source| source.resolve_registry() == reference.resolve_registry());
+        let source = source.map(Reference::repository).filter(|name| *name != reference.repository());
+        let endpoint = options.mirrors.writable(reference)?;
+        Self::connect(&endpoint, reference, options, resolver, Action::Push, source).await
+    }
+
+    /// Returns the name of this repository with its tag or digest.
+    #[must_use]
+    pub fn reference(&self) -> &Reference {
+        &self.reference
+    }
+
+    /// Returns the same repository for another tag or digest of it.
+    #[must_use]
+    pub fn at(&self, version: &str) -> Self {
+        let (registry, repository) =
+            (self.reference.registry().to_owned(), self.reference.repository().to_owned());
+        let reference = if version.contains(':') {
+            Reference::with_digest(registry, repository, version.to_owned())
+        } else {
+            Reference::with_tag(registry, repository, version.to_owned())
+        };
+        Self { session: Arc::clone(&self.session), reference }
     }
 
     /// Returns the image that the reference names, without the bytes of its layers. Of an index, the image for
@@ -102,7 +184,7 @@ impl Repository {
         for _ in 0..MAX_INDEX_DEPTH {
             let manifest = self.manifest(&reference).await?;
             let name = reference.whole();
-            if manifest.descriptor().media_type() != &MediaType::ImageIndex {
+            if !layout::is_index(manifest.descriptor().media_type()) {
                 return self.image_of(manifest, &name).await;
             }
             let index: ImageIndex = serde_json::from_slice(&manifest.document()?)
@@ -144,18 +226,12 @@ impl Repository {
         let name = self.reference.whole();
         let manifest = self.manifest(&self.reference).await?;
         let mut platforms = Vec::new();
-        if manifest.descriptor().media_type() == &MediaType::ImageIndex {
+        if layout::is_index(manifest.descriptor().media_type()) {
             let index: ImageIndex = serde_json::from_slice(&manifest.document()?)
                 .map_err(|error| self.malformed(&name, "image index", &error.to_string()))?;
             // Attestations are listed like images, with an unknown platform.
             let known = index.manifests().iter().filter_map(|descriptor| descriptor.platform().as_ref());
-            platforms.extend(known.filter(|platform| platform.os().to_string() != "unknown").map(
-                |platform| Platform {
-                    os: platform.os().to_string(),
-                    architecture: platform.architecture().to_string(),
-                    variant: platform.variant().clone(),
-                },
-            ));
+            platforms.extend(known.map(Platform::from).filter(|platform| platform.os != "unknown"));
         } else {
             let image = self.image_of(manifest.clone(), &name).await?;
             let config: serde_json::Value = serde_json::from_slice(&image.config().document()?)
@@ -171,7 +247,96 @@ impl Repository {
         Ok((manifest.digest().clone(), platforms))
     }
 
-    /// Returns a manifest or an index, with OCI's media type.
+    /// Returns what the reference names, an image or an index with all of its images, byte for byte and without the bytes
+    /// of blobs.
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::image`], and [`Error::Layout`] beyond 1,000 manifests or four levels of indexes.
+    pub async fn artifact(&self) -> Result<Artifact, Error> {
+        let manifest = self.manifest(&self.reference).await?;
+        self.artifact_below(manifest, 0, &AtomicUsize::new(0)).await
+    }
+
+    fn artifact_below<'a>(
+        &'a self,
+        manifest: Blob,
+        depth: usize,
+        count: &'a AtomicUsize,
+    ) -> BoxFuture<'a, Result<Artifact, Error>> {
+        async move {
+            layout::check_count(count.fetch_add(1, Ordering::Relaxed) + 1)?;
+            let what = self.reference.clone_with_digest(manifest.digest().to_string()).whole();
+            let document = self.document(&manifest, &what)?;
+            layout::check_depth(depth, &document)?;
+            let children = stream::iter(document.manifests).map(|child| async move {
+                let reference = self.reference.clone_with_digest(child.digest().to_string());
+                let mut manifest = self.manifest(&reference).await?;
+                if let Some(platform) = child.platform() {
+                    manifest = manifest.with_platform(platform.clone());
+                }
+                self.artifact_below(manifest, depth + 1, count).await
+            });
+            let children = children.buffered(self.session.parallel).try_collect().await?;
+            let blobs = document.blobs.into_iter().map(Blob::absent).collect();
+            Ok(Artifact::new(manifest, blobs, children))
+        }
+        .boxed()
+    }
+
+    /// Returns what the registry lacks of the image or index that the reference names, for each platform; `digest` is what
+    /// the name must lead to.
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::artifact`], except that something is missing.
+    pub async fn missing(&self, digest: Option<&str>) -> Result<Vec<String>, Error> {
+        let root = match self.manifest(&self.reference).await {
+            Ok(root) => root,
+            Err(Error::NotFound { .. }) => return Ok(vec!["the image".to_owned()]),
+            Err(error) => return Err(error),
+        };
+        if digest.is_some_and(|digest| digest != root.digest().as_ref()) {
+            return Ok(vec![format!("the image (its name leads to {})", root.digest())]);
+        }
+        let mut missing = Vec::new();
+        let mut pending = vec![(root, String::new(), 0)];
+        let mut count = 0;
+        while let Some((manifest, platform, depth)) = pending.pop() {
+            count += 1;
+            layout::check_count(count)?;
+            let document = self.document(&manifest, manifest.digest().as_ref())?;
+            layout::check_depth(depth, &document)?;
+            for child in document.manifests {
+                let platform = child.platform().as_ref().map(Platform::from);
+                let platform = platform.map_or_else(String::new, |platform| format!(" for {platform}"));
+                let reference = self.reference.clone_with_digest(child.digest().to_string());
+                match self.manifest(&reference).await {
+                    Ok(manifest) => pending.push((manifest, platform, depth + 1)),
+                    Err(Error::NotFound { .. }) => missing.push(format!("the image{platform}")),
+                    Err(error) => return Err(error),
+                }
+            }
+            for blob in document.blobs {
+                let what = format!("the blob {}", blob.digest());
+                let found = self.has_blob(&Blob::absent(blob)).await;
+                if !found.map_err(|failure| self.session.error(failure, "look up", &what))? {
+                    missing.push(format!("{what}{platform}"));
+                }
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Parses a manifest or an index.
+    fn document(&self, manifest: &Blob, name: &str) -> Result<Document, Error> {
+        Document::parse(&manifest.document()?, name).map_err(|error| match error {
+            layout::Error::Malformed { what, expected, reason } => self.malformed(&what, expected, &reason),
+            error => error.into(),
+        })
+    }
+
+    /// Returns a manifest or an index with its own media type.
     async fn manifest(&self, reference: &Reference) -> Result<Blob, Error> {
         let name = reference.whole();
         let version = reference.digest().or(reference.tag()).unwrap_or("latest");
@@ -179,11 +344,9 @@ impl Repository {
             Failure::Status { status: StatusCode::NOT_FOUND, .. } => Error::NotFound { name: name.clone() },
             failure => self.session.error(failure, "read", &name),
         })?;
-        let value: serde_json::Value = serde_json::from_slice(&bytes)
-            .map_err(|error| self.malformed(&name, "image manifest", &error.to_string()))?;
-        let is_index = value["manifests"].is_array();
-        let media_type = if is_index { MediaType::ImageIndex } else { MediaType::ImageManifest };
-        Ok(Blob::from_bytes(media_type, bytes))
+        let manifest = Blob::from_bytes(MediaType::ImageManifest, bytes);
+        let media_type = self.document(&manifest, &name)?.media_type;
+        Ok(manifest.with_media_type(media_type))
     }
 
     /// Returns the bytes of the manifest with a tag or a digest, checked against the digest or, for a tag, against
@@ -209,97 +372,6 @@ impl Repository {
             .await
     }
 
-    /// Returns the blob with its bytes in a temporary file; a blob that has its bytes is returned as it is.
-    ///
-    /// A download that breaks is resumed where it stopped if the registry supports that.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] if the registry returns other bytes than the descriptor promises, [`Error::Layout`] if the
-    /// temporary directory is full.
-    pub async fn fetch(&self, blob: &Blob, progress: &Progress) -> Result<Blob, Error> {
-        if blob.is_present() {
-            return Ok(blob.clone());
-        }
-        let what = format!("the blob {}", blob.digest());
-        progress.expect(blob.size());
-        let fetched = self.download(blob.descriptor(), progress).await;
-        let path = fetched.map_err(|failure| self.session.error(failure, "return", &what))?;
-        Ok(Blob::from_temporary(blob.descriptor().clone(), path))
-    }
-
-    async fn download(&self, descriptor: &Descriptor, progress: &Progress) -> Result<TempPath, Failure> {
-        let digest = descriptor.digest();
-        if *digest.algorithm() != DigestAlgorithm::Sha256 {
-            return Err(Failure::Invalid(format!("unsupported digest algorithm `{}`", digest.algorithm())));
-        }
-        let temporary =
-            tempfile::Builder::new().prefix("bundle-tool-blob-").tempfile().map_err(temporary_error)?;
-        let (handle, path) = temporary.into_parts();
-        let mut file = Hashing::new(handle.try_clone().map_err(temporary_error)?);
-        let mut attempts = self.session.attempts();
-        loop {
-            let before = file.size();
-            match self.append(descriptor, &handle, &mut file, progress).await {
-                Ok(()) => break,
-                // Everything arrived, whatever happened to the end of the response.
-                Err(Failure::Broken(_)) if file.size() == descriptor.size() => break,
-                Err(failure) => {
-                    if file.size() >= before + RESUMED_PROGRESS {
-                        attempts.reset();
-                    }
-                    attempts.pause(failure).await?;
-                }
-            }
-        }
-        let (found, size, _) = file.finish();
-        if size != descriptor.size() {
-            return Err(Failure::Invalid(format!("expected {} bytes, got {size}", descriptor.size())));
-        }
-        if &found != digest {
-            return Err(Failure::Invalid(format!("the content has the digest {found}")));
-        }
-        Ok(path)
-    }
-
-    /// Appends the rest of a blob to `file`, or all of it to an empty file if the registry does not resume. `handle` is
-    /// the same file.
-    async fn append(
-        &self,
-        descriptor: &Descriptor,
-        handle: &File,
-        file: &mut Hashing<File>,
-        progress: &Progress,
-    ) -> Result<(), Failure> {
-        let mut request =
-            Request::new(Method::GET, self.session.url(&format!("blobs/{}", descriptor.digest()))?);
-        let mut statuses = vec![StatusCode::OK];
-        if file.size() > 0 {
-            let range = HeaderValue::from_str(&format!("bytes={}-", file.size()))
-                .map_err(|error| Failure::Invalid(error.to_string()))?;
-            request = request.header(RANGE, range);
-            statuses.push(StatusCode::PARTIAL_CONTENT);
-        }
-        let mut answer = self.session.expect(&request, &statuses).await?;
-        if answer.status() == StatusCode::PARTIAL_CONTENT {
-            let start = answer.header(&CONTENT_RANGE).unwrap_or_default();
-            if !start.starts_with(&format!("bytes {}-", file.size())) {
-                return Err(Failure::Invalid("the registry returned another range than requested".into()));
-            }
-        } else if file.size() > 0 {
-            progress.take_back(file.size());
-            *file = restarted(handle).map_err(temporary_error)?;
-        }
-        while let Some(chunk) = answer.chunk().await? {
-            if file.size() + chunk.len() as u64 > descriptor.size() {
-                return Err(Failure::Invalid(format!("more than the {} bytes expected", descriptor.size())));
-            }
-            file.write_all(&chunk).map_err(temporary_error)?;
-            progress.advance(chunk.len() as u64);
-        }
-        Ok(())
-    }
-
     /// Returns an error for a document that is not what it should be; `reason` may quote it.
     fn malformed(&self, what: &str, expected: &'static str, reason: &str) -> Error {
         let reason = self.session.http.secrets.clean(reason);
@@ -309,18 +381,6 @@ impl Repository {
     pub(super) fn registry(&self) -> &str {
         self.reference.registry()
     }
-}
-
-/// Returns the same file, empty and with nothing counted.
-fn restarted(handle: &File) -> std::io::Result<Hashing<File>> {
-    let mut file = handle.try_clone()?;
-    file.set_len(0)?;
-    file.rewind()?;
-    Ok(Hashing::new(file))
-}
-
-fn temporary_error(error: std::io::Error) -> Failure {
-    Failure::Local(layout::Error::temporary(error))
 }
 
 /// Compares the digest of `bytes` with the one that is expected.

@@ -38,13 +38,32 @@ pub enum Error {
         /// Why it cannot be used.
         reason: String,
     },
-    /// Plain HTTP was requested for loopback addresses, and the registry is elsewhere.
-    #[error(
-        "plain HTTP is limited to loopback addresses, and {registry} is not one; to send images and passwords to it unencrypted, pass --plain-http={registry}"
-    )]
-    PlainHttp {
+    /// A file with mirrors cannot be used.
+    #[error("failed to read mirrors from {}: {reason}", .path.display())]
+    Mirrors {
+        /// The file.
+        path: PathBuf,
+        /// Why it cannot be used.
+        reason: String,
+    },
+    /// The configuration does not allow a registry.
+    #[error("access to {name} is blocked by {}", .path.display())]
+    Blocked {
+        /// Registry and repository.
+        name: String,
+        /// The file that blocks it.
+        path: PathBuf,
+    },
+    /// An image could not be signed.
+    #[error("failed to sign the image")]
+    Sign,
+    /// A registry did not accept a login.
+    #[error("the registry {registry} did not accept the login: {reason}; check user and password")]
+    Login {
         /// Host and port.
         registry: String,
+        /// What the registry reported.
+        reason: String,
     },
     /// Stored credentials cannot be read.
     #[error(transparent)]
@@ -60,7 +79,15 @@ pub enum Error {
         /// What the network reported.
         reason: String,
         /// What to do.
-        help: &'static str,
+        help: String,
+    },
+    /// A registry is unreachable, and none of its mirrors has the image.
+    #[error("{error}; its mirrors have no such image or failed: {}", .mirrors.join(", "))]
+    Mirrored {
+        /// The registry's own error.
+        error: Box<Error>,
+        /// The mirrors, each with the reason.
+        mirrors: Vec<String>,
     },
     /// The registry requires a login, or other permissions.
     #[error("the registry {registry} denied {action} access to {repository} for {who}: {reason}; {help}")]

@@ -53,7 +53,7 @@ impl std::fmt::Debug for Secrets {
     }
 }
 
-/// Returns `text` with white space collapsed, and characters escaped that change how a terminal shows what follows.
+/// Returns `text` with whitespace collapsed, and characters escaped that change how a terminal shows what follows.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len().min(4 * MAX_TEXT));
     for word in text.split([' ', '\t', '\r', '\n']).filter(|word| !word.is_empty()) {

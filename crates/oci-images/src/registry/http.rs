@@ -19,9 +19,10 @@ use std::time::{Duration, Instant};
 use axum::body::Bytes;
 use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::redirect;
-use reqwest::{Certificate, Client, ClientBuilder, Method, StatusCode, Url};
+use reqwest::{Certificate, Client, ClientBuilder, Identity, Method, StatusCode, Url};
 use tokio::time::timeout_at;
 
+use super::certificates::Tls;
 use super::foreign::Secrets;
 use super::target::Policy;
 use super::upload::Upload;
@@ -108,6 +109,8 @@ pub(super) struct Http {
     /// For HTTPS, built when it is needed first.
     secure: OnceLock<Client>,
     certificates: Vec<Certificate>,
+    identity: Option<Identity>,
+    skip_verification: bool,
     pub(super) policy: Policy,
     pub(super) secrets: Secrets,
     pub(super) deadline: Deadline,
@@ -115,28 +118,36 @@ pub(super) struct Http {
 }
 
 impl Http {
-    /// Returns a client for the registry of `policy`.
+    /// Returns a client for `registry`, as the user names it, whose addresses are those of `policy`.
     ///
     /// # Errors
     ///
     /// [`Error::Certificates`] if a file with certificates cannot be used, [`Error::Unreachable`] if TLS is not
     /// available.
-    pub(super) fn new(policy: Policy, options: &Options, secrets: Secrets) -> Result<Self, Error> {
+    pub(super) fn new(
+        registry: &str,
+        policy: Policy,
+        options: &Options,
+        secrets: Secrets,
+    ) -> Result<Self, Error> {
         // Another provider may be installed already; it is ring either way.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let fail = |error: reqwest::Error| Error::Unreachable {
             registry: authority(policy.registry()),
             reason: innermost(&error),
-            help: "check the system's network configuration",
+            help: "check the system's network configuration".into(),
         };
-        let certificates: Result<_, _> =
-            options.certificates()?.iter().map(|der| Certificate::from_der(der)).collect();
+        let Tls { authorities, identity } = Tls::read(registry, options)?;
+        let certificates: Result<_, _> = authorities.iter().map(|der| Certificate::from_der(der)).collect();
         let certificates: Vec<Certificate> = certificates.map_err(fail)?;
+        let identity = identity.map(|pem| Identity::from_pem(&pem)).transpose().map_err(fail)?;
         let plain = builder(&policy).tls_certs_only([]).build().map_err(fail)?;
         Ok(Self {
             plain,
             secure: OnceLock::new(),
             certificates,
+            identity,
+            skip_verification: options.skip_tls_verification,
             policy,
             secrets,
             deadline: options.deadline,
@@ -151,8 +162,14 @@ impl Http {
         if let Some(client) = self.secure.get() {
             return Ok(client);
         }
-        let client = builder(&self.policy).tls_certs_merge(self.certificates.clone()).build();
+        let mut client = builder(&self.policy)
+            .tls_certs_merge(self.certificates.clone())
+            .tls_danger_accept_invalid_certs(self.skip_verification);
+        if let Some(identity) = &self.identity {
+            client = client.identity(identity.clone());
+        }
         let client = client
+            .build()
             .map_err(|error| Failure::Unreachable(format!("TLS is not available: {}", innermost(&error))))?;
         Ok(self.secure.get_or_init(|| client))
     }

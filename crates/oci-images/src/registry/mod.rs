@@ -6,30 +6,44 @@
 //! credentials go to the registry and its token server only, and what they say is cleaned before it is shown. The
 //! [server] stores into a directory, for trials and for tests.
 
+mod attach;
 mod auth;
+mod certificates;
 mod challenge;
 mod client;
 mod error;
+mod fetch;
 mod file;
 mod foreign;
 mod http;
+mod login;
+mod mirrors;
 mod options;
 mod progress;
 mod pull;
 mod push;
+mod referrers;
 mod retry;
+mod send;
 pub mod server;
 mod session;
+mod signature;
 mod target;
 mod upload;
 
-pub use auth::{Credentials, Error as AuthError, Resolver};
+pub use attach::Attachment;
+pub use auth::{Credentials, Error as AuthError, Explanation, Outcome, Resolver, Stored};
+pub use certificates::{ClientCertificate, certificate_directories};
 pub use client::Repository;
 pub use error::{Action, Error};
-pub use options::{Deadline, IdleTimeout, Options};
+pub use login::{Login, log_in};
+pub use mirrors::Mirrors;
+pub use options::{Deadline, IdleTimeout, Options, Parallel};
 pub use progress::Progress;
 pub use pull::pull;
 pub use push::Pushed;
+pub use referrers::Referrer;
 pub use retry::Backoff;
+pub use signature::{KeyError, SigningKey, Verified, VerifyingKey};
 
 pub use oci_spec::distribution::Reference;

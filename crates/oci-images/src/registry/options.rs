@@ -1,15 +1,10 @@
 //! How registries are reached.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
-
-use super::{Backoff, Error, file};
-
-/// Maximum size of a file with certificates, in bytes.
-const MAX_CERTIFICATES: u64 = 4 << 20;
+use super::certificates::ClientCertificate;
+use super::{Backoff, mirrors::Mirrors};
 
 /// How registries are reached. By default: HTTPS with the system's certificates, 10 minutes for everything and 30
 /// seconds without progress.
@@ -18,6 +13,15 @@ const MAX_CERTIFICATES: u64 = 4 << 20;
 pub struct Options {
     /// PEM files with certificates of authorities to trust in addition to the system's.
     pub ca_files: Vec<PathBuf>,
+    /// The certificate that this client shows to registries that ask for one.
+    pub client_certificate: Option<ClientCertificate>,
+    /// Directories with a directory of certificates for each registry (containers-certs.d(5)).
+    pub certificate_directories: Vec<PathBuf>,
+    /// Whether certificates of registries are accepted without any verification. Anyone on the way to a registry can then
+    /// read and change everything, passwords included.
+    pub skip_tls_verification: bool,
+    /// Mirrors to read from.
+    pub mirrors: Mirrors,
     /// Whether registries on literal loopback addresses are reached without TLS.
     pub plain_http: bool,
     /// Registries (host, or host and port) elsewhere that are reached without TLS.
@@ -28,6 +32,28 @@ pub struct Options {
     pub deadline: Deadline,
     /// How long a request may go without progress.
     pub idle_timeout: IdleTimeout,
+    /// How many blobs are transferred at once.
+    pub parallel: Parallel,
+}
+
+/// How many blobs are transferred at once: 4 by default, between 1 and 64.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parallel(pub usize);
+
+impl Parallel {
+    /// The maximum.
+    const MAX: usize = 64;
+
+    /// Returns the number within its bounds.
+    pub(crate) fn get(self) -> usize {
+        self.0.clamp(1, Self::MAX)
+    }
+}
+
+impl Default for Parallel {
+    fn default() -> Self {
+        Self(4)
+    }
 }
 
 /// The time at which all work must have ended, counted from when the value is made.
@@ -77,54 +103,5 @@ pub struct IdleTimeout(pub Duration);
 impl Default for IdleTimeout {
     fn default() -> Self {
         Self(Duration::from_secs(30))
-    }
-}
-
-impl Options {
-    /// Returns the certificates of [`Options::ca_files`], DER-encoded.
-    pub(super) fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, Error> {
-        let mut certificates = Vec::new();
-        for path in &self.ca_files {
-            certificates.append(&mut read_certificates(path)?);
-        }
-        Ok(certificates)
-    }
-}
-
-fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
-    let fail = |reason: String| Error::Certificates { path: path.to_owned(), reason };
-    let pem = file::read(path, MAX_CERTIFICATES).map_err(|error| fail(error.to_string()))?;
-    let certificates: Vec<_> = CertificateDer::pem_slice_iter(&pem)
-        .collect::<Result<_, _>>()
-        .map_err(|error| fail(format!("invalid PEM: {error}")))?;
-    if certificates.is_empty() {
-        return Err(fail("the file contains no PEM certificate".into()));
-    }
-    Ok(certificates)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn invalid_certificate_files_are_named() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("ca.pem");
-        let mut options = Options { ca_files: vec![path.clone()], ..Options::default() };
-        for text in [
-            None,
-            Some("no certificate"),
-            Some("-----BEGIN CERTIFICATE-----\n%\n-----END CERTIFICATE-----\n"),
-        ] {
-            if let Some(text) = text {
-                std::fs::write(&path, text).unwrap();
-            }
-            let error = options.certificates().unwrap_err().to_string();
-            assert!(error.contains("ca.pem"), "{error}");
-        }
-        options.ca_files = vec!["/dev/zero".into()];
-        let error = options.certificates().unwrap_err().to_string();
-        assert!(error.contains("/dev/zero: expected a regular file"), "{error}");
     }
 }

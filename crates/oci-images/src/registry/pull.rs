@@ -7,8 +7,6 @@ use futures::{StreamExt, TryStreamExt};
 use super::{Error, Options, Progress, Reference, Repository, Resolver};
 use crate::layout::{self, Blob, Contents, Image, Platform};
 
-/// How many blobs are transferred at once.
-pub(super) const PARALLEL: usize = 4;
 /// Maximum size of a layer that is fetched to read its files, in bytes.
 const MAX_LAYER_SIZE: u64 = (2 << 30) - 1;
 /// Maximum size of all layers of an image whose files are read, in bytes.
@@ -51,7 +49,7 @@ impl Repository {
         check_layers(&missing, &self.reference.whole())?;
         let fetched: BTreeMap<String, Blob> = futures::stream::iter(missing)
             .map(|(digest, blob)| async move { Ok::<_, Error>((digest, self.fetch(&blob, progress).await?)) })
-            .buffer_unordered(PARALLEL)
+            .buffer_unordered(self.session.parallel)
             .try_collect()
             .await?;
         Ok(image.with_layers(&fetched))

@@ -1,19 +1,16 @@
-//! Sending an image to a registry.
+//! Sending images and indexes to a registry.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use futures::stream::{self, StreamExt, TryStreamExt};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
+use reqwest::{Method, StatusCode};
 
 use axum::body::Bytes;
-use futures::stream::{self, StreamExt, TryStreamExt};
-use reqwest::header::{CONTENT_TYPE, HeaderValue, LOCATION};
-use reqwest::{Method, StatusCode, Url};
 
-use super::client::CONTENT_DIGEST;
-use super::http::{Answer, Failure, Payload, Request};
-use super::pull::PARALLEL;
-use super::upload::Upload;
+use super::client::{CONTENT_DIGEST, MANIFEST_TYPES};
+use super::http::{Failure, Payload, Request};
+use super::send::Sent;
 use super::{Error, Progress, Repository};
-use crate::layout::{Blob, Image, sha256};
+use crate::layout::{Artifact, Blob, sha256};
 
 /// What a push did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,40 +20,58 @@ pub struct Pushed {
     pub reference: String,
     /// The number of blobs that were sent.
     pub sent: usize,
+    /// The number of blobs that the registry had in the other repository.
+    pub mounted: usize,
     /// The number of blobs that the registry had.
     pub present: usize,
 }
 
+/// How a registry stored a manifest.
+pub(super) struct Stored {
+    /// Whether the registry lists the manifest among the referrers of its subject.
+    pub(super) lists_referrers: bool,
+}
+
+/// The header with the digest of the subject, from a registry that lists referrers.
+const SUBJECT: HeaderName = HeaderName::from_static("oci-subject");
+
 impl Repository {
-    /// Pushes `image` to this repository's tag: the blobs that the registry lacks, in parallel, then the manifest.
+    /// Pushes an image or an index to this repository's tag or digest: the blobs that the registry lacks, in parallel, then
+    /// the manifests, each after what it refers to.
     ///
-    /// Layers without their bytes are fetched from `base` if the registry lacks them. At the end, the registry's
+    /// Blobs without their bytes are fetched from `source` if the registry lacks them. At the end, the registry's
     /// digest of the tag is compared with the image's.
     ///
     /// # Errors
     ///
-    /// [`Error::Unreachable`], [`Error::Denied`], [`Error::Failed`]; [`Error::Invalid`] if the registry has something
-    /// else under the tag afterwards; [`Error::Layout`] if a blob cannot be read.
+    /// [`Error::Unreachable`], [`Error::Denied`], [`Error::Failed`]; [`Error::PushToDigest`] if this repository's digest is
+    /// another one; [`Error::Invalid`] if the registry has something else under the tag afterwards; [`Error::Layout`] if
+    /// a blob cannot be read.
     pub async fn push(
         &self,
-        image: &Image,
-        base: Option<&Repository>,
+        artifact: impl Into<Artifact>,
+        source: Option<&Repository>,
         progress: &Progress,
     ) -> Result<Pushed, Error> {
-        // By digest: an image may contain the same layer twice.
-        let blobs: BTreeMap<&str, &Blob> = image.blobs().map(|blob| (blob.digest().as_ref(), blob)).collect();
-        let sent: Vec<bool> = stream::iter(blobs.into_values())
-            .map(|blob| self.push_blob(blob, base, progress))
-            .buffer_unordered(PARALLEL)
+        let artifact = artifact.into();
+        let name = self.reference.whole();
+        let expected = artifact.digest().as_ref();
+        if self.reference.digest().is_some_and(|digest| digest != expected) {
+            return Err(Error::PushToDigest { name });
+        }
+        let sent: Vec<Sent> = stream::iter(artifact.all_blobs().into_values())
+            .map(|blob| self.push_blob(blob, source, progress))
+            .buffer_unordered(self.session.parallel)
             .try_collect()
             .await?;
-        let name = self.reference.whole();
-        self.push_manifest(image.manifest())
-            .await
-            .map_err(|failure| self.session.error(failure, "store", &name))?;
-        let expected = image.digest().as_ref();
+        let store = |failure| self.session.error(failure, "store", &name);
+        let manifests = artifact.all_manifests();
+        for manifest in manifests.iter().take(manifests.len().saturating_sub(1)) {
+            self.push_manifest(manifest, manifest.digest().as_ref()).await.map_err(store)?;
+        }
+        self.push_manifest(artifact.manifest(), self.version()).await.map_err(store)?;
         let found = self
-            .tag_digest()
+            .pushed_digest()
             .await
             .map_err(|failure| self.session.error(failure, "return the digest of", &name))?;
         if found != expected {
@@ -66,96 +81,43 @@ impl Repository {
                 reason: format!("pushed {expected}, but the tag has the digest `{found}`"),
             });
         }
-        let present = sent.iter().filter(|sent| !**sent).count();
+        let count = |kind| sent.iter().filter(|sent| **sent == kind).count();
         Ok(Pushed {
             reference: format!("{}/{}@{expected}", self.reference.registry(), self.reference.repository()),
-            sent: sent.len() - present,
-            present,
+            sent: count(Sent::Uploaded),
+            mounted: count(Sent::Mounted),
+            present: count(Sent::Present),
         })
     }
 
-    /// Sends a blob unless the registry has it. Returns whether it was sent.
-    async fn push_blob(
-        &self,
-        blob: &Blob,
-        base: Option<&Repository>,
-        progress: &Progress,
-    ) -> Result<bool, Error> {
-        let what = format!("the blob {}", blob.digest());
-        let present = self.has_blob(blob).await;
-        if present.map_err(|failure| self.session.error(failure, "look up", &what))? {
-            return Ok(false);
-        }
-        let blob = match base {
-            Some(base) => base.fetch(blob, progress).await?,
-            None => blob.clone(),
-        };
-        progress.expect(blob.size());
-        let sent = self.session.run(|| self.upload(&blob, progress)).await;
-        sent.map_err(|failure| self.session.error(failure, "store", &what))?;
-        Ok(true)
+    /// Returns the tag or the digest of what is read or written.
+    pub(super) fn version(&self) -> &str {
+        self.reference.digest().or(self.reference.tag()).unwrap_or("latest")
     }
 
-    /// True if the registry certainly has the blob: it answers with status 200, and with digest and size of the blob
-    /// if it names them. In doubt the blob is sent.
-    async fn has_blob(&self, blob: &Blob) -> Result<bool, Failure> {
-        let request = Request::new(Method::HEAD, self.session.url(&format!("blobs/{}", blob.digest()))?);
-        self.session
-            .run(|| async {
-                let answer = self.session.send(&request).await?;
-                let status = answer.status();
-                let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
-                    && answer.url() == &request.url;
-                if is_refused || status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
-                    return Err(answer.failure().await);
-                }
-                let digest = answer.header(&CONTENT_DIGEST);
-                Ok(status == StatusCode::OK
-                    && digest.is_none_or(|digest| digest == blob.digest().as_ref())
-                    && answer.claimed_length().is_none_or(|length| length == blob.size()))
-            })
-            .await
-    }
-
-    /// Sends a blob: opens an upload, and sends all bytes to where the registry wants them.
-    async fn upload(&self, blob: &Blob, progress: &Progress) -> Result<(), Failure> {
-        let open = Request::new(Method::POST, self.session.url("blobs/uploads/")?);
-        let answer = self.session.expect(&open, &[StatusCode::ACCEPTED]).await?;
-        let mut url = self.upload_location(&answer)?;
-        drop(answer);
-        url.query_pairs_mut().append_pair("digest", blob.digest().as_ref());
-        let put = Request::new(Method::PUT, url)
-            .header(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"))
-            .payload(Payload::Upload(Arc::new(Upload::whole(blob.clone(), progress.clone()))));
-        self.session.expect(&put, &[StatusCode::CREATED]).await?;
-        Ok(())
-    }
-
-    fn upload_location(&self, answer: &Answer<'_>) -> Result<Url, Failure> {
-        let location = answer.header(&LOCATION).filter(|location| !location.is_empty());
-        let location =
-            location.ok_or_else(|| Failure::Invalid("the upload was opened without a location".into()))?;
-        self.session.http.target(answer.url(), &location)
-    }
-
-    async fn push_manifest(&self, manifest: &Blob) -> Result<(), Failure> {
+    /// Sends a manifest or an index as a tag or a digest.
+    pub(super) async fn push_manifest(&self, manifest: &Blob, version: &str) -> Result<Stored, Failure> {
         let bytes = Bytes::from(manifest.document().map_err(Failure::Local)?);
         let media_type = HeaderValue::from_str(manifest.descriptor().media_type().as_ref())
             .map_err(|_| Failure::Invalid("the image has an invalid media type".into()))?;
-        let tag = self.reference.tag().unwrap_or("latest");
-        let request = Request::new(Method::PUT, self.session.url(&format!("manifests/{tag}"))?)
+        let request = Request::new(Method::PUT, self.session.url(&format!("manifests/{version}"))?)
             .header(CONTENT_TYPE, media_type)
             .payload(Payload::Bytes(bytes));
         // The specification asks for 201; what the tag names is verified in any case.
         let accepted = [StatusCode::CREATED, StatusCode::OK, StatusCode::ACCEPTED];
-        self.session.run(|| async { self.session.expect(&request, &accepted).await.map(drop) }).await
+        self.session
+            .run(|| async {
+                let answer = self.session.expect(&request, &accepted).await?;
+                Ok(Stored { lists_referrers: answer.header(&SUBJECT).is_some() })
+            })
+            .await
     }
 
     /// Returns the digest of what the tag names now.
-    async fn tag_digest(&self) -> Result<String, Failure> {
-        let tag = self.reference.tag().unwrap_or("latest");
-        let request = Request::new(Method::HEAD, self.session.url(&format!("manifests/{tag}"))?)
-            .header(reqwest::header::ACCEPT, HeaderValue::from_static(super::client::MANIFEST_TYPES));
+    async fn pushed_digest(&self) -> Result<String, Failure> {
+        let version = self.version();
+        let request = Request::new(Method::HEAD, self.session.url(&format!("manifests/{version}"))?)
+            .header(ACCEPT, HeaderValue::from_static(MANIFEST_TYPES));
         let claimed = self
             .session
             .run(|| async {
@@ -165,7 +127,7 @@ impl Repository {
             .await?;
         match claimed {
             Some(digest) => Ok(self.session.http.secrets.clean(&digest)),
-            None => Ok(sha256(&self.manifest_bytes(tag).await?).to_string()),
+            None => Ok(sha256(&self.manifest_bytes(version).await?).to_string()),
         }
     }
 }

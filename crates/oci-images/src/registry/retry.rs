@@ -10,6 +10,9 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(10);
 /// Maximum number of retries of a request that stalled: each takes the whole idle timeout.
 const MAX_STALLS: u32 = 1;
 
+/// A transfer that got this much further, in bytes, is worth as many attempts as a new one.
+const RESUMED_PROGRESS: u64 = 256 << 10;
+
 /// How often and how patiently requests are retried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -36,7 +39,7 @@ impl Backoff {
 
     /// Starts to count the attempts of one request.
     pub(super) fn start(self, deadline: Deadline) -> Attempts {
-        Attempts { backoff: self, deadline, made: 1, stalls: 0, pause: self.first }
+        Attempts { backoff: self, deadline, made: 1, stalls: 0, pause: self.first, furthest: 0 }
     }
 
     /// Runs `attempt` until it succeeds or [`Attempts::pause`] gives up.
@@ -66,6 +69,8 @@ pub(super) struct Attempts {
     made: u32,
     stalls: u32,
     pause: Duration,
+    /// The position at which a transfer was when the count started.
+    furthest: u64,
 }
 
 impl Attempts {
@@ -110,9 +115,11 @@ impl Attempts {
         Some(pause)
     }
 
-    /// Starts to count again: the last attempt got further.
-    pub(super) fn reset(&mut self) {
-        *self = self.backoff.start(self.deadline);
+    /// Starts to count again if a transfer, at `position` now, got further than ever. One that repeats itself does not.
+    pub(super) fn reached(&mut self, position: u64) {
+        if position >= self.furthest.saturating_add(RESUMED_PROGRESS) {
+            *self = Self { furthest: position, ..self.backoff.start(self.deadline) };
+        }
     }
 }
 
@@ -165,6 +172,23 @@ mod tests {
             let pause = attempts.next(&status(429, asked.map(Duration::from_secs)));
             assert_eq!(pause, Some(Duration::from_secs(expected)), "{asked:?}");
         }
+    }
+
+    #[test]
+    fn a_transfer_that_goes_back_and_forth_runs_out_of_attempts() {
+        let mut attempts = Backoff::new(3, Duration::ZERO).start(Deadline::default());
+        let mut tried = 0;
+        // A registry that reports the same progress again and again, and none in between.
+        for position in [RESUMED_PROGRESS, 0].into_iter().cycle().take(100) {
+            attempts.reached(position);
+            if attempts.next(&status(500, None)).is_none() {
+                break;
+            }
+            tried += 1;
+        }
+        assert_eq!(tried, 2);
+        attempts.reached(2 * RESUMED_PROGRESS);
+        assert!(attempts.next(&status(500, None)).is_some(), "it got further than ever");
     }
 
     #[test]

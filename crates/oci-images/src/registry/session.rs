@@ -31,8 +31,12 @@ pub(super) struct Session {
     registry: String,
     repository: String,
     action: Action,
+    /// Another repository of the registry, whose blobs may be mounted.
+    pub(super) mount_from: Option<String>,
     credentials: Credentials,
     backoff: Backoff,
+    /// How many blobs are transferred at once.
+    pub(super) parallel: usize,
     /// The header that requests carry, once the registry asked for it.
     authorization: Mutex<Option<HeaderValue>>,
 }
@@ -42,18 +46,34 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`Error::Unreachable`], [`Error::Denied`], [`Error::PlainHttp`], [`Error::Certificates`], [`Error::Auth`],
+    /// [`Error::Unreachable`], [`Error::Denied`], [`Error::Certificates`], [`Error::Auth`],
     /// [`Error::Token`].
     pub(super) async fn open(
         reference: &Reference,
         options: &Options,
         resolver: &Resolver,
         action: Action,
+        mount_from: Option<&str>,
+    ) -> Result<Self, Error> {
+        let credentials = resolve(resolver, reference, options).await?;
+        let session = Self::new(reference, options, credentials, action, mount_from)?;
+        session
+            .log_in()
+            .await
+            .map_err(|failure| session.error(failure, "answer", "the API version check"))?;
+        Ok(session)
+    }
+
+    /// Returns a session that has made no request. Without a repository in `reference`, it is for the registry itself.
+    pub(super) fn new(
+        reference: &Reference,
+        options: &Options,
+        credentials: Credentials,
+        action: Action,
+        mount_from: Option<&str>,
     ) -> Result<Self, Error> {
         let policy = Policy::new(reference.resolve_registry(), options)?;
         let secrets = Secrets::default();
-        let http = Http::new(policy, options, secrets.clone())?;
-        let credentials = resolve(resolver, reference, options).await?;
         match &credentials.secret {
             Secret::Anonymous => {}
             Secret::Basic { user, password } => {
@@ -62,24 +82,21 @@ impl Session {
             }
             Secret::IdentityToken(token) => secrets.add(token),
         }
-        let session = Self {
-            http,
+        Ok(Self {
+            http: Http::new(reference.registry(), policy, options, secrets)?,
             registry: reference.registry().to_owned(),
             repository: reference.repository().to_owned(),
             action,
+            mount_from: mount_from.map(str::to_owned),
             credentials,
             backoff: options.backoff,
+            parallel: options.parallel.get(),
             authorization: Mutex::new(None),
-        };
-        session
-            .log_in()
-            .await
-            .map_err(|failure| session.error(failure, "answer", "the API version check"))?;
-        Ok(session)
+        })
     }
 
     /// Asks the registry whether it requires a login, and logs in.
-    async fn log_in(&self) -> Result<(), Failure> {
+    pub(super) async fn log_in(&self) -> Result<(), Failure> {
         let ping = Request::new(Method::GET, self.http.policy.registry().clone());
         self.run(|| async {
             let answer = self.http.send(&ping, None).await?;
@@ -209,7 +226,13 @@ impl Session {
             });
         }
         let service = challenge.parameter("service").filter(|service| !service.is_empty());
-        let scope = format!("repository:{}:{}", self.repository, self.action.scope());
+        let mut scopes = Vec::new();
+        if !self.repository.is_empty() {
+            scopes.push(format!("repository:{}:{}", self.repository, self.action.scope()));
+        }
+        // Mounting reads from the other repository.
+        scopes
+            .extend(self.mount_from.iter().map(|name| format!("repository:{name}:{}", Action::Pull.scope())));
         let mut authorization = None;
         let request = if let Secret::IdentityToken(token) = &self.credentials.secret {
             // Docker's token specification, "Getting a token" with OAuth 2.
@@ -219,7 +242,7 @@ impl Session {
                 .append_pair("refresh_token", token)
                 .append_pair("client_id", CLIENT_ID)
                 .append_pair("service", service.unwrap_or_default())
-                .append_pair("scope", &scope);
+                .append_pair("scope", &scopes.join(" "));
             let form = Bytes::from(form.query().unwrap_or_default().to_owned());
             let content_type = HeaderValue::from_static("application/x-www-form-urlencoded");
             Request::new(Method::POST, url.clone())
@@ -229,7 +252,9 @@ impl Session {
             if let Some(service) = service {
                 url.query_pairs_mut().append_pair("service", service);
             }
-            url.query_pairs_mut().append_pair("scope", &scope);
+            for scope in &scopes {
+                url.query_pairs_mut().append_pair("scope", scope);
+            }
             if let Secret::Basic { user, password } = &self.credentials.secret {
                 authorization = Some(sensitive("Basic", &basic(user, password))?);
             }
@@ -259,18 +284,8 @@ impl Session {
     pub(super) fn error(&self, failure: Failure, verb: &'static str, what: &str) -> Error {
         let registry = self.registry.clone();
         match failure {
-            Failure::Unreachable(reason) => {
-                let help = if reason.starts_with("TLS is not available") {
-                    "install the system's CA certificates"
-                } else if reason.contains("UnknownIssuer") {
-                    "to trust the registry's certificate authority, pass its certificate with --ca-file"
-                } else if reason.contains("corrupt message") || reason.contains("InvalidContentType") {
-                    "the registry seems to use plain HTTP; to allow that, pass --plain-http"
-                } else {
-                    "check the address and whether the registry is running"
-                };
-                Error::Unreachable { registry, reason, help }
-            }
+            Failure::Unreachable(reason) => self.unreachable(reason),
+            Failure::Broken(reason) if reason.contains("invalid HTTP version") => self.unreachable(reason),
             Failure::Status {
                 status: status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN),
                 message,
@@ -296,7 +311,39 @@ impl Session {
         }
     }
 
+    /// Returns the error for a registry without a connection, with what to do about `reason`.
+    fn unreachable(&self, reason: String) -> Error {
+        let registry = self.registry.clone();
+        let is_loopback = self.http.policy.is_loopback();
+        // These are reqwest's variables.
+        let mut proxies = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"].iter();
+        let is_proxied = !is_loopback && proxies.any(|name| std::env::var_os(name).is_some());
+        let help = if reason.starts_with("TLS is not available") {
+            "install the system's CA certificates"
+        } else if reason.contains("UnknownIssuer") {
+            "to trust the registry's certificate authority, pass its certificate with --ca-file"
+        } else if reason.contains("invalid peer certificate") {
+            "check the registry's name and its certificate"
+        } else if reason.contains("invalid HTTP version") {
+            "the registry seems to use TLS; omit --plain-http"
+        } else if reason.contains("corrupt message") || reason.contains("InvalidContentType") {
+            "the registry seems to use plain HTTP; to send images and passwords unencrypted, pass --plain-http"
+        } else if is_proxied {
+            "check the address, the proxy in HTTPS_PROXY, and whether the registry is running"
+        } else {
+            "check the address and whether the registry is running"
+        };
+        let mut help = help.to_owned();
+        if help.ends_with("--plain-http") && help.contains("plain HTTP") && !is_loopback {
+            help = format!("{help}={registry}");
+        }
+        Error::Unreachable { registry, reason, help }
+    }
+
     fn denied(&self, reason: String) -> Error {
+        if self.repository.is_empty() {
+            return Error::Login { registry: self.registry.clone(), reason };
+        }
         Error::Denied {
             registry: self.registry.clone(),
             repository: self.repository.clone(),
@@ -304,7 +351,7 @@ impl Session {
             action: self.action,
             reason,
             help: if self.credentials.is_anonymous() {
-                "log in with podman or docker, or set REGISTRY_AUTH_FILE"
+                "log in with `bundle-tool login`, or set REGISTRY_AUTH_FILE"
             } else {
                 "check the account's permissions, or log in again"
             },
@@ -379,6 +426,23 @@ pub(super) fn status_text(status: StatusCode, message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn plain_http_elsewhere_is_suggested_by_name() {
+        for (registry, expected) in
+            [("127.0.0.1:5000", "--plain-http"), ("r.lan:5000", "--plain-http=r.lan:5000")]
+        {
+            let reference: Reference = format!("{registry}/a").parse().unwrap();
+            let (options, credentials) = (Options::default(), Credentials::anonymous());
+            let session = Session::new(&reference, &options, credentials, Action::Pull, None).unwrap();
+            let failure = Failure::Unreachable("received corrupt message of type InvalidContentType".into());
+            let error = session.error(failure, "read", "x").to_string();
+            let tls =
+                session.error(Failure::Broken("invalid HTTP version parsed".into()), "read", "x").to_string();
+            assert!(tls.ends_with("the registry seems to use TLS; omit --plain-http"), "{tls}");
+            assert!(error.ends_with(&format!("pass {expected}")), "{error}");
+        }
+    }
 
     #[test]
     fn tokens_are_what_a_header_can_carry() {

@@ -34,8 +34,7 @@ impl Policy {
     ///
     /// # Errors
     ///
-    /// [`Error::Name`] if `registry` is not a host; [`Error::PlainHttp`] if plain HTTP is requested for loopback
-    /// addresses only and `registry` is not one.
+    /// [`Error::Name`] if `registry` is not a host.
     pub(super) fn new(registry: &str, options: &Options) -> Result<Self, Error> {
         let url = |scheme: &str| {
             Url::parse(&format!("{scheme}://{registry}/v2/")).ok().filter(|url| {
@@ -54,8 +53,6 @@ impl Policy {
         let plain = url("http").ok_or_else(invalid)?;
         if policy.is_plain_allowed(&plain) {
             policy.registry = plain;
-        } else if options.plain_http {
-            return Err(Error::PlainHttp { registry: registry.to_owned() });
         }
         Ok(policy)
     }
@@ -192,8 +189,10 @@ mod tests {
             "0.0.0.0:5000",
             "10.0.0.1:5000",
         ] {
-            assert!(matches!(policy(registry, true, &[]), Err(Error::PlainHttp { .. })), "{registry}");
-            assert_eq!(policy(registry, false, &[]).unwrap().registry().scheme(), "https", "{registry}");
+            for plain_http in [true, false] {
+                let policy = policy(registry, plain_http, &[]).unwrap();
+                assert_eq!(policy.registry().scheme(), "https", "{registry}");
+            }
         }
         assert_eq!(policy("localhost:5000", false, &[]).unwrap().registry().scheme(), "https");
     }

@@ -23,10 +23,10 @@ pub(super) struct Upload {
 }
 
 impl Upload {
-    /// All of `blob`.
-    pub(super) fn whole(blob: Blob, progress: Progress) -> Self {
-        let length = blob.size();
-        Self { blob, offset: 0, length, progress }
+    /// The bytes of `blob` from `offset` on.
+    pub(super) fn from(blob: Blob, offset: u64, progress: Progress) -> Self {
+        let length = blob.size().saturating_sub(offset);
+        Self { blob, offset, length, progress }
     }
 
     /// Returns the number of bytes that are sent.
@@ -41,18 +41,22 @@ impl Upload {
         moved: Arc<AtomicU64>,
         failed: Arc<Mutex<Option<layout::Error>>>,
     ) -> Result<impl futures::Stream<Item = io::Result<Bytes>> + Send + 'static, layout::Error> {
-        let mut reader = self.blob.open()?;
-        io::copy(&mut (&mut reader).take(self.offset), &mut io::sink())
-            .map_err(|error| self.blob.error(error))?;
+        let reader = self.blob.open()?;
+        // Read and not skipped: the reader compares the digest of all bytes.
+        let mut skip = self.offset;
         let (blob, length) = (self.blob.clone(), self.length);
         let sent = Sent { progress: self.progress.clone(), bytes: 0, length };
         Ok(stream::unfold(Some((reader, sent)), move |state| {
             let (blob, moved, failed) = (blob.clone(), Arc::clone(&moved), Arc::clone(&failed));
+            let to_skip = std::mem::take(&mut skip);
             async move {
                 let (mut reader, mut sent) = state?;
                 let left = length - sent.bytes;
                 let read = tokio::task::spawn_blocking(move || {
                     let mut chunk = Vec::with_capacity(CHUNK);
+                    if let Err(error) = io::copy(&mut (&mut reader).take(to_skip), &mut io::sink()) {
+                        return (reader, Err(error));
+                    }
                     // One byte more at the end: the reader compares digest and size when it is drained.
                     let limit = (CHUNK as u64).min(left.saturating_add(1));
                     let result = (&mut reader).take(limit).read_to_end(&mut chunk);

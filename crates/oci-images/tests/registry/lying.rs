@@ -107,6 +107,9 @@ async fn handle(State(liar): State<Liar>, request: Request) -> Response {
     if path == "/v2/" {
         return status(200);
     }
+    if path.contains("/referrers/") {
+        return status(404);
+    }
     let last = path.rsplit('/').next().unwrap().to_owned();
     match (method, path.contains("/manifests/")) {
         (Method::GET | Method::HEAD, true) => liar.manifest(&last),

@@ -4,13 +4,17 @@
 // Helpers of tests fail as tests do.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod attach;
 mod conformance;
+mod copy;
 mod hostile;
 mod http;
 mod lies;
 mod lying;
 mod raw;
+mod secure;
 mod server;
+mod sign;
 mod transfer;
 
 use std::net::SocketAddr;

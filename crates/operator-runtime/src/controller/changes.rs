@@ -26,6 +26,8 @@ pub struct Changes<'a> {
     pub(crate) owns: &'a Owns,
     pub(crate) done: &'a [(Planned, Done)],
     pub(crate) before: &'a Observed,
+    /// The spec changed since the status was last written.
+    pub(crate) new_spec: bool,
 }
 
 impl Changes<'_> {

@@ -50,47 +50,31 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A custom resource: what `#[derive(CustomResource)]` with a status and `derive = "Default"` gives.
-pub trait Object:
-    Resource<DynamicType = ()>
-    + CustomResourceExt
-    + HasSpec<Spec: Default + DeserializeOwned + Send + Sync>
-    + HasStatus<
-        Status: Conditioned
-                    + Clone
-                    + Debug
-                    + Default
-                    + PartialEq
-                    + Serialize
-                    + DeserializeOwned
-                    + Send
-                    + Sync,
-    > + Clone
-    + Debug
-    + Default
-    + Serialize
-    + DeserializeOwned
-    + Send
-    + Sync
-    + 'static
-{
+/// Declares a trait that every type with these bounds implements: an alias of the bounds.
+macro_rules! alias {
+    ($(#[$doc:meta])* $name:ident = $($bounds:tt)+) => {
+        $(#[$doc])*
+        pub trait $name: $($bounds)+ {}
+
+        impl<T> $name for T where T: $($bounds)+ {}
+    };
 }
 
-impl<O> Object for O where
-    O: Resource<DynamicType = ()>
+alias! {
+    /// What a spec has to implement: the derives of `#[derive(CustomResource)]`, and `Default`.
+    Spec = Default + DeserializeOwned + Send + Sync
+}
+alias! {
+    /// What a status has to implement: [`conditioned!`](crate::conditioned) and some derives.
+    Status = Conditioned + Clone + Debug + Default + PartialEq + Serialize + DeserializeOwned + Send + Sync
+}
+alias! {
+    /// A custom resource: what `#[derive(CustomResource)]` with a status and `derive = "Default"` gives.
+    Object = Resource<DynamicType = ()>
         + CustomResourceExt
-        + HasSpec<Spec: Default + DeserializeOwned + Send + Sync>
-        + HasStatus<
-            Status: Conditioned
-                        + Clone
-                        + Debug
-                        + Default
-                        + PartialEq
-                        + Serialize
-                        + DeserializeOwned
-                        + Send
-                        + Sync,
-        > + Clone
+        + HasSpec<Spec: Spec>
+        + HasStatus<Status: Status>
+        + Clone
         + Debug
         + Default
         + Serialize
@@ -98,7 +82,6 @@ impl<O> Object for O where
         + Send
         + Sync
         + 'static
-{
 }
 
 /// The spec of a custom resource.

@@ -12,7 +12,9 @@ use super::written::Written;
 use super::{External, Object, StatusOf};
 use crate::conditions::{Conditioned, Draft};
 use crate::context::Platform;
+use crate::views::PodState;
 use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Pod;
 use kube::Resource;
 use kube::runtime::reflector::Store;
 use std::collections::HashMap;
@@ -158,6 +160,15 @@ impl Observed {
         let index = self.owns.related_view::<K, V>();
         let found = index.and_then(|index| self.related.get(index)).into_iter().flatten();
         found.filter_map(|(key, view)| Some((key.name.as_str(), view.get()?)))
+    }
+
+    /// Returns the names and states of all pods that live, sorted by name; none if `owns` does not declare them with
+    /// `owns.related::<Pod, PodState>(labels::INSTANCE)`.
+    pub fn pods(&self) -> impl Iterator<Item = (&str, &PodState)> {
+        let index = self.owns.related_index::<Pod, PodState>();
+        let found = index.and_then(|index| self.related.get(index)).into_iter().flatten();
+        let pods = found.filter_map(|(key, view)| Some((key.name.as_str(), view.get::<PodState>()?)));
+        pods.filter(|(_, pod)| pod.lives)
     }
 
     /// Returns what prevents the object from reaching its desired state: an invalid spec, or what failed in this reconcile.

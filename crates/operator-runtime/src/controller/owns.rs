@@ -143,10 +143,15 @@ impl Owns {
 
     /// Returns the index of a declared kind of related objects, and reports a kind or a view that was not declared.
     pub(crate) fn related_view<K: Resource<DynamicType = ()>, V: View>(&self) -> Option<usize> {
-        let declared = |kind: &RelatedKind| is::<K>(&kind.resource) && kind.view == TypeId::of::<V>();
-        let found = self.related.iter().position(declared);
+        let found = self.related_index::<K, V>();
         report::<K, V>(found.is_some());
         found
+    }
+
+    /// Returns the index of a kind of related objects, if it is declared with this view.
+    pub(crate) fn related_index<K: Resource<DynamicType = ()>, V: View>(&self) -> Option<usize> {
+        let declared = |kind: &RelatedKind| is::<K>(&kind.resource) && kind.view == TypeId::of::<V>();
+        self.related.iter().position(declared)
     }
 }
 

@@ -11,7 +11,7 @@ use super::owns::Owns;
 use super::plan::{Planned, plan};
 use super::queued::Queued;
 use super::update_status::{Due, StatusHistory, StatusWriter, due};
-use super::{ControllerInfo, Reconciler};
+use super::{ControllerInfo, Reconciler, StatusOf};
 use crate::backoff::backoff;
 use crate::conditions::{Conditioned, DEGRADED, find};
 use crate::context::Context;
@@ -347,7 +347,17 @@ impl<R: Reconciler> Scope<R> {
         let mut after = reconciler.status(&seen.object, &seen.observed);
         reconciler.complete(&seen.object, &mut after);
         let mut new = Vec::new();
-        let changes = Changes { owns: shared.owns(), done, before: &input.observed };
+        let generation = input.object.meta().generation;
+        let reported = |status: &StatusOf<R::Object>| {
+            let mut own = R::CONDITIONS.iter().filter_map(|kind| find(status.conditions(), kind));
+            own.any(|condition| condition.observed_generation == generation)
+        };
+        let changes = Changes {
+            owns: shared.owns(),
+            done,
+            before: &input.observed,
+            new_spec: !input.object.status().is_some_and(reported),
+        };
         if changes.iter().next().is_some() {
             new = reconciler.events(&input.object, &changes);
         }

@@ -420,7 +420,7 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::manifests::webhook_configurations;
+    use crate::manifests::webhooks;
     use crate::testing::sample::{IDENTITY, operator};
     use crate::testing::{Fault, MockApi};
     use tokio::task::JoinHandle;
@@ -455,7 +455,8 @@ mod tests {
 
         /// Creates the webhook configurations as `kubectl apply` does, without a CA bundle.
         fn configure(&self) {
-            for (resource, object) in CONFIGURATIONS.into_iter().zip(webhook_configurations(&operator())) {
+            let (mutating, validating) = webhooks(&operator());
+            for (resource, object) in CONFIGURATIONS.into_iter().zip([json!(mutating), json!(validating)]) {
                 self.api.put(resource, object);
             }
             let crd = operator().crds[0].with_conversion("webhook-service", "ns").unwrap();

@@ -3,6 +3,11 @@
 //! The rules are client-go's: the leader renews every two seconds; a Lease that has not changed for fifteen seconds, by
 //! the observer's own clock, may be taken; a leader that could not renew for ten seconds must assume that it lost. A
 //! leader that stops in an orderly way releases the Lease, so that the next one need not wait.
+//!
+//! Each write replaces the version of the Lease that was read, so that of two candidates one fails. That is why this is not
+//! the crate kube-lease-manager (0.13): it patches without a version, so that two candidates that find a Lease expired can
+//! both take it, it compares the holder's `renewTime` with its own clock, and a standby that stops releases a Lease that it
+//! does not hold if that has expired.
 
 use futures::FutureExt;
 use futures::future::BoxFuture;

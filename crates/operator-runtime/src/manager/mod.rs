@@ -6,7 +6,7 @@ pub(crate) mod issue;
 pub mod lease;
 mod platform;
 pub mod requests;
-mod servers;
+pub(crate) mod servers;
 pub mod tls;
 
 pub use health::bind;
@@ -37,6 +37,7 @@ use tracing_subscriber::EnvFilter;
 
 /// Format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[non_exhaustive]
 pub enum LogFormat {
     /// One JSON object per line.
     Json,

@@ -26,7 +26,7 @@ const MAX_TOKEN_BYTES: usize = 8 * 1024;
 
 /// Serves the webhooks. When `shutdown` completes, no new connection is accepted, and the requests in flight are
 /// completed before the server returns.
-pub(super) fn webhooks<S>(
+pub(crate) fn webhooks<S>(
     listener: TcpListener,
     certificate: Certificate,
     webhooks: &[Webhook],

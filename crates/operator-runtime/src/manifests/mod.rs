@@ -15,6 +15,10 @@ mod yaml;
 use crate::crd;
 use crate::identity::Identity;
 use crate::operator::Operator;
+#[cfg(any(test, feature = "testing"))]
+use k8s_openapi::api::admissionregistration::v1::{
+    MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -36,6 +40,7 @@ pub(crate) mod names {
 
 /// Why manifests could not be generated or written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// A CRD could not be generated.
     #[error("failed to generate a CRD: {0}")]
@@ -47,13 +52,8 @@ pub enum Error {
     #[error("failed to write a manifest as YAML: {0}")]
     Yaml(#[from] serde_saphyr::ser::Error),
     /// A file or directory could not be written.
-    #[error("failed to write {path}: {source}")]
-    Write {
-        /// The file or directory.
-        path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Write(#[from] atomic_files::Error),
 }
 
 /// The form of names: bare for kustomize, which adds prefix and namespace, or complete.
@@ -96,14 +96,13 @@ impl Naming {
     }
 }
 
-/// Returns the webhook configurations as the API server stores them.
-#[cfg(test)]
-pub(crate) fn webhook_configurations(operator: &Operator) -> [serde_json::Value; 2] {
+/// Returns the webhook configurations with complete names.
+#[cfg(any(test, feature = "testing"))]
+pub(crate) fn webhooks(
+    operator: &Operator,
+) -> (MutatingWebhookConfiguration, ValidatingWebhookConfiguration) {
     let naming = Naming { identity: operator.identity, form: Form::Complete };
-    [
-        serde_json::to_value(webhook::mutating(naming, operator)).unwrap_or_default(),
-        serde_json::to_value(webhook::validating(naming, operator)).unwrap_or_default(),
-    ]
+    (webhook::mutating(naming, operator), webhook::validating(naming, operator))
 }
 
 /// One generated file: its path below the output directory, and its text.

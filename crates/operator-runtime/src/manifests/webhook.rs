@@ -39,45 +39,35 @@ pub(crate) fn service(naming: Naming) -> Service {
     }
 }
 
-/// Returns the configuration of the defaulting webhooks.
-pub(crate) fn mutating(naming: Naming, operator: &Operator) -> MutatingWebhookConfiguration {
-    let webhooks = operator.webhooks.iter().filter(|webhook| matches!(webhook.handler, Handler::Mutating(_)));
-    let webhooks = webhooks.map(|webhook| MutatingWebhook {
-        name: webhook.name(),
-        admission_review_versions: vec!["v1".to_owned()],
-        client_config: client(naming, &webhook.path()),
-        failure_policy: Some(failure_policy(webhook)),
-        match_policy: Some("Equivalent".to_owned()),
-        rules: Some(rules(webhook)),
-        side_effects: "None".to_owned(),
-        timeout_seconds: Some(TIMEOUT_SECONDS),
-        ..MutatingWebhook::default()
-    });
-    MutatingWebhookConfiguration {
-        metadata: naming.cluster(names::MUTATING),
-        webhooks: Some(webhooks.collect()),
-    }
+/// Returns a configuration with the webhooks that it is for. Both kinds have the same fields but for the type of a webhook.
+macro_rules! configuration {
+    ($(#[$doc:meta])* $function:ident: $configuration:ident of $webhook:ident, $handler:ident, $name:ident) => {
+        $(#[$doc])*
+        pub(crate) fn $function(naming: Naming, operator: &Operator) -> $configuration {
+            let webhooks = operator.webhooks.iter().filter(|found| matches!(found.handler, Handler::$handler(_)));
+            let webhooks = webhooks.map(|webhook| $webhook {
+                name: webhook.name(),
+                admission_review_versions: vec!["v1".to_owned()],
+                client_config: client(naming, &webhook.path()),
+                failure_policy: Some(failure_policy(webhook)),
+                match_policy: Some("Equivalent".to_owned()),
+                rules: Some(rules(webhook)),
+                side_effects: "None".to_owned(),
+                timeout_seconds: Some(TIMEOUT_SECONDS),
+                ..$webhook::default()
+            });
+            $configuration { metadata: naming.cluster(names::$name), webhooks: Some(webhooks.collect()) }
+        }
+    };
 }
 
-/// Returns the configuration of the validating webhooks.
-pub(crate) fn validating(naming: Naming, operator: &Operator) -> ValidatingWebhookConfiguration {
-    let webhooks =
-        operator.webhooks.iter().filter(|webhook| matches!(webhook.handler, Handler::Validating(_)));
-    let webhooks = webhooks.map(|webhook| ValidatingWebhook {
-        name: webhook.name(),
-        admission_review_versions: vec!["v1".to_owned()],
-        client_config: client(naming, &webhook.path()),
-        failure_policy: Some(failure_policy(webhook)),
-        match_policy: Some("Equivalent".to_owned()),
-        rules: Some(rules(webhook)),
-        side_effects: "None".to_owned(),
-        timeout_seconds: Some(TIMEOUT_SECONDS),
-        ..ValidatingWebhook::default()
-    });
-    ValidatingWebhookConfiguration {
-        metadata: naming.cluster(names::VALIDATING),
-        webhooks: Some(webhooks.collect()),
-    }
+configuration! {
+    /// Returns the configuration of the defaulting webhooks.
+    mutating: MutatingWebhookConfiguration of MutatingWebhook, Mutating, MUTATING
+}
+configuration! {
+    /// Returns the configuration of the validating webhooks.
+    validating: ValidatingWebhookConfiguration of ValidatingWebhook, Validating, VALIDATING
 }
 
 /// Returns what the API server does if a webhook does not respond.

@@ -1,38 +1,53 @@
-//! Writes a generated tree to disk: each file atomically, and only if it changed.
+//! Writes a generated tree to disk: each file whole or not at all, and only if it changed.
 
 use super::{Error, Tree};
-use std::fs;
-use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes every file of the tree below `directory`, and returns how many changed.
+/// Writes every file of the tree below `directory`, and returns how many changed. Other files are unchanged.
 ///
 /// # Errors
 /// When a directory cannot be created or a file cannot be written; that file is then unchanged.
 pub fn write(directory: &Path, tree: &Tree) -> Result<usize, Error> {
     let mut changed = 0;
     for (path, text) in tree {
-        let path = directory.join(path);
-        if fs::read(&path).is_ok_and(|old| old == text.as_bytes()) {
-            continue;
+        if atomic_files::file(&directory.join(path), text.as_bytes())? != atomic_files::Change::Unchanged {
+            changed += 1;
         }
-        replace(&path, text).map_err(|source| Error::Write { path, source })?;
-        changed += 1;
     }
     Ok(changed)
 }
 
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(directory)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = directory.join(format!(".{name}.{}", std::process::id()));
-    let written = fs::File::create(&beside).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    });
-    written.and_then(|()| fs::rename(&beside, path)).inspect_err(|_| {
-        // The first error is reported; a leftover file beside the target does no harm.
-        let _ = fs::remove_file(&beside);
-    })
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::PathBuf;
+
+    #[test]
+    fn only_what_changed_is_written_and_other_files_are_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut tree: Tree = [("crd/a.yaml", "a: 1\n"), ("rbac/b.yaml", "b: 1\n")]
+            .map(|(p, t)| (PathBuf::from(p), t.to_owned()))
+            .into();
+        assert_eq!(write(directory.path(), &tree).unwrap(), 2);
+        fs::write(directory.path().join("crd/overrides.yaml"), "kept").unwrap();
+        assert_eq!(write(directory.path(), &tree).unwrap(), 0);
+        tree.insert(PathBuf::from("crd/a.yaml"), "a: 2\n".to_owned());
+        assert_eq!(write(directory.path(), &tree).unwrap(), 1);
+        let mut names: Vec<_> = fs::read_dir(directory.path().join("crd"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(names, ["a.yaml", "overrides.yaml"]);
+    }
+
+    #[test]
+    fn a_directory_in_the_way_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir_all(directory.path().join("crd/a.yaml")).unwrap();
+        let tree = Tree::from([(PathBuf::from("crd/a.yaml"), String::new())]);
+        let error = write(directory.path(), &tree).unwrap_err().to_string();
+        assert!(error.starts_with("failed to write ") && error.contains("crd/a.yaml"), "{error}");
+    }
 }

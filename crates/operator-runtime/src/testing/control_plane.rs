@@ -1,16 +1,26 @@
 //! A real control plane for tests: kube-apiserver and etcd from programs on this machine, on loopback.
 //!
-//! There are no nodes and no controllers of Kubernetes: nothing starts pods, and nothing is garbage-collected.
+//! There are no nodes and no controllers of Kubernetes: nothing starts pods, and nothing is garbage-collected. The webhooks
+//! of an operator are served on loopback.
 
 use crate::context::{Context, Platform};
 use crate::controller::{Error as ControllerError, Launch};
 use crate::events::Recorder;
+use crate::identity::Identity;
 use crate::manager::issue::{self, Pair};
 use crate::manager::run_task;
+use crate::manager::servers;
+use crate::manager::tls::Certificate;
+use crate::manifests;
 use crate::metrics::Metrics;
 use crate::operator::Operator;
 use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::admissionregistration::v1::{
+    MutatingWebhookConfiguration, ValidatingWebhookConfiguration, WebhookClientConfig,
+};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, Patch, PatchParams};
 use kube::config::AuthInfo;
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
@@ -21,7 +31,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
@@ -33,6 +43,8 @@ use tokio::time::{Instant, sleep, timeout};
 const TIMEOUT: Duration = Duration::from_secs(90);
 /// Lines of a program's log in an error.
 const LOG_LINES: usize = 20;
+/// Whom all certificates are issued by.
+const AUTHORITY: Identity = Identity { name: "testing", group: "", version: "", about: "", image: "" };
 /// The token of the cluster's administrator; the server listens on loopback only.
 const TOKEN: &str = "operator-runtime-testing";
 
@@ -74,6 +86,9 @@ pub enum LaunchError {
 /// A running API server with its etcd; both end when it is dropped.
 pub struct ControlPlane {
     client: Client,
+    authority: Pair,
+    /// The servers of webhooks.
+    servers: Mutex<JoinSet<()>>,
     _programs: [Child; 2],
     _directory: TempDir,
 }
@@ -156,7 +171,8 @@ impl ControlPlane {
             ],
         )?;
         let client = client(port, &authority)?;
-        let plane = Self { client, _programs: [server, etcd], _directory: directory };
+        let servers = Mutex::default();
+        let plane = Self { client, authority, servers, _programs: [server, etcd], _directory: directory };
         let deadline = Instant::now() + TIMEOUT;
         while !plane.is_ready().await {
             if Instant::now() >= deadline {
@@ -184,17 +200,23 @@ impl ControlPlane {
         &self.client
     }
 
-    /// Installs the operator's CRDs, and waits until they are served.
-    ///
-    /// Versions are converted by changing `apiVersion` only: no webhook is reachable.
+    /// Installs the operator's CRDs and webhooks, and waits until the CRDs are served.
     ///
     /// # Errors
-    /// When a CRD is rejected.
+    /// When a CRD or a webhook configuration is rejected.
     pub async fn install(&self, operator: &Operator) -> Result<(), LaunchError> {
+        let webhooks = self.serve_webhooks(operator).await?;
+        let params = PatchParams::apply("operator-runtime-testing");
         let crds: Api<CustomResourceDefinition> = Api::all(self.client.clone());
         for crd in &operator.crds {
-            let (name, crd) = (crd.name(), crd.build()?);
-            crds.patch(&name, &PatchParams::apply("operator-runtime-testing"), &Patch::Apply(crd)).await?;
+            let (name, mut object) = (crd.name(), crd.with_conversion("", "")?);
+            let conversion = object.spec.conversion.as_mut().and_then(|found| found.webhook.as_mut());
+            if let Some(client) = conversion.and_then(|webhook| webhook.client_config.as_mut()) {
+                let path = client.service.take().and_then(|service| service.path).unwrap_or_default();
+                client.url = Some(format!("{webhooks}{path}"));
+                client.ca_bundle = Some(self.authority_bundle());
+            }
+            crds.patch(&name, &params, &Patch::Apply(object)).await?;
             self.until(&format!("{name} is served"), async |_| {
                 let found = crds.get(&name).await.ok();
                 let conditions = found.and_then(|crd| crd.status).and_then(|status| status.conditions);
@@ -203,7 +225,56 @@ impl ControlPlane {
             })
             .await;
         }
+        let reach = |client: &mut WebhookClientConfig, failure_policy: &mut Option<String>| {
+            let path = client.service.take().and_then(|service| service.path).unwrap_or_default();
+            client.url = Some(format!("{webhooks}{path}"));
+            client.ca_bundle = Some(self.authority_bundle());
+            // A webhook that does not respond fails the test.
+            *failure_policy = Some("Fail".to_owned());
+        };
+        let (mut mutating, mut validating) = manifests::webhooks(operator);
+        for webhook in mutating.webhooks.iter_mut().flatten() {
+            reach(&mut webhook.client_config, &mut webhook.failure_policy);
+        }
+        for webhook in validating.webhooks.iter_mut().flatten() {
+            reach(&mut webhook.client_config, &mut webhook.failure_policy);
+        }
+        let name = |metadata: &ObjectMeta| metadata.name.clone().unwrap_or_default();
+        if operator.has_mutating() {
+            let api: Api<MutatingWebhookConfiguration> = Api::all(self.client.clone());
+            api.patch(&name(&mutating.metadata), &params, &Patch::Apply(mutating)).await?;
+        }
+        if operator.has_validating() {
+            let api: Api<ValidatingWebhookConfiguration> = Api::all(self.client.clone());
+            api.patch(&name(&validating.metadata), &params, &Patch::Apply(validating)).await?;
+        }
         Ok(())
+    }
+
+    /// Serves the webhooks of an operator until this control plane is dropped; returns their URL without a path.
+    async fn serve_webhooks(&self, operator: &Operator) -> Result<String, LaunchError> {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+        let url = format!("https://{}", listener.local_addr()?);
+        let failed = |error: String| LaunchError::Certificate(error);
+        let (names, now) = (["127.0.0.1".to_owned()], Timestamp::now());
+        let lifetime = SignedDuration::from_hours(24);
+        let pair = issue::serving(&AUTHORITY, &self.authority, &names, now, lifetime)
+            .map_err(|error| failed(error.to_string()))?;
+        let certificate = Certificate::default();
+        certificate
+            .set(pair.certificate.as_bytes(), pair.key.as_bytes())
+            .map_err(|error| failed(format!("{error:#}")))?;
+        let server = servers::webhooks(listener, certificate, &operator.webhooks, std::future::pending());
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner).spawn(async move {
+            if let Err(error) = server.await {
+                tracing::error!(%error, "failed to serve webhooks");
+            }
+        });
+        Ok(url)
+    }
+
+    fn authority_bundle(&self) -> ByteString {
+        ByteString(self.authority.certificate.clone().into_bytes())
     }
 
     /// Applies the operator's samples to the namespace `default`.
@@ -308,13 +379,12 @@ impl Running {
 }
 
 fn certificates() -> Result<(Pair, Pair), LaunchError> {
-    let identity = crate::Identity { name: "testing", group: "", version: "", about: "", image: "" };
     let now = Timestamp::now();
     let failed = |error: rcgen::Error| LaunchError::Certificate(error.to_string());
-    let authority = issue::authority(&identity, now).map_err(failed)?;
+    let authority = issue::authority(&AUTHORITY, now).map_err(failed)?;
     let names = ["127.0.0.1".to_owned()];
-    let serving =
-        issue::serving(&identity, &authority, &names, now, SignedDuration::from_hours(24)).map_err(failed)?;
+    let serving = issue::serving(&AUTHORITY, &authority, &names, now, SignedDuration::from_hours(24))
+        .map_err(failed)?;
     Ok((authority, serving))
 }
 

@@ -6,39 +6,50 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::super::file;
 use super::{Error, Secret};
 
 /// Maximum size of a file with credentials, in bytes.
-const MAX_FILE_SIZE: u64 = 1 << 20;
+pub(super) const MAX_FILE_SIZE: u64 = 1 << 20;
 
 /// The names of Docker Hub, old ones included.
 const HUB: [&str; 3] = ["docker.io", "index.docker.io", "registry-1.docker.io"];
 
 /// The parts of a file with credentials that are used here.
+///
+/// As for podman and docker, which are written in Go, `null` stands for nothing everywhere.
 #[derive(Default, Deserialize)]
 pub(super) struct AuthFile {
-    #[serde(default)]
-    auths: BTreeMap<String, Login>,
-    #[serde(default, rename = "credHelpers")]
+    #[serde(default, deserialize_with = "or_default")]
+    auths: BTreeMap<String, Option<Login>>,
+    #[serde(default, rename = "credHelpers", deserialize_with = "or_default")]
     helpers: BTreeMap<String, String>,
     #[serde(default, rename = "credsStore")]
-    pub(super) store: Option<String>,
+    store: Option<String>,
 }
 
 /// One login.
 #[derive(Deserialize)]
 pub(super) struct Login {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     auth: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     username: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     password: String,
-    #[serde(default, rename = "identitytoken")]
+    #[serde(default, rename = "identitytoken", deserialize_with = "or_default")]
     identity_token: String,
+}
+
+/// Returns the default for `null`.
+fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 impl AuthFile {
@@ -54,10 +65,14 @@ impl AuthFile {
             }
             Err(reason) => return Err(Error::Read { path: path.to_owned(), reason }),
         };
-        serde_json::from_slice(&text).map(Some).map_err(|error| Error::Malformed {
-            path: path.to_owned(),
+        let malformed = |reason| Error::Malformed { path: path.to_owned(), reason };
+        if text.trim_ascii_start().first() == Some(&b'[') {
+            return Err(malformed("expected a JSON object, found a list".to_owned()));
+        }
+        serde_json::from_slice(&text).map(Some).map_err(|error| {
             // Never the parser's own words: it quotes what it stumbles over.
-            reason: format!("invalid JSON at line {}, column {}", error.line(), error.column()),
+            let what = if error.is_data() { "unexpected type of a value" } else { "invalid JSON" };
+            malformed(format!("{what} at line {}, column {}", error.line(), error.column()))
         })
     }
 
@@ -65,14 +80,20 @@ impl AuthFile {
     pub(super) fn helper(&self, registry: &str) -> Option<(&str, &str)> {
         self.helpers
             .iter()
-            .find(|(key, _)| same_registry(&plain(key), registry))
+            .find(|(key, name)| same_registry(&plain(key), registry) && !name.is_empty())
             .map(|(key, name)| (key.as_str(), name.as_str()))
+    }
+
+    /// Returns the helper for all registries.
+    pub(super) fn store(&self) -> Option<&str> {
+        self.store.as_deref().filter(|name| !name.is_empty())
     }
 
     /// Returns the login whose key is the longest prefix of `registry/repository`, in whole components.
     pub(super) fn login(&self, registry: &str, repository: &str) -> Option<(&str, &Login)> {
         self.auths
             .iter()
+            .filter_map(|(key, login)| Some((key, login.as_ref()?)))
             .filter(|(_, login)| !login.is_empty())
             .filter_map(|(key, login)| {
                 let plain = plain(key);
@@ -85,6 +106,13 @@ impl AuthFile {
             })
             .max_by_key(|(length, _, _)| *length)
             .map(|(_, key, login)| (key, login))
+    }
+}
+
+impl AuthFile {
+    /// Returns whether the file has an entry for exactly `scope`.
+    pub(super) fn has_key(&self, scope: &str) -> bool {
+        self.auths.keys().any(|key| is_same_scope(key, scope))
     }
 }
 
@@ -112,6 +140,17 @@ impl Login {
 /// Returns the key of a registry in a credential store: Docker Hub's is its oldest address.
 pub(super) fn store_key(registry: &str) -> &str {
     if HUB.contains(&registry) { "https://index.docker.io/v1/" } else { registry }
+}
+
+/// Returns whether `key`, in whatever form, is the entry of `scope`: a registry with or without parts of repositories.
+pub(super) fn is_same_scope(key: &str, scope: &str) -> bool {
+    let (key, scope) = (plain(key), plain(scope));
+    let split = |text: &str| {
+        let (host, rest) = text.split_once('/').unwrap_or((text, ""));
+        (host.to_owned(), rest.to_owned())
+    };
+    let ((a, a_rest), (b, b_rest)) = (split(&key), split(&scope));
+    same_registry(&a, &b) && a_rest == b_rest
 }
 
 fn same_registry(a: &str, b: &str) -> bool {

@@ -37,25 +37,7 @@ pub(super) fn get(
     directory: Option<&Path>,
     limit: Duration,
 ) -> Result<Option<Secret>, String> {
-    if name.contains('/') {
-        return Err("the helper's name contains a slash".into());
-    }
-    let program = format!("docker-credential-{name}");
-    let program = directory.map_or_else(|| PathBuf::from(&program), |directory| directory.join(&program));
-    let mut child = Command::new(program)
-        .arg("get")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        // A group of its own, so that it can be killed with its children.
-        .process_group(0)
-        .spawn()
-        .map_err(|error| format!("failed to start it: {error}"))?;
-    let result = exchange(&mut child, registry, limit);
-    if result.is_err() {
-        kill(&mut child);
-    }
-    let (status, output) = result?;
+    let (status, output) = run(name, "get", registry, directory, limit)?;
     if !status.success() {
         // The one message that means 'none', from Docker's helper library.
         if output.starts_with(b"credentials not found") {
@@ -72,12 +54,55 @@ pub(super) fn get(
     })
 }
 
+/// Has `docker-credential-NAME` `store` or `erase` credentials. Limits and errors are those of [`get`].
+pub(super) fn change(
+    name: &str,
+    action: &str,
+    input: &str,
+    directory: Option<&Path>,
+    limit: Duration,
+) -> Result<(), String> {
+    let (status, _) = run(name, action, input, directory, limit)?;
+    if status.success() { Ok(()) } else { Err(format!("it failed ({status})")) }
+}
+
+/// Runs a helper with one line of input.
+fn run(
+    name: &str,
+    action: &str,
+    input: &str,
+    directory: Option<&Path>,
+    limit: Duration,
+) -> Result<(ExitStatus, Vec<u8>), String> {
+    if name.contains('/') {
+        return Err("the helper's name contains a slash".into());
+    }
+    let program = format!("docker-credential-{name}");
+    let program = directory.map_or_else(|| PathBuf::from(&program), |directory| directory.join(&program));
+    let mut child = Command::new(program)
+        .arg(action)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        // A group of its own, so that it can be killed with its children.
+        .process_group(0)
+        .spawn()
+        .map_err(|error| format!("failed to start it: {error}"))?;
+    let result = exchange(&mut child, input, limit);
+    if result.is_err() {
+        kill(&mut child);
+    }
+    result
+}
+
 /// Sends the question and waits for the helper's end. What its children do with the pipe afterwards is ignored.
-fn exchange(child: &mut Child, registry: &str, limit: Duration) -> Result<(ExitStatus, Vec<u8>), String> {
+fn exchange(child: &mut Child, input: &str, limit: Duration) -> Result<(ExitStatus, Vec<u8>), String> {
     let start = Instant::now();
-    if let Some(mut input) = child.stdin.take() {
-        // A line fits into the pipe's buffer. A helper that does not read it is judged by its output.
-        let _ = input.write_all(registry.as_bytes()).and_then(|()| input.write_all(b"\n"));
+    if let Some(mut pipe) = child.stdin.take() {
+        let line = format!("{input}\n");
+        // A long password does not fit into the pipe's buffer: writing blocks until the helper reads or ends. A helper
+        // that does not read is judged by its output.
+        std::thread::spawn(move || pipe.write_all(line.as_bytes()));
     }
     let (sender, receiver) = mpsc::sync_channel::<Vec<u8>>(1);
     if let Some(mut output) = child.stdout.take() {

@@ -5,8 +5,10 @@
 //! credential helper of the registry comes first, then the entry with the longest prefix of the repository, then the
 //! store for everything. Nothing here prints or logs a secret.
 
+mod explain;
 mod file;
 mod helper;
+mod login;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -16,7 +18,9 @@ use std::time::Duration;
 
 use super::Reference;
 use super::foreign::escape;
+pub use explain::{Explanation, Outcome};
 use file::AuthFile;
+pub use login::Stored;
 
 /// Stored credentials cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +42,27 @@ pub enum Error {
         /// What is wrong, without quoting the file.
         reason: String,
     },
+    /// A file with credentials cannot be written.
+    #[error("failed to write credentials to {}: {reason}", .path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        reason: io::Error,
+    },
+    /// A credential helper did not store or erase credentials.
+    #[error("docker-credential-{helper}, configured in {}, failed: {reason}", .path.display())]
+    StoreHelper {
+        /// The helper's name.
+        helper: String,
+        /// The file that names it.
+        path: PathBuf,
+        /// What went wrong, without the helper's output.
+        reason: String,
+    },
+    /// There is no place for credentials.
+    #[error("no file for credentials: set REGISTRY_AUTH_FILE or HOME")]
+    NoFile,
     /// A credential helper did not return credentials.
     #[error("docker-credential-{helper}, configured in {}, returned no credentials for {registry}: {reason}", .path.display())]
     Helper {
@@ -80,6 +105,13 @@ impl Credentials {
 
     fn found(secret: Secret, origin: String) -> Self {
         Self { secret, origin: Some(origin) }
+    }
+
+    /// Returns a user and a password.
+    #[must_use]
+    pub fn basic(user: &str, password: &str) -> Self {
+        let secret = Secret::Basic { user: user.to_owned(), password: password.to_owned() };
+        Self::found(secret, "the given user and password".to_owned())
     }
 
     /// True if no credentials were found.
@@ -200,7 +232,7 @@ impl Resolver {
             let origin = format!("the credentials of {key} in {}", path.display());
             return Ok(Some(Credentials::found(secret, origin)));
         }
-        match &file.store {
+        match file.store() {
             Some(name) => ask(name, file::store_key(reference.registry())),
             None => Ok(None),
         }
@@ -317,6 +349,49 @@ mod tests {
         // What a child in the background does with the pipe is of no interest once the helper has answered.
         let answer = r#"echo '{"Username":"u","Secret":"s"}'; sleep 1000 & exit 0"#;
         assert!(!run(answer, long).unwrap().is_anonymous());
+    }
+
+    #[test]
+    fn a_helper_that_does_not_read_a_long_password_is_stopped() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("docker-credential-x");
+        fs::write(&path, "#!/bin/sh\nexec sleep 1000\n").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        // More than a pipe holds.
+        let input = "p".repeat(1 << 20);
+        let limit = Duration::from_millis(200);
+        let error = helper::change("x", "store", &input, Some(dir.path()), limit).unwrap_err();
+        assert!(error.contains("did not end within"), "{error}");
+        fs::write(&path, "#!/bin/sh\ntest $(wc -c) = 1048577\n").unwrap();
+        helper::change("x", "store", &input, Some(dir.path()), Duration::from_mins(1)).unwrap();
+    }
+
+    #[test]
+    fn null_and_empty_names_stand_for_nothing() {
+        let image: Reference = "x.example.com/x".parse().unwrap();
+        for text in [
+            r#"{"auths": null, "credHelpers": null, "credsStore": null}"#,
+            r#"{"auths": {"x.example.com": null}, "credsStore": ""}"#,
+            r#"{"auths": {"x.example.com": {"auth": null}}, "credHelpers": {"x.example.com": ""}}"#,
+        ] {
+            let (_dir, resolver) = resolver(text);
+            assert!(resolver.resolve(&image).unwrap().is_anonymous(), "{text}");
+            resolver.log_in("x.example.com", "a", "secret").unwrap();
+            assert_eq!(user(&resolver, "x.example.com/x").as_deref(), Some("a"), "{text}");
+        }
+    }
+
+    #[test]
+    fn invalid_files_are_told_apart() {
+        for (text, expected) in [
+            ("[]", "expected a JSON object, found a list"),
+            (r#"{"auths": []}"#, "unexpected type of a value at line 1, column"),
+            (r#"{"auths": {"#, "invalid JSON at line 1, column"),
+        ] {
+            let (_dir, resolver) = resolver(text);
+            let error = resolver.resolve(&"x.example.com/x".parse().unwrap()).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
     }
 
     #[test]

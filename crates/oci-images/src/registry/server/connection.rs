@@ -17,6 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, Sleep, interval, sleep, timeout};
+use tokio_rustls::TlsAcceptor;
 
 use super::{Registry, handle};
 
@@ -35,7 +36,12 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Serves connections until `stop` is ready, then finishes requests in progress within the shutdown timeout.
 ///
 /// Dropping the future closes all connections at once.
-pub(super) async fn serve(listener: TcpListener, registry: Arc<Registry>, stop: impl Future<Output = ()>) {
+pub(super) async fn serve(
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    registry: Arc<Registry>,
+    stop: impl Future<Output = ()>,
+) {
     let limits = registry.limits.clone();
     let permits = Arc::new(Semaphore::new(limits.connections));
     let (closing, _) = watch::channel(false);
@@ -52,8 +58,20 @@ pub(super) async fn serve(listener: TcpListener, registry: Arc<Registry>, stop: 
                 Ok((stream, permit)) => {
                     let registry = Arc::clone(&registry);
                     let closing = closing.subscribe();
+                    let tls = tls.clone();
                     connections.spawn(async move {
-                        serve_connection(stream, registry, closing).await;
+                        // Only the time of small responses depends on it.
+                        let _ = stream.set_nodelay(true);
+                        match tls {
+                            None => serve_connection(stream, registry, closing).await,
+                            Some(tls) => {
+                                let accepted = timeout(registry.limits.header_timeout, tls.accept(stream)).await;
+                                // A client that does not finish the handshake is no error of the server.
+                                if let Ok(Ok(stream)) = accepted {
+                                    serve_connection(stream, registry, closing).await;
+                                }
+                            }
+                        }
                         drop(permit);
                     });
                 }
@@ -78,9 +96,11 @@ async fn accept(
     Ok((stream, permit))
 }
 
-async fn serve_connection(stream: TcpStream, registry: Arc<Registry>, mut closing: watch::Receiver<bool>) {
-    // Only the time of small responses depends on it.
-    let _ = stream.set_nodelay(true);
+async fn serve_connection(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    registry: Arc<Registry>,
+    mut closing: watch::Receiver<bool>,
+) {
     let limits = &registry.limits;
     let stream = TokioIo::new(WriteTimeout::new(stream, limits.body_timeout));
     let service = service_fn(|request: hyper::Request<Incoming>| {

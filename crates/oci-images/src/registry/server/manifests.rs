@@ -34,26 +34,26 @@ const MAX_REFERRERS: usize = 100;
 /// The fields of a manifest or an index that matter to a registry.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Manifest {
+pub(super) struct Manifest {
     media_type: Option<String>,
     artifact_type: Option<String>,
-    config: Option<Descriptor>,
-    layers: Option<Vec<Descriptor>>,
-    manifests: Option<Vec<Descriptor>>,
-    subject: Option<Descriptor>,
+    pub(super) config: Option<Descriptor>,
+    pub(super) layers: Option<Vec<Descriptor>>,
+    pub(super) manifests: Option<Vec<Descriptor>>,
+    pub(super) subject: Option<Descriptor>,
     annotations: Option<BTreeMap<String, String>>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Descriptor {
+pub(super) struct Descriptor {
     #[serde(default)]
     media_type: String,
     digest: String,
 }
 
 impl Descriptor {
-    fn digest(&self) -> Result<Digest, Failure> {
+    pub(super) fn digest(&self) -> Result<Digest, Failure> {
         route::digest(&self.digest)
             .map_err(|_| Failure::bad(Code::ManifestInvalid, "a descriptor has no valid SHA-256 digest"))
     }

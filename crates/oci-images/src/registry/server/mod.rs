@@ -1,7 +1,7 @@
 //! A small registry that stores into a directory, for tests and trials.
 //!
 //! It implements the OCI distribution specification 1.1: pulls with ranges, pushes in one piece or in chunks, mounts
-//! between repositories, tags in pages, referrers and deletions. Content is hashed as it arrives, and nothing appears
+//! between repositories, tags in pages, referrers and deletions; over TLS and with basic authentication if asked to. Content is hashed as it arrives, and nothing appears
 //! under its name before it is complete. By default it listens on loopback only and accepts every client there except
 //! web pages of other origins; [`Limits`] bounds what clients can occupy.
 
@@ -9,12 +9,15 @@ mod access;
 mod blobs;
 mod body;
 mod connection;
+mod gc;
 mod limits;
 mod manifests;
 mod response;
 mod route;
 mod store;
+mod tls;
 mod uploads;
+mod users;
 
 use std::io;
 use std::net::SocketAddr;
@@ -26,14 +29,18 @@ use axum::http::header::RANGE;
 use axum::http::{HeaderName, HeaderValue, Method};
 use axum::response::Response;
 use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 
+pub use gc::{Garbage, collect_garbage};
 pub use limits::Limits;
+pub use tls::Certificate;
 
 use access::Access;
 use response::Failure;
 use route::Route;
 use store::Store;
 use uploads::Uploads;
+use users::Users;
 
 /// The registry could not start.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +51,17 @@ pub enum Error {
         "{0} is reachable from other machines, which could read, write and delete: use 127.0.0.1, or pass --listen-anywhere"
     )]
     NotLoopback(SocketAddr),
+    /// Passwords would be sent unencrypted to an address that other machines reach.
+    #[error("passwords would be sent to {0} unencrypted: pass a certificate with --tls-cert and --tls-key")]
+    NotEncrypted(SocketAddr),
+    /// A file of certificates or users cannot be used.
+    #[error("failed to read {}: {reason}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why it cannot be used, without quoting it.
+        reason: String,
+    },
     /// The address is not available.
     #[error("failed to listen on {address} (port 0 chooses a free port)")]
     Listen {
@@ -63,6 +81,12 @@ pub enum Error {
     /// The directory has other content, which is not touched.
     #[error("{} is neither empty nor a registry: name a new directory", .directory.display())]
     NotARegistry {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// The directory must be a registry, and is none.
+    #[error("{} does not contain a registry", .directory.display())]
+    NoRegistry {
         /// The directory.
         directory: PathBuf,
     },
@@ -88,6 +112,10 @@ pub struct Options {
     pub hosts: Vec<String>,
     /// Whether to serve an existing registry without changing it. Several servers may do that at once.
     pub read_only: bool,
+    /// The certificate with which TLS is served; plain HTTP without.
+    pub certificate: Option<Certificate>,
+    /// An htpasswd file with bcrypt hashes: every request then needs a user and a password.
+    pub users: Option<PathBuf>,
     /// The limits.
     pub limits: Limits,
 }
@@ -101,22 +129,25 @@ impl Options {
             listen_anywhere: false,
             hosts: Vec::new(),
             read_only: false,
+            certificate: None,
+            users: None,
             limits: Limits::default(),
         }
     }
 }
 
 /// A registry that listens and does not serve yet.
-#[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
+    tls: Option<TlsAcceptor>,
     registry: Arc<Registry>,
 }
 
 #[derive(Debug)]
 struct Registry {
     access: Access,
+    users: Option<Users>,
     limits: Limits,
     store: Arc<Store>,
     uploads: Uploads,
@@ -128,21 +159,28 @@ impl Server {
     /// # Errors
     ///
     /// [`Error::NotLoopback`] if the address is reachable from other machines and that is not allowed;
+    /// [`Error::NotEncrypted`] if passwords would be sent to it unencrypted; [`Error::File`] if a file cannot be used;
     /// [`Error::Listen`] if it is not available; [`Error::NotARegistry`], [`Error::InUse`] and [`Error::Directory`] if
     /// the directory cannot be used.
     pub async fn bind(options: Options) -> Result<Self, Error> {
-        let Options { address, directory, listen_anywhere, hosts, read_only, limits } = options;
+        let Options { address, directory, listen_anywhere, hosts, read_only, certificate, users, limits } =
+            options;
         if !listen_anywhere && !address.ip().is_loopback() {
             return Err(Error::NotLoopback(address));
         }
+        if users.is_some() && certificate.is_none() && !address.ip().is_loopback() {
+            return Err(Error::NotEncrypted(address));
+        }
+        let tls = certificate.map(|certificate| certificate.acceptor()).transpose()?;
+        let users = users.map(|path| Users::read(&path)).transpose()?;
         let fail = |source| Error::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(fail)?;
         let address = listener.local_addr().map_err(fail)?;
         let store = Arc::new(Store::open(&directory, read_only)?);
         let access = Access { address: address.ip(), hosts, read_only };
         let uploads = Uploads::new(limits.clone());
-        let registry = Arc::new(Registry { access, limits, store, uploads });
-        Ok(Self { listener, address, registry })
+        let registry = Arc::new(Registry { access, users, limits, store, uploads });
+        Ok(Self { listener, address, tls, registry })
     }
 
     /// Returns the address that it listens on.
@@ -155,7 +193,7 @@ impl Server {
     ///
     /// Dropping the returned future stops at once.
     pub async fn serve(self, stop: impl Future<Output = ()>) {
-        connection::serve(self.listener, self.registry, stop).await;
+        connection::serve(self.listener, self.tls, self.registry, stop).await;
     }
 }
 
@@ -170,8 +208,11 @@ async fn handle(registry: &Registry, request: Request) -> Response {
 }
 
 async fn dispatch(registry: &Registry, request: Request) -> Result<Response, Failure> {
-    let Registry { access, limits, store, uploads } = registry;
+    let Registry { access, users, limits, store, uploads } = registry;
     access.check(request.method(), request.uri(), request.headers())?;
+    if let Some(users) = users {
+        users.check(request.headers()).await?;
+    }
     let route = Route::parse(request.uri().path())?;
     let method = request.method().clone();
     match (&method, route) {
@@ -199,6 +240,12 @@ async fn dispatch(registry: &Registry, request: Request) -> Result<Response, Fai
         (&Method::PUT, Route::Upload { name, id }) => uploads.finish(store, &name, &id, request).await,
         (&Method::DELETE, Route::Upload { name, id }) => uploads.cancel(&name, &id),
         _ => Err(Failure::unsupported(&method)),
+    }
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
     }
 }
 

@@ -24,6 +24,7 @@ pub(super) enum Code {
     NameUnknown,
     SizeInvalid,
     TooManyRequests,
+    Unauthorized,
     Unsupported,
     /// Not in the specification, which has no code for internal errors.
     Unknown,
@@ -44,6 +45,7 @@ impl Code {
             Self::NameUnknown => "NAME_UNKNOWN",
             Self::SizeInvalid => "SIZE_INVALID",
             Self::TooManyRequests => "TOOMANYREQUESTS",
+            Self::Unauthorized => "UNAUTHORIZED",
             Self::Unsupported => "UNSUPPORTED",
             Self::Unknown => "UNKNOWN",
         }

@@ -17,10 +17,10 @@ use tempfile::TempPath;
 
 use super::response::Failure;
 use super::{Error, directory_error};
-use crate::layout::sha256;
+use crate::layout::{DOCUMENT_LIMIT, sha256};
 
 /// The file that marks a registry's directory.
-const MARKER: &str = "registry-layout";
+pub(super) const MARKER: &str = "registry-layout";
 
 /// The content of the marker.
 const VERSION: &[u8] = b"{\"registryLayoutVersion\":\"1.0.0\"}\n";
@@ -230,6 +230,54 @@ impl Store {
         Ok(names.iter().map(|hex| format!("sha256:{hex}")).collect())
     }
 
+    /// Returns the manifests of a repository, as digests without `sha256:`.
+    pub(super) fn manifests(&self, name: &str) -> Result<BTreeSet<String>, Failure> {
+        Ok(names(&self.repository(name).join("_manifests"))?)
+    }
+
+    /// Returns everything that is stored, as digests without `sha256:`.
+    pub(super) fn contents(&self) -> Result<BTreeSet<String>, Failure> {
+        Ok(names(&self.directory.join("blobs/sha256"))?)
+    }
+
+    /// Returns the bytes of a small content by its digest without `sha256:`.
+    pub(super) fn content_bytes(&self, hex: &str) -> io::Result<Vec<u8>> {
+        let file = File::open(self.directory.join("blobs/sha256").join(hex))?;
+        let mut bytes = Vec::new();
+        file.take(DOCUMENT_LIMIT).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Removes a content, unless `dry_run`, and returns its size.
+    pub(super) fn remove_content(&self, hex: &str, dry_run: bool) -> Result<u64, Failure> {
+        let path = self.directory.join("blobs/sha256").join(hex);
+        let size = fs::symlink_metadata(&path)?.len();
+        if !dry_run {
+            fs::remove_file(path)?;
+        }
+        Ok(size)
+    }
+
+    /// Removes a manifest without a tag from a repository, by its digest without `sha256:`.
+    pub(super) fn remove_manifest_link(&self, name: &str, hex: &str) -> Result<(), Failure> {
+        remove(&self.repository(name).join("_manifests").join(hex))?;
+        Ok(())
+    }
+
+    /// Removes the blobs of a repository that are not in `kept`.
+    pub(super) fn retain_blob_links(&self, name: &str, kept: &BTreeSet<String>) -> Result<(), Failure> {
+        retain(&self.repository(name).join("_blobs"), kept)
+    }
+
+    /// Removes the referrers of a repository that are not in `kept`.
+    pub(super) fn retain_referrer_links(&self, name: &str, kept: &BTreeSet<String>) -> Result<(), Failure> {
+        let directory = self.repository(name).join("_referrers");
+        for subject in names(&directory)? {
+            retain(&directory.join(&subject), kept)?;
+        }
+        Ok(())
+    }
+
     /// Returns the names of all repositories, sorted.
     pub(super) fn repositories(&self) -> Result<BTreeSet<String>, Failure> {
         let root = self.directory.join("repositories");
@@ -262,6 +310,16 @@ fn names(directory: &Path) -> io::Result<BTreeSet<String>> {
         }
     }
     Ok(found)
+}
+
+/// Removes the files of a directory whose names are not in `kept`.
+fn retain(directory: &Path, kept: &BTreeSet<String>) -> Result<(), Failure> {
+    for name in names(directory)? {
+        if !kept.contains(&name) {
+            remove(&directory.join(name))?;
+        }
+    }
+    Ok(())
 }
 
 fn read_text(path: &Path) -> io::Result<Option<String>> {

@@ -1,0 +1,212 @@
+//! Writing OCI layouts as directories: blobs first, the index last.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use atomic_files::{DirectoryLock, Pending};
+use oci_spec::image::{Descriptor, ImageIndex, ImageIndexBuilder, MediaType, SCHEMA_VERSION};
+
+use super::directory::read_document;
+use super::image::document;
+use super::oci_layout::{REF_NAME, blob_path, name};
+use super::regular::type_name;
+use super::{Artifact, Blob, Error};
+
+/// The content of `oci-layout` (OCI image specification, image layout).
+pub(crate) const MARKER: &[u8] = br#"{"imageLayoutVersion":"1.0.0"}"#;
+
+/// How long a writer waits for another one.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// An OCI layout in a directory to which one image or index is added.
+///
+/// Other images in the layout stay; one with the same name is replaced. The index is written last, so that the layout never
+/// names a blob that it lacks. Without [`DirectoryWriter::finish`], files and directories that the writer created are
+/// removed, and nothing else. Concurrent writers wait for each other.
+#[derive(Debug)]
+pub struct DirectoryWriter {
+    path: PathBuf,
+    index: Option<ImageIndex>,
+    created: Created,
+    /// Released last.
+    _lock: DirectoryLock,
+}
+
+impl DirectoryWriter {
+    /// Opens the layout in the directory `path`, which is created if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if `path` is a directory with other content, or a layout that leads elsewhere through links;
+    /// [`Error::Write`] if it cannot be written, is a dangling link, or another process writes to it for longer than 30
+    /// seconds.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        if fs::metadata(path).is_ok_and(|metadata| !metadata.is_dir()) {
+            let reason = "expected a directory; name a new one".to_owned();
+            return Err(Error::NotFound { path: path.to_owned(), reason });
+        }
+        let lock = DirectoryLock::acquire(path, LOCK_TIMEOUT, |_| {})?;
+        let mut created = Created::default();
+        let index = if fs::symlink_metadata(path.join("oci-layout")).is_ok() {
+            let index_path = path.join("index.json");
+            let bytes = read_document(&index_path)?;
+            Some(serde_json::from_slice::<ImageIndex>(&bytes).map_err(|error| {
+                Error::malformed(index_path.display().to_string(), "OCI image index", &error)
+            })?)
+        } else {
+            require_empty(path)?;
+            None
+        };
+        for file in ["oci-layout", "index.json"] {
+            reject_link(&path.join(file))?;
+        }
+        for directory in ["blobs", "blobs/sha256"] {
+            created.directory(&path.join(directory))?;
+            reject_link(&path.join(directory))?;
+        }
+        Ok(Self { path: path.to_owned(), index, created, _lock: lock })
+    }
+
+    /// Returns whether the layout has a blob, with the right bytes.
+    #[must_use]
+    pub fn has(&self, blob: &Blob) -> bool {
+        let present = Blob::from_file(blob.descriptor().clone(), self.path.join(blob_path(blob.digest())));
+        present.open().is_ok_and(|mut reader| io::copy(&mut reader, &mut io::sink()).is_ok())
+    }
+
+    /// Adds a blob unless the layout has it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Write`] if it cannot be written; [`Error::Mismatch`] if the blob does not match its descriptor;
+    /// [`Error::NotRegular`] if something else has its name.
+    pub fn add(&mut self, blob: &Blob) -> Result<(), Error> {
+        let path = self.path.join(blob_path(blob.digest()));
+        let exists = match fs::symlink_metadata(&path) {
+            Ok(metadata) if metadata.is_file() => {
+                if self.has(blob) {
+                    return Ok(());
+                }
+                true
+            }
+            Ok(metadata) => return Err(Error::NotRegular { path, found: type_name(metadata.file_type()) }),
+            Err(_) => false,
+        };
+        let mut reader = blob.open()?;
+        let mut pending = Pending::new(&path)?;
+        copy(&mut reader, &mut pending, blob)?;
+        pending.commit()?;
+        if !exists {
+            self.created.paths.push((path, false));
+        }
+        Ok(())
+    }
+
+    /// Adds the manifests of `artifact`, whose blobs were added before, and names it `image_name`.
+    ///
+    /// # Errors
+    ///
+    /// As [`DirectoryWriter::add`].
+    pub fn finish(mut self, artifact: &Artifact, image_name: &str) -> Result<(), Error> {
+        for manifest in artifact.all_manifests() {
+            self.add(manifest)?;
+        }
+        let index = index_with(self.index.take(), artifact, image_name)?;
+        self.created.file(&self.path.join("oci-layout"), MARKER)?;
+        self.created.file(&self.path.join("index.json"), &index)?;
+        self.created.paths.clear();
+        Ok(())
+    }
+}
+
+/// Returns the bytes of an index that contains `artifact` as `image_name` in addition to what `index` contains.
+pub(crate) fn index_with(
+    index: Option<ImageIndex>,
+    artifact: &Artifact,
+    image_name: &str,
+) -> Result<Vec<u8>, Error> {
+    let mut descriptor: Descriptor = artifact.manifest().descriptor().clone();
+    descriptor.set_annotations(Some(HashMap::from([(REF_NAME.to_owned(), image_name.to_owned())])));
+    let mut manifests = index.map(|index| index.manifests().clone()).unwrap_or_default();
+    manifests.retain(|other| name(other) != Some(image_name));
+    manifests.push(descriptor);
+    manifests.sort_by(|a, b| (name(a), a.digest().as_ref()).cmp(&(name(b), b.digest().as_ref())));
+    let index = ImageIndexBuilder::default()
+        .schema_version(SCHEMA_VERSION)
+        .media_type(MediaType::ImageIndex)
+        .manifests(manifests)
+        .build()
+        .map_err(|error| Error::malformed("the new layout", "image index", &error))?;
+    document(&index)
+}
+
+/// What a call created on disk: removed on drop, unless it is kept.
+#[derive(Debug, Default)]
+struct Created {
+    /// Files and directories (`true`) in the order of their creation.
+    paths: Vec<(PathBuf, bool)>,
+}
+
+impl Created {
+    /// Creates the directory `path` if it does not exist.
+    fn directory(&mut self, path: &Path) -> Result<(), Error> {
+        match fs::create_dir(path) {
+            Ok(()) => self.paths.push((path.to_owned(), true)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(atomic_files::Error::new("create", path, error).into()),
+        }
+        Ok(())
+    }
+
+    /// Writes a file, whole or not at all.
+    fn file(&mut self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
+        let exists = fs::symlink_metadata(path).is_ok();
+        atomic_files::file(path, bytes)?;
+        if !exists {
+            self.paths.push((path.to_owned(), false));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Created {
+    fn drop(&mut self) {
+        for (path, is_directory) in self.paths.drain(..).rev() {
+            // The error that led here matters more than one of these. A directory that others put something into stays.
+            let _ = if is_directory { fs::remove_dir(&path) } else { fs::remove_file(&path) };
+        }
+    }
+}
+
+/// Copies a blob to a file and reports which of the two failed.
+fn copy(reader: &mut dyn Read, pending: &mut Pending, blob: &Blob) -> Result<(), Error> {
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match reader.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(count) => pending.append(&buffer[..count])?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(blob.error(error)),
+        }
+    }
+}
+
+fn require_empty(path: &Path) -> Result<(), Error> {
+    if fs::read_dir(path).map_err(Error::read(path))?.next().is_none() {
+        return Ok(());
+    }
+    let reason = "the directory is neither empty nor an OCI layout; name a new directory".to_owned();
+    Err(Error::NotFound { path: path.to_owned(), reason })
+}
+
+/// Rejects a symbolic link inside a layout, through which files elsewhere would be written.
+fn reject_link(path: &Path) -> Result<(), Error> {
+    if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()) {
+        let reason = "the layout contains a symbolic link; nothing is written through it".to_owned();
+        return Err(Error::NotFound { path: path.to_owned(), reason });
+    }
+    Ok(())
+}

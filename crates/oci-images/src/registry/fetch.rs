@@ -1,0 +1,132 @@
+//! Downloading blobs into temporary files, resumed where they broke.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Seek, Write};
+
+use futures::stream::{self, StreamExt, TryStreamExt};
+use oci_spec::image::{Descriptor, DigestAlgorithm};
+use reqwest::header::{CONTENT_RANGE, HeaderValue, RANGE};
+use reqwest::{Method, StatusCode};
+
+use super::http::{Failure, Request};
+use super::{Error, Progress, Repository};
+use crate::layout::{self, Artifact, Blob, Hashing};
+
+impl Repository {
+    /// Returns the blob with its bytes in a temporary file; a blob that has its bytes is returned as it is.
+    ///
+    /// A download that breaks is resumed where it stopped if the registry supports that.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if the registry returns other bytes than the descriptor promises, [`Error::Layout`] if the
+    /// temporary directory is full.
+    pub async fn fetch(&self, blob: &Blob, progress: &Progress) -> Result<Blob, Error> {
+        if blob.is_present() {
+            return Ok(blob.clone());
+        }
+        let what = format!("the blob {}", blob.digest());
+        progress.expect(blob.size());
+        let fetched = self.download(blob.descriptor(), progress).await;
+        let file = fetched.map_err(|failure| self.session.error(failure, "return", &what))?;
+        Ok(Blob::from_temporary(blob.descriptor().clone(), file))
+    }
+
+    async fn download(&self, descriptor: &Descriptor, progress: &Progress) -> Result<File, Failure> {
+        let digest = descriptor.digest();
+        if *digest.algorithm() != DigestAlgorithm::Sha256 {
+            return Err(Failure::Invalid(format!("unsupported digest algorithm `{}`", digest.algorithm())));
+        }
+        let handle = tempfile::tempfile().map_err(temporary_error)?;
+        let mut file = Hashing::new(handle.try_clone().map_err(temporary_error)?);
+        let mut attempts = self.session.attempts();
+        loop {
+            match self.append(descriptor, &handle, &mut file, progress).await {
+                Ok(()) => break,
+                // Everything arrived, whatever happened to the end of the response.
+                Err(Failure::Broken(_)) if file.size() == descriptor.size() => break,
+                Err(failure) => {
+                    attempts.reached(file.size());
+                    attempts.pause(failure).await?;
+                }
+            }
+        }
+        let (found, size, _) = file.finish();
+        if size != descriptor.size() {
+            return Err(Failure::Invalid(format!("expected {} bytes, got {size}", descriptor.size())));
+        }
+        if &found != digest {
+            return Err(Failure::Invalid(format!("the content has the digest {found}")));
+        }
+        Ok(handle)
+    }
+
+    /// Appends the rest of a blob to `file`, or all of it to an empty file if the registry does not resume. `handle` is
+    /// the same file.
+    async fn append(
+        &self,
+        descriptor: &Descriptor,
+        handle: &File,
+        file: &mut Hashing<File>,
+        progress: &Progress,
+    ) -> Result<(), Failure> {
+        let mut request =
+            Request::new(Method::GET, self.session.url(&format!("blobs/{}", descriptor.digest()))?);
+        let mut statuses = vec![StatusCode::OK];
+        if file.size() > 0 {
+            let range = HeaderValue::from_str(&format!("bytes={}-", file.size()))
+                .map_err(|error| Failure::Invalid(error.to_string()))?;
+            request = request.header(RANGE, range);
+            statuses.push(StatusCode::PARTIAL_CONTENT);
+        }
+        let mut answer = self.session.expect(&request, &statuses).await?;
+        if answer.status() == StatusCode::PARTIAL_CONTENT {
+            let start = answer.header(&CONTENT_RANGE).unwrap_or_default();
+            if !start.starts_with(&format!("bytes {}-", file.size())) {
+                return Err(Failure::Invalid("the registry returned another range than requested".into()));
+            }
+        } else if file.size() > 0 {
+            progress.take_back(file.size());
+            *file = restarted(handle).map_err(temporary_error)?;
+        }
+        while let Some(chunk) = answer.chunk().await? {
+            if file.size() + chunk.len() as u64 > descriptor.size() {
+                return Err(Failure::Invalid(format!("more than the {} bytes expected", descriptor.size())));
+            }
+            file.write_all(&chunk).map_err(temporary_error)?;
+            progress.advance(chunk.len() as u64);
+        }
+        Ok(())
+    }
+
+    /// Returns the artifact with the bytes of every blob, fetched into temporary files if it has only their descriptors.
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::fetch`].
+    pub async fn with_blobs(&self, artifact: Artifact, progress: &Progress) -> Result<Artifact, Error> {
+        let missing: Vec<Blob> =
+            artifact.all_blobs().into_values().filter(|blob| !blob.is_present()).cloned().collect();
+        let fetched: BTreeMap<String, Blob> = stream::iter(missing)
+            .map(|blob| async move {
+                Ok::<_, Error>((blob.digest().to_string(), self.fetch(&blob, progress).await?))
+            })
+            .buffer_unordered(self.session.parallel)
+            .try_collect()
+            .await?;
+        Ok(artifact.with_blobs(&fetched))
+    }
+}
+
+/// Returns the same file, empty and with nothing counted.
+fn restarted(handle: &File) -> std::io::Result<Hashing<File>> {
+    let mut file = handle.try_clone()?;
+    file.set_len(0)?;
+    file.rewind()?;
+    Ok(Hashing::new(file))
+}
+
+fn temporary_error(error: std::io::Error) -> Failure {
+    Failure::Local(layout::Error::temporary(error))
+}

@@ -1,0 +1,404 @@
+//! Signatures in cosign's form with keys, so that cosign verifies these and these are verified from cosign's.
+//!
+//! A signature is a layer of the image with the tag `sha256-HEX.sig` in the repository of the signed image: a small JSON
+//! document that names the digest, and its ECDSA signature (P-256, SHA-256) in an annotation. There is no transparency log
+//! and no certificate: `cosign verify --key … --insecure-ignore-tlog=true` asks for the same.
+//!
+//! Source: `specs/SIGNATURE_SPEC.md` and `pkg/cosign/keys.go` of sigstore/cosign.
+
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use crypto_secretbox::aead::{Aead, KeyInit};
+use crypto_secretbox::{Nonce, XSalsa20Poly1305};
+use oci_spec::image::{Descriptor, Digest, MediaType};
+use ring::rand::SystemRandom;
+use ring::signature::{
+    ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair, UnparsedPublicKey,
+};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{PrivatePkcs8KeyDer, SubjectPublicKeyInfoDer};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Error, Progress, Repository, file};
+use crate::layout::{Artifact, Blob, document};
+
+/// The media type of a signed document.
+const PAYLOAD_TYPE: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
+/// The annotation with the signature of a layer.
+const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
+/// Maximum size of a file with a key, in bytes.
+const MAX_KEY: u64 = 64 << 10;
+/// Maximum size of a signed document, in bytes.
+const MAX_PAYLOAD: u64 = 256 << 10;
+/// Maximum number of signatures of one image that are verified.
+const MAX_SIGNATURES: usize = 100;
+/// Maximum memory that a key's scrypt parameters may ask for, in bytes: twice what cosign's do.
+const MAX_SCRYPT: u64 = 128 << 20;
+/// What precedes the point of a P-256 key in its SPKI form (RFC 5480).
+const SPKI_P256: [u8; 26] = [
+    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86,
+    0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+];
+
+/// A key cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to read a key from {}: {reason}", .path.display())]
+pub struct KeyError {
+    path: PathBuf,
+    reason: String,
+}
+
+impl KeyError {
+    fn at(path: &Path, reason: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), reason: reason.into() }
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, KeyError> {
+    file::read(path, MAX_KEY).map_err(|error| KeyError::at(path, error.to_string()))
+}
+
+/// A private key.
+pub struct SigningKey {
+    pair: EcdsaKeyPair,
+    random: SystemRandom,
+}
+
+impl std::fmt::Debug for SigningKey {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("SigningKey(***)")
+    }
+}
+
+impl SigningKey {
+    /// Reads a key in PEM: one of `cosign generate-key-pair`, which `password` decrypts, or a PKCS#8 key of P-256.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError`] for other files and other passwords.
+    pub fn read(path: &Path, password: &str) -> Result<Self, KeyError> {
+        let pem = read(path)?;
+        let expected = "expected a PEM private key of P-256: one of `cosign generate-key-pair`, or PKCS#8";
+        let der = match encrypted(&pem) {
+            Some(body) => decrypt(&body, password).map_err(|reason| KeyError::at(path, reason))?,
+            None => PrivatePkcs8KeyDer::from_pem_slice(&pem)
+                .map(|key| key.secret_pkcs8_der().to_vec())
+                .map_err(|_| KeyError::at(path, expected))?,
+        };
+        let random = SystemRandom::new();
+        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &der, &random)
+            .map_err(|_| KeyError::at(path, expected))?;
+        Ok(Self { pair, random })
+    }
+
+    /// Returns the public key.
+    #[must_use]
+    pub fn public(&self) -> VerifyingKey {
+        VerifyingKey { point: self.pair.public_key().as_ref().to_vec() }
+    }
+}
+
+/// Returns the body of a key that cosign encrypted. Its PEM labels are not among those that a PEM parser knows.
+fn encrypted(pem: &[u8]) -> Option<Vec<u8>> {
+    let text = str::from_utf8(pem).ok()?;
+    let labels = ["ENCRYPTED SIGSTORE PRIVATE KEY", "ENCRYPTED COSIGN PRIVATE KEY"];
+    labels.iter().find_map(|label| {
+        let (_, rest) = text.split_once(&format!("-----BEGIN {label}-----"))?;
+        let (body, _) = rest.split_once(&format!("-----END {label}-----"))?;
+        STANDARD.decode(body.split_whitespace().collect::<String>()).ok()
+    })
+}
+
+/// Decrypts the JSON of an encrypted key (`pkg/signature/../encrypted` of secure-systems-lab/go-securesystemslib).
+fn decrypt(body: &[u8], password: &str) -> Result<Vec<u8>, String> {
+    #[derive(Deserialize)]
+    struct Encrypted {
+        kdf: Kdf,
+        cipher: Cipher,
+        ciphertext: String,
+    }
+    #[derive(Deserialize)]
+    struct Kdf {
+        name: String,
+        params: Params,
+        salt: String,
+    }
+    #[derive(Deserialize)]
+    struct Params {
+        #[serde(rename = "N")]
+        n: u64,
+        r: u32,
+        p: u32,
+    }
+    #[derive(Deserialize)]
+    struct Cipher {
+        name: String,
+        nonce: String,
+    }
+    let invalid = || "the encrypted key is not in cosign's form".to_owned();
+    let Encrypted { kdf, cipher, ciphertext } = serde_json::from_slice(body).map_err(|_| invalid())?;
+    if kdf.name != "scrypt" || cipher.name != "nacl/secretbox" {
+        return Err("the key is encrypted in another way than cosign's".to_owned());
+    }
+    let Params { n, r, p } = kdf.params;
+    let memory = n.saturating_mul(r.into()).saturating_mul(128).saturating_mul(p.into());
+    if !n.is_power_of_two() || n < 2 || memory > MAX_SCRYPT {
+        return Err("the parameters of the encrypted key exceed their limits".to_owned());
+    }
+    let log_n = u8::try_from(n.trailing_zeros()).map_err(|_| invalid())?;
+    let params = scrypt::Params::new(log_n, r, p).map_err(|_| invalid())?;
+    let decode = |text: &str| STANDARD.decode(text).map_err(|_| invalid());
+    let mut key = [0; 32];
+    scrypt::scrypt(password.as_bytes(), &decode(&kdf.salt)?, &params, &mut key).map_err(|_| invalid())?;
+    let nonce: [u8; 24] = decode(&cipher.nonce)?.try_into().map_err(|_| invalid())?;
+    XSalsa20Poly1305::new(&key.into())
+        .decrypt(&Nonce::from(nonce), decode(&ciphertext)?.as_slice())
+        .map_err(|_| "wrong password: set COSIGN_PASSWORD".to_owned())
+}
+
+/// A public key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerifyingKey {
+    point: Vec<u8>,
+}
+
+impl VerifyingKey {
+    /// Reads a key in PEM, such as `cosign.pub`.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError`] for other files, and keys of other curves.
+    pub fn read(path: &Path) -> Result<Self, KeyError> {
+        let expected = || KeyError::at(path, "expected a PEM public key of P-256, such as cosign.pub");
+        let der = SubjectPublicKeyInfoDer::from_pem_slice(&read(path)?).map_err(|_| expected())?;
+        let point = der.strip_prefix(SPKI_P256.as_slice()).filter(|point| point.len() == 65);
+        Ok(Self { point: point.ok_or_else(expected)?.to_vec() })
+    }
+
+    /// Returns whether `signature` is this key's of `payload`.
+    fn verifies(&self, payload: &[u8], signature: &[u8]) -> bool {
+        UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, &self.point).verify(payload, signature).is_ok()
+    }
+}
+
+/// What a signature says, beside that it is one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Verified {
+    /// The name under which the image was signed.
+    pub reference: String,
+    /// The signed document.
+    pub payload: String,
+}
+
+impl Repository {
+    /// Signs the image or index `digest`, beside the signatures that it has. An image that has a signature of the key is not
+    /// signed again. Returns the tag of the signatures.
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::push`].
+    pub async fn sign(&self, digest: &Digest, key: &SigningKey) -> Result<String, Error> {
+        let tag = tag(digest);
+        let target = self.at(&tag);
+        let mut layers = target.signatures().await?;
+        let public = key.public();
+        if layers.iter().any(|layer| layer.verified(&public, digest).is_some()) {
+            return Ok(tag);
+        }
+        let payload = json!({
+            "critical": {
+                "identity": { "docker-reference": format!("{}/{}", self.registry(), self.reference.repository()) },
+                "image": { "docker-manifest-digest": digest },
+                "type": "cosign container image signature",
+            },
+            "optional": null,
+        });
+        let payload = document(&payload)?;
+        let signature = key.pair.sign(&key.random, &payload).map_err(|_| Error::Sign)?;
+        layers.push(Layer { signature: STANDARD.encode(signature.as_ref()), payload });
+        target.push(signatures(&layers)?, None, &Progress::hidden()).await?;
+        Ok(tag)
+    }
+
+    /// Returns the signatures of `digest` that `key` verifies: none if the image is not signed with it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::artifact`], and [`Error::TooLarge`] beyond 100 signatures or 256 KiB of one.
+    pub async fn verify(&self, digest: &Digest, key: &VerifyingKey) -> Result<Vec<Verified>, Error> {
+        let layers = self.at(&tag(digest)).signatures().await?;
+        Ok(layers.iter().filter_map(|layer| layer.verified(key, digest)).collect())
+    }
+
+    /// Returns the signatures that this tag has; none if it does not exist.
+    async fn signatures(&self) -> Result<Vec<Layer>, Error> {
+        let artifact = match self.artifact().await {
+            Ok(artifact) => artifact,
+            Err(Error::NotFound { .. }) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let blobs = artifact.blobs().iter();
+        let signed = blobs.filter(|blob| blob.descriptor().media_type().as_ref() == PAYLOAD_TYPE);
+        let mut layers = Vec::new();
+        for blob in signed.take(MAX_SIGNATURES) {
+            let annotations = blob.descriptor().annotations().as_ref();
+            let Some(signature) = annotations.and_then(|annotations| annotations.get(SIGNATURE)) else {
+                continue;
+            };
+            if blob.size() > MAX_PAYLOAD {
+                let request = format!("GET {}", blob.digest());
+                return Err(Error::TooLarge { request, limit: MAX_PAYLOAD });
+            }
+            let payload = self.fetch(blob, &Progress::hidden()).await?.document()?;
+            layers.push(Layer { signature: signature.clone(), payload });
+        }
+        Ok(layers)
+    }
+}
+
+/// A signed document.
+struct Layer {
+    /// The signature in base64.
+    signature: String,
+    payload: Vec<u8>,
+}
+
+impl Layer {
+    /// Returns what the document says if it is signed with `key` and about `digest`.
+    fn verified(&self, key: &VerifyingKey, digest: &Digest) -> Option<Verified> {
+        let signature = STANDARD.decode(&self.signature).ok()?;
+        if !key.verifies(&self.payload, &signature) {
+            return None;
+        }
+        let document: serde_json::Value = serde_json::from_slice(&self.payload).ok()?;
+        let critical = &document["critical"];
+        if critical["image"]["docker-manifest-digest"].as_str()? != digest.as_ref() {
+            return None;
+        }
+        Some(Verified {
+            reference: critical["identity"]["docker-reference"].as_str().unwrap_or_default().to_owned(),
+            payload: String::from_utf8(self.payload.clone()).ok()?,
+        })
+    }
+}
+
+/// Returns the tag of an image's signatures.
+fn tag(digest: &Digest) -> String {
+    format!("{}.sig", digest.as_ref().replace(':', "-"))
+}
+
+/// Builds the image of signatures.
+fn signatures(layers: &[Layer]) -> Result<Artifact, Error> {
+    let mut blobs = Vec::new();
+    for Layer { signature, payload } in layers {
+        let blob = Blob::from_bytes(MediaType::from(PAYLOAD_TYPE), payload.clone());
+        blobs.push(blob.with_annotations([(SIGNATURE.to_owned(), signature.clone())].into()));
+    }
+    let digests: Vec<_> = blobs.iter().map(Blob::digest).collect();
+    // What cosign writes.
+    let config = json!({
+        "architecture": "",
+        "config": {},
+        "created": "0001-01-01T00:00:00Z",
+        "history": [{ "created": "0001-01-01T00:00:00Z" }],
+        "os": "",
+        "rootfs": { "type": "layers", "diff_ids": digests },
+    });
+    let config = Blob::from_bytes(MediaType::ImageConfig, document(&config)?);
+    let descriptors: Vec<&Descriptor> = blobs.iter().map(Blob::descriptor).collect();
+    let manifest = json!({
+        "schemaVersion": 2,
+        "mediaType": MediaType::ImageManifest,
+        "config": config.descriptor(),
+        "layers": descriptors,
+    });
+    let manifest = Blob::from_bytes(MediaType::ImageManifest, document(&manifest)?);
+    blobs.push(config);
+    Ok(Artifact::new(manifest, blobs, Vec::new()))
+}
+
+#[cfg(test)]
+mod tests {
+    use crypto_secretbox::aead::Aead;
+
+    use super::*;
+    use crate::layout::sha256;
+
+    fn write(directory: &Path, name: &str, text: &str) -> PathBuf {
+        let path = directory.join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// A key as `cosign generate-key-pair` encrypts it.
+    fn cosign_key(der: &[u8], password: &str) -> String {
+        let mut key = [0; 32];
+        scrypt::scrypt(password.as_bytes(), b"salt", &scrypt::Params::new(4, 8, 1).unwrap(), &mut key)
+            .unwrap();
+        let sealed = XSalsa20Poly1305::new(&key.into()).encrypt(&Nonce::from([7; 24]), der).unwrap();
+        let body = json!({
+            "kdf": { "name": "scrypt", "params": { "N": 16, "r": 8, "p": 1 }, "salt": STANDARD.encode("salt") },
+            "cipher": { "name": "nacl/secretbox", "nonce": STANDARD.encode([7; 24]) },
+            "ciphertext": STANDARD.encode(sealed),
+        });
+        let label = "ENCRYPTED SIGSTORE PRIVATE KEY";
+        format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", STANDARD.encode(body.to_string()))
+    }
+
+    #[test]
+    fn keys_are_read_in_both_forms() {
+        let dir = tempfile::tempdir().unwrap();
+        let pair = rcgen::KeyPair::generate().unwrap();
+        let public = VerifyingKey::read(&write(dir.path(), "cosign.pub", &pair.public_key_pem())).unwrap();
+        let plain = write(dir.path(), "plain.pem", &pair.serialize_pem());
+        assert_eq!(SigningKey::read(&plain, "").unwrap().public(), public);
+        let encrypted = write(dir.path(), "cosign.key", &cosign_key(&pair.serialize_der(), "secret"));
+        assert_eq!(SigningKey::read(&encrypted, "secret").unwrap().public(), public);
+        let error = SigningKey::read(&encrypted, "hunter2").unwrap_err().to_string();
+        assert!(error.contains("COSIGN_PASSWORD") && !error.contains("hunter2"), "{error}");
+        for text in ["", "no key", &pair.public_key_pem()] {
+            let error = SigningKey::read(&write(dir.path(), "x.key", text), "").unwrap_err().to_string();
+            assert!(error.contains("x.key"), "{error}");
+        }
+        assert!(VerifyingKey::read(&plain).is_err());
+    }
+
+    #[test]
+    fn parameters_that_take_gigabytes_are_rejected() {
+        let body = |n: u64, r: u32| {
+            json!({
+                "kdf": { "name": "scrypt", "params": { "N": n, "r": r, "p": 1 }, "salt": "" },
+                "cipher": { "name": "nacl/secretbox", "nonce": "" },
+                "ciphertext": "",
+            })
+        };
+        for (n, r) in [(1 << 30, 8), (1 << 10, 1 << 20), (u64::MAX, u32::MAX), (3, 8), (0, 8)] {
+            let error = decrypt(body(n, r).to_string().as_bytes(), "").unwrap_err();
+            assert!(error.contains("limits"), "{n} {r}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_signature_is_about_one_digest() {
+        let dir = tempfile::tempdir().unwrap();
+        let pair = rcgen::KeyPair::generate().unwrap();
+        let key = SigningKey::read(&write(dir.path(), "k", &pair.serialize_pem()), "").unwrap();
+        let digest = sha256(b"image");
+        let payload =
+            format!(r#"{{"critical":{{"image":{{"docker-manifest-digest":"{digest}"}}}}}}"#).into_bytes();
+        let signature = STANDARD.encode(key.pair.sign(&key.random, &payload).unwrap());
+        let layer = Layer { signature, payload };
+        assert!(layer.verified(&key.public(), &digest).is_some());
+        assert!(layer.verified(&key.public(), &sha256(b"other")).is_none());
+        let other = rcgen::KeyPair::generate().unwrap();
+        let other = SigningKey::read(&write(dir.path(), "o", &other.serialize_pem()), "").unwrap();
+        assert!(layer.verified(&other.public(), &digest).is_none());
+        let changed =
+            Layer { payload: [layer.payload.as_slice(), b" "].concat(), signature: layer.signature };
+        assert!(changed.verified(&key.public(), &digest).is_none());
+    }
+}

@@ -1,0 +1,205 @@
+//! Copies between registries, layouts and archives; mounts, and uploads that break.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use oci_images::layout::{Artifact, File, FileMap, Image, Platform, Recipe, Source, layer};
+use oci_images::place::{Copied, Copier, Error, Place};
+use oci_images::registry::{Progress, Repository};
+
+use crate::{Running, anonymous, image, options, reference};
+
+fn copier() -> Copier {
+    Copier { options: options(), resolver: anonymous(), platform: None }
+}
+
+fn place(text: impl AsRef<str>) -> Place {
+    text.as_ref().parse().unwrap()
+}
+
+async fn copy(from: impl AsRef<str>, to: impl AsRef<str>) -> Result<Copied, Error> {
+    copier().copy(&place(from), &place(to), &Progress::hidden()).await
+}
+
+async fn push(address: SocketAddr, name: &str, artifact: impl Into<Artifact>) {
+    let name = reference(address, name);
+    let repository = Repository::for_writing(&name, &options(), &anonymous()).await.unwrap();
+    repository.push(artifact, None, &Progress::hidden()).await.unwrap();
+}
+
+fn platform(text: &str) -> Platform {
+    text.parse().unwrap()
+}
+
+/// An index of two images that share a layer.
+fn index() -> Artifact {
+    let images = ["linux/amd64", "linux/arm64"].map(|name| {
+        let image = image(&[&[("shared", "everywhere")], &[("program", name)]]);
+        (platform(name), Artifact::from(image))
+    });
+    Artifact::index(images.into()).unwrap()
+}
+
+/// An image with a layer of `size` bytes that do not compress.
+fn large(size: usize) -> Image {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let bytes = std::iter::repeat_with(|| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()
+    });
+    let bytes: Vec<u8> = bytes.flatten().take(size).collect();
+    let mut files = FileMap::new();
+    files.add("data", File { source: Source::Bytes(bytes), executable: false }).unwrap();
+    Recipe { layers: vec![layer(&files, 0).unwrap()], ..Recipe::default() }.build().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_keeps_its_digest_wherever_it_is_copied() {
+    let (one, two) = (Running::start().await, Running::start().await);
+    let index = index();
+    push(one.address, "org/app:v1", &index).await;
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let places = [
+        format!("{}/org/app:v1", one.address),
+        format!("oci:{}", path("layout")),
+        format!("oci-archive:{}", path("archive.tar")),
+        format!("{}/mirror/app:v1", two.address),
+        format!("oci:{}:again", path("layout")),
+    ];
+    for pair in places.windows(2) {
+        let copied = copy(&pair[0], &pair[1]).await.unwrap();
+        assert_eq!(copied.digest, index.digest().to_string(), "{pair:?}");
+    }
+    let copied = copy(&places[0], &places[3]).await.unwrap();
+    assert_eq!((copied.sent, copied.present), (0, 5), "what is there is not sent again");
+    assert_eq!(copied.name, format!("{}/mirror/app@{}", two.address, index.digest()));
+    let copied = copy(&places[3], &places[1]).await.unwrap();
+    assert_eq!((copied.sent, copied.present), (0, 5));
+    let (read, _) = place(&places[3]).artifact(&options(), &anonymous()).await.unwrap();
+    assert_eq!(read.platforms(), [platform("linux/amd64"), platform("linux/arm64")]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_platform_of_an_index_is_chosen() {
+    let registry = Running::start().await;
+    let index = index();
+    push(registry.address, "org/app:v1", &index).await;
+    let directory = tempfile::tempdir().unwrap();
+    let archive = format!("docker-archive:{}", directory.path().join("image.tar").display());
+    let source = format!("{}/org/app:v1", registry.address);
+    let error = copy(&source, &archive).await.unwrap_err().to_string();
+    assert!(error.contains("--platform"), "{error}");
+    assert!(!directory.path().join("image.tar").exists());
+
+    let mut chosen = copier();
+    chosen.platform = Some(platform("linux/arm64"));
+    let copied = chosen.copy(&place(&source), &place(&archive), &Progress::hidden()).await.unwrap();
+    assert_eq!(copied.digest, index.children()[1].digest().to_string());
+    let target = format!("{}/other:v1", registry.address);
+    assert_eq!(copy(&archive, &target).await.unwrap().digest, copied.digest);
+
+    chosen.platform = Some(platform("linux/s390x"));
+    let error = chosen.copy(&place(&source), &place(&target), &Progress::hidden()).await.unwrap_err();
+    assert!(
+        error.to_string().ends_with("no image for linux/s390x; found: linux/amd64, linux/arm64"),
+        "{error}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn blobs_are_mounted_within_a_registry() {
+    let registry = Running::start().await;
+    push(registry.address, "org/app:v1", index()).await;
+    let source = format!("{}/org/app:v1", registry.address);
+    let copied = copy(&source, format!("{}/mirror/app:v1", registry.address)).await.unwrap();
+    assert_eq!((copied.mounted, copied.sent), (5, 0));
+    let by_digest = format!("{}/mirror/third@{}", registry.address, copied.digest);
+    assert_eq!(copy(&source, &by_digest).await.unwrap().name, by_digest);
+    let wrong = format!("{}/mirror/third@sha256:{}", registry.address, "0".repeat(64));
+    let error = copy(&source, &wrong).await.unwrap_err().to_string();
+    assert!(error.contains("digest"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_that_fails_leaves_nothing() {
+    let registry = Running::start().await;
+    push(registry.address, "org/app:v1", large(100_000)).await;
+    let blobs = registry.directory.path().join("blobs/sha256");
+    // Every blob is replaced by one of the same size.
+    for entry in std::fs::read_dir(blobs).unwrap() {
+        let path = entry.unwrap().path();
+        let size = std::fs::metadata(&path).unwrap().len();
+        if size > 50_000 {
+            std::fs::write(path, vec![0; usize::try_from(size).unwrap()]).unwrap();
+        }
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let exists = |name: &str| directory.path().join(name).exists();
+    for (scheme, name) in [("oci", "layout"), ("oci-archive", "a.tar"), ("docker-archive", "d.tar")] {
+        let target = format!("{scheme}:{}", directory.path().join(name).display());
+        let error = copy(format!("{}/org/app:v1", registry.address), target).await.unwrap_err().to_string();
+        assert!(error.contains("has the digest"), "{error}");
+        assert!(!exists(name), "{name}");
+    }
+}
+
+/// A proxy that ends every connection after `limit` bytes from the client. Returns its address and the number of bytes that
+/// it passed on.
+fn breaking_proxy(target: SocketAddr, limit: u64) -> (SocketAddr, Arc<AtomicU64>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let passed = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&passed);
+    std::thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let server = TcpStream::connect(target).unwrap();
+            let (mut from, mut to) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+            std::thread::spawn(move || {
+                let _ = std::io::copy(&mut from, &mut to);
+                let _ = to.shutdown(Shutdown::Both);
+            });
+            let count = Arc::clone(&count);
+            std::thread::spawn(move || pass(client, server, limit, &count));
+        }
+    });
+    (address, passed)
+}
+
+fn pass(mut client: TcpStream, mut server: TcpStream, limit: u64, count: &AtomicU64) {
+    let mut left = limit;
+    let mut buffer = vec![0; 64 << 10];
+    while let Ok(read @ 1..) = client.read(&mut buffer) {
+        let read = u64::try_from(read).unwrap().min(left);
+        if server.write_all(&buffer[..usize::try_from(read).unwrap()]).is_err() {
+            break;
+        }
+        count.fetch_add(read, Ordering::Relaxed);
+        left -= read;
+        if left == 0 {
+            break;
+        }
+    }
+    let _ = server.shutdown(Shutdown::Both);
+    let _ = client.shutdown(Shutdown::Both);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upload_that_breaks_is_resumed_where_it_stopped() {
+    const SIZE: usize = 12 << 20;
+    let registry = Running::start().await;
+    let (address, passed) = breaking_proxy(registry.address, 5 << 20);
+    let image = large(SIZE);
+    push(address, "org/app:v1", &image).await;
+    let sent = usize::try_from(passed.load(Ordering::Relaxed)).unwrap();
+    assert!(sent < SIZE + (1 << 20), "{sent} bytes were sent for {SIZE}");
+    let (read, _) = place(format!("{}/org/app:v1", registry.address))
+        .image(&Platform::default(), &options(), &anonymous())
+        .await
+        .unwrap();
+    assert_eq!(read.digest(), image.digest());
+}

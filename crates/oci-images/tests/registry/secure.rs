@@ -1,0 +1,214 @@
+//! The registry over TLS with a private authority and with passwords; logins, and garbage collection.
+
+use std::path::{Path, PathBuf};
+
+use oci_images::layout::{Artifact, Platform};
+use oci_images::registry::server::{
+    Certificate, Error as ServerError, Options as ServerOptions, Server, collect_garbage,
+};
+use oci_images::registry::{
+    ClientCertificate, Credentials, Error, Login, Options, Progress, Repository, Resolver, log_in,
+};
+
+use crate::http::send;
+use crate::{Running, anonymous, image, options, reference};
+
+/// A certificate for loopback, which is its own authority.
+struct Files {
+    directory: tempfile::TempDir,
+}
+
+impl Files {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let key = rcgen::KeyPair::generate().unwrap();
+        let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
+        let certificate = rcgen::CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
+        std::fs::write(directory.path().join("cert.pem"), certificate.pem()).unwrap();
+        std::fs::write(directory.path().join("key.pem"), key.serialize_pem()).unwrap();
+        // The cost is the lowest, for the speed of the tests.
+        let users = format!("alice:{}\n", bcrypt::hash("secret", 4).unwrap());
+        std::fs::write(directory.path().join("users"), users).unwrap();
+        Self { directory }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn certificate(&self) -> Certificate {
+        Certificate { certificate: self.path("cert.pem"), key: self.path("key.pem") }
+    }
+
+    /// Starts a registry with TLS and users.
+    async fn registry(&self) -> Running {
+        let (certificate, users) = (self.certificate(), self.path("users"));
+        Running::start_with(|options| {
+            options.certificate = Some(certificate);
+            options.users = Some(users);
+        })
+        .await
+    }
+
+    /// Options that trust the certificate.
+    fn options(&self) -> Options {
+        let mut options = options();
+        options.plain_http = false;
+        options.ca_files = vec![self.path("cert.pem")];
+        options
+    }
+
+    /// The credentials of a user, in a file of their own.
+    fn resolver(&self, registry: &str, password: &str) -> Resolver {
+        let path = self.path("auth.json");
+        let resolver = Resolver::from_variables(|name| {
+            (name == "REGISTRY_AUTH_FILE").then(|| path.clone().into_os_string())
+        });
+        resolver.log_in(registry, "alice", password).unwrap();
+        resolver
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_travels_over_tls_with_a_password() {
+    let files = Files::new();
+    let registry = files.registry().await;
+    let name = reference(registry.address, "a:v1");
+    let address = registry.address.to_string();
+    let image = image(&[&[("a", "1")]]);
+    let alice = files.resolver(&address, "secret");
+    let repository = Repository::for_writing(&name, &files.options(), &alice).await.unwrap();
+    repository.push(&image, None, &Progress::hidden()).await.unwrap();
+    let repository = Repository::for_reading(&name, &files.options(), &alice).await.unwrap();
+    assert_eq!(repository.image(&Platform::default()).await.unwrap().digest(), image.digest());
+
+    let error = Repository::for_reading(&name, &files.options(), &anonymous()).await.ok().unwrap();
+    let error = error.artifact().await.unwrap_err();
+    assert!(matches!(error, Error::Denied { .. }), "{error}");
+    let mallory = files.resolver(&address, "wrong");
+    let denied = Repository::for_writing(&name, &files.options(), &mallory).await.unwrap();
+    let error = denied.push(&image, None, &Progress::hidden()).await.unwrap_err();
+    assert!(matches!(error, Error::Denied { .. }) && !error.to_string().contains("wrong"), "{error}");
+
+    let mut untrusting = options();
+    untrusting.plain_http = false;
+    let error = Repository::for_reading(&name, &untrusting, &alice).await.err().unwrap().to_string();
+    assert!(error.contains("--ca-file"), "{error}");
+    untrusting.skip_tls_verification = true;
+    let repository = Repository::for_reading(&name, &untrusting, &files.resolver(&address, "secret")).await;
+    assert!(repository.unwrap().image(&Platform::default()).await.is_ok());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_is_tried() {
+    let files = Files::new();
+    let registry = files.registry().await;
+    let address = registry.address.to_string();
+    let login =
+        async |password| log_in(&address, Credentials::basic("alice", password), &files.options()).await;
+    assert_eq!(login("secret").await.unwrap(), Login::Accepted);
+    let error = login("hunter2").await.unwrap_err();
+    assert!(matches!(error, Error::Login { .. }) && !error.to_string().contains("hunter2"), "{error}");
+    let open = Running::start().await;
+    let open = log_in(&open.address.to_string(), Credentials::basic("a", "b"), &options()).await;
+    assert_eq!(open.unwrap(), Login::NotRequired);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_protects_a_server_is_checked_before_it_listens() {
+    let files = Files::new();
+    let bind = async |address: &str, change: &dyn Fn(&mut ServerOptions)| {
+        let mut options = ServerOptions::new(address.parse().unwrap(), files.path("registry"));
+        options.listen_anywhere = true;
+        change(&mut options);
+        Server::bind(options).await.map(drop)
+    };
+    let users = |options: &mut ServerOptions| options.users = Some(files.path("users"));
+    assert!(matches!(bind("0.0.0.0:0", &users).await, Err(ServerError::NotEncrypted(_))));
+    assert!(!files.path("registry").exists());
+    let both = |options: &mut ServerOptions| {
+        users(options);
+        options.certificate = Some(files.certificate());
+    };
+    assert!(bind("0.0.0.0:0", &both).await.is_ok());
+    let swapped = |options: &mut ServerOptions| {
+        options.certificate =
+            Some(Certificate { certificate: files.path("key.pem"), key: files.path("cert.pem") });
+    };
+    let error = bind("127.0.0.1:0", &swapped).await.unwrap_err().to_string();
+    assert!(error.contains("key.pem") && error.contains("no PEM certificate"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_certificate_that_cannot_be_used_is_named() {
+    let files = Files::new();
+    let mut options = files.options();
+    options.client_certificate =
+        Some(ClientCertificate { certificate: files.path("cert.pem"), key: files.path("users") });
+    let name = "127.0.0.1:1/a:v1".parse().unwrap();
+    let error = Repository::for_reading(&name, &options, &anonymous()).await.err().unwrap().to_string();
+    assert!(error.contains("cert.pem") && error.contains("private key"), "{error}");
+}
+
+fn contents(directory: &Path) -> usize {
+    std::fs::read_dir(directory.join("blobs/sha256")).unwrap().count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn garbage_is_what_nothing_refers_to() {
+    let registry = Running::start().await;
+    let address = registry.address;
+    let (one, two) = (image(&[&[("a", "1")]]), image(&[&[("a", "2")]]));
+    let platform = |name: &str| name.parse().unwrap();
+    let index = Artifact::index(vec![(platform("linux/amd64"), Artifact::from(&one))]).unwrap();
+    let push = async |artifact: Artifact| {
+        let name = reference(address, "org/app:v1");
+        let repository = Repository::for_writing(&name, &options(), &anonymous()).await.unwrap();
+        repository.push(artifact, None, &Progress::hidden()).await.unwrap();
+    };
+    push((&two).into()).await;
+    push(index.clone()).await;
+    let digest = oci_images::layout::sha256(b"orphan");
+    let path = format!("/v2/org/app/blobs/uploads/?digest={digest}");
+    assert_eq!(send(address, "POST", &path, &[], b"orphan").await.status, 201);
+
+    assert!(matches!(
+        collect_garbage(registry.directory.path(), true, false),
+        Err(ServerError::InUse { .. })
+    ));
+    let directory = registry.stop().await;
+    let all = contents(directory.path());
+    // What a manifest refers to is unknown while it cannot be read: nothing is removed.
+    let manifest = directory.path().join("blobs/sha256").join(two.digest().digest());
+    let bytes = std::fs::read(&manifest).unwrap();
+    std::fs::remove_file(&manifest).unwrap();
+    std::fs::create_dir(&manifest).unwrap();
+    let unreadable = collect_garbage(directory.path(), false, false);
+    assert!(matches!(unreadable, Err(ServerError::Directory { .. })), "{unreadable:?}");
+    assert_eq!(contents(directory.path()), all);
+    std::fs::remove_dir(&manifest).unwrap();
+    std::fs::write(&manifest, bytes).unwrap();
+    let dry = collect_garbage(directory.path(), true, true).unwrap();
+    assert_eq!((dry.manifests, dry.contents, contents(directory.path())), (1, 4, all), "nothing is removed");
+    let orphans = collect_garbage(directory.path(), false, false).unwrap();
+    assert_eq!((orphans.manifests, orphans.contents, orphans.bytes), (0, 1, 6));
+    let untagged = collect_garbage(directory.path(), true, false).unwrap();
+    assert_eq!((untagged.manifests, untagged.contents), (1, 3), "its layer, its configuration and itself");
+    assert_eq!(
+        collect_garbage(directory.path(), true, false).unwrap(),
+        oci_images::registry::server::Garbage::default()
+    );
+
+    let registry = Running::start_in(directory, |_| {}).await;
+    let name = reference(registry.address, "org/app:v1");
+    let repository = Repository::for_reading(&name, &options(), &anonymous()).await.unwrap();
+    let read = repository.artifact().await.unwrap();
+    assert_eq!(read.digest(), index.digest());
+    repository.with_blobs(read, &Progress::hidden()).await.unwrap();
+    let empty = tempfile::tempdir().unwrap();
+    for directory in [Path::new("/nonexistent"), empty.path()] {
+        let result = collect_garbage(directory, true, false);
+        assert!(matches!(result, Err(ServerError::NoRegistry { .. })), "{result:?}");
+    }
+    assert_eq!(empty.path().read_dir().unwrap().count(), 0);
+}
