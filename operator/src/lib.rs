@@ -1,66 +1,66 @@
 //! The memcached operator of the Operator SDK tutorial, in Rust.
-//!
-//! | module | contents |
-//! | --- | --- |
-//! | [`api`] | the Memcached API; the CRD is derived from it |
-//! | [`controller`] | what a Memcached owns, and its status |
-//! | [`admission`] | the decisions of the webhooks |
-//!
-//! Everything else is `operator-runtime`.
 
-pub mod admission;
 pub mod api;
 pub mod controller;
+pub mod webhook;
 
-use controller::{Memcacheds, Owned};
 use operator_runtime::{Identity, Operator};
+use serde::Serialize;
 use serde_json::{Value, json};
 
-/// The names of the operator.
+use controller::memcached::Owned;
+
+/// Names of the operator: in the cluster, in logs and in its manifests.
 pub const IDENTITY: Identity = Identity {
     name: env!("CARGO_PKG_NAME"),
-    group: api::GROUP,
+    group: "cache.example.com",
     version: env!("CARGO_PKG_VERSION"),
     about: env!("CARGO_PKG_DESCRIPTION"),
     image: "example.com/memcached-operator",
 };
 
-/// The default image of the memcached servers.
-pub const OPERAND_IMAGE: &str = "docker.io/library/memcached:1.6";
-
-/// Options of the operator.
+/// Options of the operator itself: flags of `run` and of `manifests`.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
     /// Image of the memcached servers unless a Memcached sets one
-    #[arg(long, visible_alias = "operand-image", env = "MEMCACHED_IMAGE", default_value = OPERAND_IMAGE, value_name = "IMAGE")]
+    #[arg(long, visible_alias = "operand-image", env = "MEMCACHED_IMAGE")]
+    #[arg(value_name = "IMAGE", default_value_t = Args::default().memcached_image)]
     pub memcached_image: String,
     /// Kinds that a Memcached owns
-    #[arg(long, value_enum, default_value = "all")]
+    #[arg(long, value_enum, default_value_t)]
     pub owned: Owned,
 }
 
-/// Returns the operator.
-#[must_use]
-pub fn operator(args: &Args) -> Operator {
-    let image = args.memcached_image.clone();
-    Operator::new(IDENTITY)
-        .crd(api::crd())
-        .controller(Memcacheds { image: image.clone(), owned: args.owned })
-        .webhook(admission::defaulting())
-        .webhook(admission::validating(image.clone()))
-        .env("MEMCACHED_IMAGE", &image)
-        .sample("cache_v1_memcached.yaml", sample("v1", "memcached-sample"))
-        .sample("cache_v1alpha1_memcached.yaml", sample("v1alpha1", "memcached-sample-v1alpha1"))
+impl Default for Args {
+    fn default() -> Self {
+        Self { memcached_image: "docker.io/library/memcached:1.6".to_owned(), owned: Owned::default() }
+    }
 }
 
-/// Returns the tutorial's sample in a served version.
-fn sample(version: &str, name: &str) -> Value {
-    let labels =
-        json!({ "app.kubernetes.io/name": IDENTITY.name, "app.kubernetes.io/part-of": IDENTITY.name });
-    json!({
-        "apiVersion": format!("{}/{version}", api::GROUP),
-        "kind": "Memcached",
-        "metadata": { "name": name, "labels": labels },
-        "spec": { "size": 3, "containerPort": 11211 },
-    })
+/// Returns everything that the manager runs and that the manifests are generated from.
+#[must_use]
+pub fn operator(args: &Args) -> Operator {
+    Operator::new(IDENTITY)
+        // Memcached
+        .crd(api::memcached::crd())
+        .controller(controller::memcached::MemcachedController {
+            image: args.memcached_image.clone(),
+            owned: args.owned,
+        })
+        .env("MEMCACHED_IMAGE", &args.memcached_image)
+        .webhook(webhook::memcached::defaulting())
+        .webhook(webhook::memcached::validation())
+        .sample("cache_v1_memcached.yaml", json!(api::memcached::sample()))
+        .sample("cache_v1alpha1_memcached.yaml", served("v1alpha1", api::memcached::sample()))
+}
+
+/// Returns a sample in another version, which has the same fields.
+fn served(version: &str, sample: impl Serialize) -> Value {
+    let mut sample = json!(sample);
+    let group = sample["apiVersion"].as_str().unwrap_or_default();
+    let group = group.split('/').next().unwrap_or_default();
+    sample["apiVersion"] = format!("{group}/{version}").into();
+    let name = sample["metadata"]["name"].as_str().unwrap_or_default();
+    sample["metadata"]["name"] = format!("{name}-{version}").into();
+    sample
 }

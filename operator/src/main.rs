@@ -1,8 +1,10 @@
 //! The `memcached-operator` binary; all of it is in the library.
 
+use memcached_operator::{IDENTITY, operator};
+
 #[global_allocator]
 static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
 fn main() -> std::process::ExitCode {
-    operator_runtime::main(&memcached_operator::IDENTITY, memcached_operator::operator)
+    operator_runtime::main(&IDENTITY, operator)
 }

@@ -1,0 +1,5 @@
+//! The APIs: a module for each version, and the stored version of each kind.
+
+pub mod v1;
+
+pub use v1::memcached;

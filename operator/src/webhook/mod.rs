@@ -1,0 +1,3 @@
+//! The webhooks, a module for each kind.
+
+pub mod memcached;
