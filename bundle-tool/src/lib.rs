@@ -1,6 +1,6 @@
 //! The library behind `bundle-tool`: packages Kubernetes operators for OLM.
 //!
-//! A program that validates bundles reads one, runs the rules and looks at the findings; one that builds catalogs renders it:
+//! To validate a bundle, read it, run the rules and examine the findings; to build a catalog, render it:
 //!
 //! ```
 //! use std::path::Path;
@@ -22,7 +22,7 @@
 //! # }
 //! ```
 //!
-//! One that generates bundles gives the manifests and gets the files:
+//! To generate a bundle, pass the manifests:
 //!
 //! ```
 //! use bundle_tool::generate::{self, Input, Options};
@@ -64,11 +64,15 @@
 //! | [`report`] | findings and their printers | `model` |
 //! | [`rules`] | one file for each rule; validates the model | `model`, `report` |
 //! | [`generate`] | builds a bundle from plain manifests | `model` |
-//! | [`catalog`] | builds file-based catalogs from bundles, and validates them | `model`, `report` |
-//! | [`cluster`] | what happens to an operator on a cluster with OLM: manifests, stages, reasons, the API client | `model` |
+//! | [`catalog`] | builds file-based catalogs from bundles and templates, validates and changes them, and draws upgrade graphs | `model`, `report` |
+//! | [`cluster`] | what happens to an operator on a cluster with OLM: manifests, stages, reasons, the API client; OLM itself | `model` |
 //! | [`diff`] | compares two versions of an operator: what an upgrade changes and breaks | `model` |
+//! | [`manifests`] | renders a bundle as plain manifests that install it without OLM | `model` |
+//! | [`fix`] | changes the source of documents to fix findings, and preserves comments and layout | `model`, `read`, `report` |
+//! | [`sbom`] | software bills of materials of images | nothing |
+//! | [`lsp`] | a language server: diagnostics, quick fixes and documentation in editors | `model`, `read`, `report`, `rules`, `catalog`, `fix` |
 //! | [`scaffold`] | the files of a Rust operator's project, and three-way merges of a newer scaffold | `model`, `read`, `report` |
-//! | [`serve`] | serves a catalog over gRPC, from an index | `model`, `read`, `report`, `catalog` |
+//! | [`serve`] | serves a catalog over gRPC from an index, and over HTTP with pages to browse it | `model`, `read`, `report`, `catalog` |
 //! | [`scorecard`] | operator-sdk's stock scorecard tests, on the model | `model`, `report`, `rules` |
 //! | [`cli`] | the command line; the only module that composes the others | all |
 
@@ -76,11 +80,15 @@ pub mod catalog;
 pub mod cli;
 pub mod cluster;
 pub mod diff;
+pub mod fix;
 pub mod generate;
+pub mod lsp;
+pub mod manifests;
 pub mod model;
 pub mod read;
 pub mod report;
 pub mod rules;
+pub mod sbom;
 pub mod scaffold;
 pub mod scorecard;
 pub mod serve;

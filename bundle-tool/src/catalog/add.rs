@@ -1,10 +1,13 @@
 //! Adds a rendered bundle to a catalog, with its package and channels.
 
+use std::collections::HashMap;
+
 use serde_json::{Value as Json, json};
 
 use crate::model::catalog::{Bundle, Entry, Icon, Package};
 use crate::model::csv::ClusterServiceVersion;
-use crate::model::version;
+use crate::model::version::{self, Version};
+use crate::model::yaml::is_same_name;
 
 /// Why a bundle cannot be added.
 #[derive(Debug, thiserror::Error)]
@@ -15,8 +18,8 @@ pub enum AddError {
         "bundle `{0}` names no channel: use --channels, or set the channels in metadata/annotations.yaml"
     )]
     NoChannels(String),
-    /// A channel's name is empty, or has white space in it.
-    #[error("invalid channel name `{0}`: channel names must not be empty or contain white space")]
+    /// A channel's name is empty, or has whitespace in it.
+    #[error("invalid channel name `{0}`: channel names must not be empty or contain whitespace")]
     ChannelName(String),
     /// The default channel has no entries.
     #[error(
@@ -44,7 +47,64 @@ pub struct PackageBlob {
     pub is_changed: bool,
 }
 
+/// Where the upgrade edges of an added bundle come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Edges {
+    /// `replaces`, `skips` and `olm.skipRange` of its CSV.
+    Csv,
+    /// The versions: each entry replaces the one with the next lower version.
+    Versions,
+}
+
+/// The keys of blobs in the case in which opm writes them.
+const KEYS: [&str; 15] = [
+    "schema",
+    "name",
+    "package",
+    "defaultChannel",
+    "icon",
+    "description",
+    "entries",
+    "properties",
+    "image",
+    "relatedImages",
+    "replaces",
+    "skips",
+    "skipRange",
+    "type",
+    "value",
+];
+
+/// Renames the keys that are read in another case, down to the items of the blob's lists and their values.
+fn canonical(json: Json, depth: usize) -> Json {
+    match json {
+        Json::Object(map) => {
+            let rename = |(key, value): (String, Json)| {
+                let known = KEYS.iter().find(|known| is_same_name(&key, known));
+                (known.map_or(key, |known| (*known).to_owned()), canonical_below(value, depth))
+            };
+            Json::Object(map.into_iter().map(rename).collect())
+        }
+        other => other,
+    }
+}
+
+fn canonical_below(value: Json, depth: usize) -> Json {
+    match value {
+        Json::Array(items) if depth > 0 => {
+            Json::Array(items.into_iter().map(|item| canonical(item, depth - 1)).collect())
+        }
+        other => other,
+    }
+}
+
 impl PackageBlob {
+    /// Returns a blob that the catalog has. Its keys may have any case, as for opm.
+    #[must_use]
+    pub fn known(json: Json) -> Self {
+        Self { json: canonical(json, 1), is_changed: false }
+    }
+
     fn new(json: Json) -> Self {
         Self { json, is_changed: true }
     }
@@ -74,6 +134,7 @@ pub fn add(
     csv: &ClusterServiceVersion,
     channels: &[String],
     default_channel: Option<&str>,
+    edges: Edges,
 ) -> Result<(), AddError> {
     let Some(first) = channels.first() else { return Err(AddError::NoChannels(bundle.name.clone())) };
     for channel in channels {
@@ -82,12 +143,17 @@ pub fn add(
         }
     }
     let is_newest = is_newest(blobs, bundle, csv);
+    let of_csv = edges == Edges::Csv;
     let entry = serde_json::to_value(Entry {
         name: bundle.name.clone(),
-        replaces: csv.spec.replaces.clone(),
-        skips: csv.spec.skips.clone(),
-        skip_range: annotation(csv, "olm.skipRange").to_owned(),
+        replaces: if of_csv { csv.spec.replaces.clone() } else { String::new() },
+        skips: if of_csv { csv.spec.skips.clone() } else { Vec::new() },
+        skip_range: if of_csv { annotation(csv, "olm.skipRange").to_owned() } else { String::new() },
     })?;
+    let mut versions = versions(blobs);
+    if let Ok(version) = version::tolerant(&csv.spec.version) {
+        versions.insert(bundle.name.clone(), version);
+    }
     if !blobs.iter().any(|blob| blob.is("olm.package", &bundle.package)) {
         blobs.push(PackageBlob::new(serde_json::to_value(Package {
             schema: "olm.package".to_owned(),
@@ -108,6 +174,9 @@ pub fn add(
         match entries.iter_mut().find(|other| other["name"] == entry["name"]) {
             Some(other) => *other = entry.clone(),
             None => entries.push(entry.clone()),
+        }
+        if !of_csv {
+            insert_by_version(&mut entries, &bundle.name, &versions);
         }
         channel.set("entries", Json::Array(entries));
     }
@@ -132,7 +201,8 @@ pub fn add(
             if !csv.spec.description.is_empty() {
                 package.set("description", csv.spec.description.clone().into());
             }
-            if let Some(icon) = csv.spec.icon.first() {
+            // Placeholders of a generated CSV have no data.
+            if let Some(icon) = csv.spec.icon.first().filter(|icon| !icon.base64data.is_empty()) {
                 let icon = Icon { base64data: icon.base64data.clone(), mediatype: icon.mediatype.clone() };
                 package.set("icon", serde_json::to_value(icon)?);
             }
@@ -145,6 +215,36 @@ pub fn add(
         None => blobs.push(PackageBlob::new(json)),
     }
     Ok(())
+}
+
+/// Returns the versions of the bundles of the package.
+fn versions(blobs: &[PackageBlob]) -> HashMap<String, Version> {
+    let bundles = blobs.iter().filter(|blob| blob.json["schema"] == "olm.bundle");
+    let versions = bundles.filter_map(|blob| {
+        let properties = blob.json["properties"].as_array()?;
+        let package = properties.iter().find(|property| property["type"] == "olm.package")?;
+        let version = version::strict(package["value"]["version"].as_str()?).ok()?;
+        Some((blob.json["name"].as_str()?.to_owned(), version))
+    });
+    versions.collect()
+}
+
+/// Lets the entry of a bundle replace the one with the next lower version, and the one that did so replace the bundle.
+fn insert_by_version(entries: &mut [Json], name: &str, versions: &HashMap<String, Version>) {
+    let version = |entry: &Json| versions.get(entry["name"].as_str()?);
+    let Some(own) = versions.get(name) else { return };
+    let lower = entries.iter().filter(|entry| version(entry).is_some_and(|it| it < own));
+    let lower = lower.max_by_key(|entry| version(entry)).map_or(Json::Null, |entry| entry["name"].clone());
+    let higher = entries
+        .iter_mut()
+        .filter(|entry| versions.get(entry["name"].as_str().unwrap_or_default()).is_some_and(|it| it > own));
+    let higher = higher.min_by_key(|entry| versions.get(entry["name"].as_str().unwrap_or_default()).cloned());
+    if let Some(higher) = higher.filter(|entry| entry["replaces"] == lower || entry["replaces"].is_null()) {
+        higher["replaces"] = name.into();
+    }
+    if let Some(entry) = entries.iter_mut().find(|entry| entry["name"] == name).filter(|_| !lower.is_null()) {
+        entry["replaces"] = lower;
+    }
 }
 
 /// Returns whether no other bundle of the package has a higher version.

@@ -35,12 +35,12 @@ pub enum Kind {
     Stranded,
 }
 
-/// Returns the differences, by package.
+/// Returns the differences, by package; with `upgrades` also what OLM v0 would upgrade each bundle to next.
 ///
 /// # Errors
 /// A channel is too large to follow its upgrades.
-pub fn diff(old: &Packages<'_>, new: &Packages<'_>) -> Result<Vec<Difference>, TooLarge> {
-    let mut differ = Differ { package: "", found: Vec::new() };
+pub fn diff(old: &Packages<'_>, new: &Packages<'_>, upgrades: bool) -> Result<Vec<Difference>, TooLarge> {
+    let mut differ = Differ { package: "", upgrades, found: Vec::new() };
     let names: BTreeSet<&str> = old.keys().chain(new.keys()).copied().collect();
     for name in names {
         differ.package = name;
@@ -56,6 +56,7 @@ pub fn diff(old: &Packages<'_>, new: &Packages<'_>) -> Result<Vec<Difference>, T
 
 struct Differ<'a> {
     package: &'a str,
+    upgrades: bool,
     found: Vec<Difference>,
 }
 
@@ -155,8 +156,18 @@ impl Differ<'_> {
         let names = |channel: &Channel| -> HashSet<String> {
             heads(channel).iter().map(|head| head.name.clone()).collect()
         };
-        let was = Upgrades::new(old, before, Olm::V0)?.ends(old, bundles());
-        let is = Upgrades::new(new, after, Olm::V0)?.ends(new, bundles());
+        let (old_upgrades, new_upgrades) =
+            (Upgrades::new(old, before, Olm::V0)?, Upgrades::new(new, after, Olm::V0)?);
+        if self.upgrades {
+            for (name, version) in bundles() {
+                let next = |upgrades: &Upgrades<'_>| {
+                    upgrades.next(&name, version.as_ref()).map(|step| step.to).unwrap_or_default()
+                };
+                let subject = format!("upgrade from {name} in channel {}", after.name);
+                self.changed(&subject, &next(&old_upgrades), &next(&new_upgrades));
+            }
+        }
+        let (was, is) = (old_upgrades.ends(old, bundles()), new_upgrades.ends(new, bundles()));
         let (old_heads, new_heads) = (names(before), names(after));
         for entry in &before.entries {
             let (Some(was), Some(is)) = (was.get(&entry.name), is.get(&entry.name)) else { continue };

@@ -1,18 +1,24 @@
 //! File-based catalogs. Pure: what is read and written here is the [`crate::model`].
 //!
 //! [`render()`] makes the `olm.bundle` blob of a bundle, [`add()`] puts it into a catalog with its package and channels.
-//! [`validate`] finds what opm rejects and links the blobs; on these work [`graph`], [`upgrade`] and [`diff`].
+//! [`template`] makes catalogs of templates. [`validate`] finds what opm rejects and links the blobs; on these work [`graph`],
+//! [`upgrade`], [`diff`] and [`prune`]. [`edit`] keeps the bytes of a document that do not change.
 
 mod add;
 mod csv_metadata;
 pub mod diff;
+pub mod edit;
 mod error;
 pub mod graph;
+mod migrate;
 mod properties;
+pub mod prune;
 mod render;
+pub mod template;
 pub mod upgrade;
 pub mod validate;
 
-pub use add::{AddError, PackageBlob, add};
+pub use add::{AddError, Edges, PackageBlob, add};
 pub use error::RenderError;
-pub use render::render;
+pub use migrate::{Omitted, migrate, minimize};
+pub use render::{render, render_with_objects};

@@ -21,6 +21,19 @@ use crate::model::{Annotations, Bundle};
 /// # Errors
 /// The bundle lacks something that a catalog requires; `validate` reports more.
 pub fn render(bundle: &Bundle, image: Option<&str>) -> Result<catalog::Bundle, RenderError> {
+    let has_image = image.is_some_and(|image| !image.is_empty());
+    blob(bundle, image, !has_image)
+}
+
+/// As [`render()`], but keeps the objects of a bundle with an image, too.
+///
+/// # Errors
+/// As for [`render()`].
+pub fn render_with_objects(bundle: &Bundle, image: Option<&str>) -> Result<catalog::Bundle, RenderError> {
+    blob(bundle, image, true)
+}
+
+fn blob(bundle: &Bundle, image: Option<&str>, with_objects: bool) -> Result<catalog::Bundle, RenderError> {
     let object = bundle.csv().ok_or(RenderError::NoCsv)?;
     let csv = object
         .decode::<ClusterServiceVersion>()
@@ -31,7 +44,7 @@ pub fn render(bundle: &Bundle, image: Option<&str>) -> Result<catalog::Bundle, R
     let package = annotations.get(Annotations::PACKAGE).unwrap_or_default();
     let mut properties = properties(bundle, &csv, package)?;
     let image = image.unwrap_or_default();
-    if image.is_empty() {
+    if with_objects {
         // Only the first document of a file counts, and only the first CSV.
         properties.extend(first_documents(bundle).map(|json| {
             let data = base64::engine::general_purpose::STANDARD.encode(go_json::compact(&json));

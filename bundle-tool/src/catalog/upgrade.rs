@@ -59,8 +59,32 @@ pub struct TooLarge {
     ranges: usize,
 }
 
+/// An upgrade that an edge permits, but that OLM does not make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Other {
+    /// The upgrade.
+    pub step: Step,
+    /// Why it is not made.
+    pub reason: Reason,
+}
+
+/// Why an upgrade is not made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// OLM v0 never installs an entry that another one skips.
+    Skipped,
+    /// OLM v0 does not find the entry: `replaces` does not lead to it from the head.
+    Unreached,
+    /// OLM v0 prefers the entry nearest to the head.
+    Farther,
+    /// OLM v1 prefers the highest version.
+    Lower,
+}
+
 /// The upgrade edges of one channel.
 pub struct Upgrades<'b> {
+    channel: &'b Channel,
+    olm: Olm,
     /// The names of the entries, in the order in which they are preferred.
     names: Vec<&'b str>,
     /// The preferred entry that replaces a bundle, as an index of `names`.
@@ -85,6 +109,8 @@ impl<'b> Upgrades<'b> {
             entries.sort_by_cached_key(|entry| std::cmp::Reverse(version(linked, &entry.name).cloned()));
         }
         let mut upgrades = Self {
+            channel,
+            olm,
             names: Vec::with_capacity(entries.len()),
             replaced_by: HashMap::new(),
             skipped_by: HashMap::new(),
@@ -125,6 +151,39 @@ impl<'b> Upgrades<'b> {
         let edges = replaced.into_iter().chain(skipped).chain(in_range);
         let (index, by) = edges.min_by_key(|(index, _)| *index)?;
         Some(Step { to: self.names[index].to_owned(), by })
+    }
+
+    /// Returns the upgrades from the bundle `name` of `version` that are permitted, but not made, at most `limit`.
+    #[must_use]
+    pub fn others(&self, name: &str, version: Option<&Version>, limit: usize) -> Vec<Other> {
+        let made = self.next(name, version).map(|step| step.to);
+        let preferred: HashSet<&str> = self.names.iter().copied().collect();
+        let skipped: HashSet<&str> =
+            self.channel.entries.iter().flat_map(|entry| &entry.skips).map(String::as_str).collect();
+        let entries = self
+            .channel
+            .entries
+            .iter()
+            .filter(|entry| entry.name != name && Some(&entry.name) != made.as_ref());
+        let permitted = entries.filter_map(|entry| {
+            let by = if entry.replaces == name {
+                Edge::Replaces
+            } else if entry.skips.iter().any(|skip| skip == name) {
+                Edge::Skips
+            } else {
+                let range = Range::parse(&entry.skip_range).ok()?;
+                version.filter(|version| range.contains(version))?;
+                Edge::SkipRange(entry.skip_range.clone())
+            };
+            let reason = match self.olm {
+                Olm::V1 => Reason::Lower,
+                Olm::V0 if preferred.contains(entry.name.as_str()) => Reason::Farther,
+                Olm::V0 if skipped.contains(entry.name.as_str()) => Reason::Skipped,
+                Olm::V0 => Reason::Unreached,
+            };
+            Some(Other { step: Step { to: entry.name.clone(), by }, reason })
+        });
+        permitted.take(limit).collect()
     }
 
     /// Returns all upgrades from a bundle until none is left. It ends where a bundle would be installed again.
@@ -172,6 +231,59 @@ impl<'b> Upgrades<'b> {
         }
         ends
     }
+}
+
+/// An upgrade that an edge of a channel permits.
+#[derive(Debug, Clone)]
+pub struct Permitted<'b> {
+    /// The bundle that is upgraded.
+    pub from: &'b str,
+    /// The entry that it is upgraded to.
+    pub to: &'b Entry,
+    /// The edge.
+    pub by: Edge,
+}
+
+/// Returns all upgrades that the edges of a channel permit between bundles that are `known`, whether OLM makes them or
+/// prefers others: a pinned version takes any of them.
+///
+/// # Errors
+/// Comparing the versions with the ranges would take more than [`MAX_COMPARISONS`].
+pub fn permitted<'b>(
+    linked: &Linked<'b>,
+    channel: &'b Channel,
+    known: impl Fn(&str) -> bool,
+) -> Result<Vec<Permitted<'b>>, TooLarge> {
+    let bundles: Vec<(&'b str, &Version)> = linked
+        .bundles
+        .iter()
+        .filter(|(name, _)| known(name))
+        .filter_map(|(name, bundle)| Some((*name, bundle.version.as_ref()?)))
+        .collect();
+    let entries: Vec<&Entry> = channel.entries.iter().filter(|entry| known(&entry.name)).collect();
+    let ranges = entries.iter().filter(|entry| !entry.skip_range.is_empty()).count();
+    if bundles.len().saturating_mul(ranges) > MAX_COMPARISONS {
+        return Err(TooLarge { channel: channel.name.clone(), entries: bundles.len(), ranges });
+    }
+    let mut found = Vec::new();
+    for to in entries {
+        let mut seen = HashSet::from([to.name.as_str()]);
+        let mut add = |from: &'b str, by: Edge| {
+            if known(from) && seen.insert(from) {
+                found.push(Permitted { from, to, by });
+            }
+        };
+        if !to.replaces.is_empty() {
+            add(&to.replaces, Edge::Replaces);
+        }
+        to.skips.iter().for_each(|skip| add(skip, Edge::Skips));
+        if let (false, Ok(range)) = (to.skip_range.is_empty(), Range::parse(&to.skip_range)) {
+            for (from, _) in bundles.iter().filter(|(_, version)| range.contains(version)) {
+                add(from, Edge::SkipRange(to.skip_range.clone()));
+            }
+        }
+    }
+    Ok(found)
 }
 
 fn version<'b>(linked: &Linked<'b>, name: &str) -> Option<&'b Version> {

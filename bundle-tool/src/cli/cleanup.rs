@@ -15,7 +15,7 @@ use crate::cluster::cleanup::{self, Failure, Options};
 /// Remove an operator: its subscription, CSV and catalog
 ///
 /// The CRDs and their objects are kept, unless --delete-crds is given: then they are deleted while the operator runs, so that
-/// it can remove its finalizers. Waits until everything is gone, and names what blocks a deletion.
+/// it can remove its finalizers. What OLM v1 installed is removed only with its CRDs. Waits until everything is gone, and names what blocks a deletion.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Remove an operator, and keep its CRDs and their objects
@@ -57,6 +57,13 @@ impl Cleanup {
         let plan = cleanup::plan(&snapshot, &self.package, &namespace, options);
         if plan.is_empty() {
             return Err(Failure::NotFound { package: self.package.clone(), namespace }.into());
+        }
+        if plan.deletes_extension() && !self.delete_crds {
+            bail!(
+                "OLM v1 deletes the CRDs of {} and all of their objects with its ClusterExtension, and nothing was deleted; use \
+                 --delete-crds to delete them",
+                self.package
+            );
         }
         let mut printer = Printer::new();
         let result = cleanup::run(&cluster, &plan, options, &mut |text| printer.step(&text)).await;

@@ -1,41 +1,66 @@
 //! `bundle-tool diff`: what an upgrade between two bundles changes and breaks.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 
 use super::bundles;
+use super::catalog::edges::{self, AtHand};
+use super::catalog::{contents, load};
 use super::exit::Exit;
 use super::format::{Formats, OutputOption};
 use super::images::Registries;
 use super::runtime::SharedRuntime;
+use crate::catalog::validate::link;
 use crate::{diff, read};
 
 /// Show what an upgrade from one bundle to another changes and breaks
 ///
 /// Compares CRDs as OLM v1 does before it upgrades, and permissions, install modes, webhooks, required APIs and images.
-/// Exit status: 0 if nothing breaks, 1 if something does, 2 if a bundle cannot be read.
 ///
-/// Examples:
-///   bundle-tool diff bundle-0.0.1 bundle-0.0.2
-///   bundle-tool diff --strict registry.example.com/my-operator-bundle:v1 bundle
-///   bundle-tool diff --output markdown old new > comment.md
+/// Exit status: 0 if nothing breaks, 1 if something does, 2 if a bundle cannot be read.
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_long_help = "Examples:
+  # Compare two bundle directories
+  bundle-tool diff bundle-0.0.1 bundle-0.0.2
+
+  # Report every change that OLM v1 rejects
+  bundle-tool diff --strict registry.example.com/my-operator-bundle:v1 bundle
+
+  # Compare the CRDs along every upgrade that the edges of a catalog permit
+  bundle-tool diff --catalog catalog --package my-operator --bundles ./bundles
+
+  # Write a comment for a pull request
+  bundle-tool diff --output markdown old new > comment.md")]
 pub(super) struct Diff {
     /// Bundle to upgrade from: a directory (of a bundle or of plain manifests), `oci:DIR`, `oci-archive:FILE` or an image
-    #[arg(value_name = "OLD")]
-    old: String,
+    #[arg(value_name = "OLD", required_unless_present = "catalog", conflicts_with = "catalog")]
+    old: Option<String>,
     /// Bundle to upgrade to
-    #[arg(value_name = "NEW")]
-    new: String,
-    /// Report every CRD change that OLM v1 rejects, including those that existing objects do not notice
+    #[arg(value_name = "NEW", required_unless_present = "catalog", conflicts_with = "catalog")]
+    new: Option<String>,
+    /// Catalog whose upgrade edges are compared instead of two bundles: a directory, a file, `oci:DIR`, `oci-archive:FILE`, an
+    /// image name, or `-` for standard input
+    #[arg(long, value_name = "REF")]
+    catalog: Option<String>,
+    /// Directory of a bundle of the catalog, or of bundles at most three levels below (repeatable) [default: what the catalog
+    /// contains as olm.bundle.object]
+    #[arg(long, value_name = "DIR", conflicts_with = "old")]
+    bundles: Vec<PathBuf>,
+    /// Package of the catalog to compare [default: all]
+    #[arg(long, value_name = "NAME", conflicts_with = "old")]
+    package: Option<String>,
+    /// Channel of the catalog to compare [default: all]
+    #[arg(long, value_name = "NAME", conflicts_with = "old")]
+    channel: Option<String>,
+    /// Report every change of a CRD that the check of OLM v1 rejects, including those that do not affect existing objects, and
+    /// those of served versions that a conversion webhook of the CSV converts
     #[arg(long)]
     strict: bool,
     /// Versions that objects are stored in (`status.storedVersions` of the installed CRDs) [default: the old storage version]
-    #[arg(long, value_delimiter = ',', value_name = "VERSION")]
+    #[arg(long, value_delimiter = ',', value_name = "VERSION", conflicts_with = "catalog")]
     stored_versions: Vec<String>,
     #[command(flatten)]
     format: OutputOption<Output>,
@@ -59,9 +84,13 @@ impl Formats for Output {
 
 impl Diff {
     pub(super) fn run(self) -> Result<Exit> {
+        if let Some(catalog) = &self.catalog {
+            return self.upgrades(catalog);
+        }
         let runtime = SharedRuntime::default();
-        let old = read(&self.old, &self.registries, &runtime)?;
-        let new = read(&self.new, &self.registries, &runtime)?;
+        let (Some(old), Some(new)) = (&self.old, &self.new) else { bail!("expected OLD and NEW") };
+        let old = read(old, &self.registries, &runtime)?;
+        let new = read(new, &self.registries, &runtime)?;
         let options = diff::Options { strict: self.strict, stored_versions: self.stored_versions };
         let difference = diff::compare(old, new, &options);
         let mut out = io::BufWriter::new(io::stdout().lock());
@@ -76,6 +105,37 @@ impl Diff {
         out.flush()?;
         let breaks = if self.strict { difference.breaks_crds() } else { difference.breaks() };
         Ok(if breaks { Exit::Findings } else { Exit::Success })
+    }
+}
+
+impl Diff {
+    /// Compares the CRDs along the upgrade edges of a catalog.
+    fn upgrades(&self, catalog: &str) -> Result<Exit> {
+        let at_hand = AtHand::read(&self.bundles)?;
+        let failed = || format!("failed to read {catalog}");
+        let sources = load::sources(catalog, &self.registries).with_context(failed)?;
+        let (blobs, kept) = contents::read(sources, |bundle| edges::crds_of(&bundle)).with_context(failed)?;
+        let (mut packages, _) = link(&blobs);
+        load::select(&mut packages, self.package.as_deref())?;
+        let options = diff::Options { strict: self.strict, ..diff::Options::default() };
+        let found = edges::breaking(&packages, &at_hand.with(kept), self.channel.as_deref(), &options)?;
+        if found.at_hand == 0 {
+            bail!(
+                "{catalog} contains no manifests of its bundles, and no directory of --bundles is one of them; name their \
+                 directories with --bundles"
+            );
+        }
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        match self.format.output {
+            Output::Text => edges::text(&found, &mut out)?,
+            Output::Markdown => edges::markdown(&found, &mut out)?,
+            Output::Json => {
+                serde_json::to_writer_pretty(&mut out, &found.json())?;
+                writeln!(out)?;
+            }
+        }
+        out.flush()?;
+        Ok(if found.upgrades.is_empty() { Exit::Success } else { Exit::Findings })
     }
 }
 

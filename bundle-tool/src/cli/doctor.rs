@@ -1,20 +1,20 @@
 //! `bundle-tool doctor`: says why operators are not installed, upgraded or deleted.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 
 use super::cluster::{Connection, print_problem};
 use super::exit::Exit;
+use super::must_gather::MustGather;
 use super::runtime::runtime;
 use crate::cluster::diagnose::problems;
 use crate::cluster::install::last_lines;
 use crate::cluster::snapshot::string;
 use crate::cluster::{Problem, Scope, Snapshot, gather, kinds};
-use crate::model::text::{printable, shortened, with_causes};
-use crate::read;
+use crate::model::text::printable;
 
 /// Explain why operators are not installed, upgraded or deleted
 ///
@@ -23,13 +23,13 @@ use crate::read;
 /// cannot be read.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
-  # Look at all operators of the cluster
+  # Diagnose all operators of the cluster
   bundle-tool doctor
 
-  # Look at one operator
+  # Diagnose one operator
   bundle-tool doctor gizmo-operator --namespace gizmos
 
-  # Look at a must-gather, without a cluster
+  # Diagnose from a must-gather, without a cluster
   bundle-tool doctor --from must-gather.local.123")]
 pub(super) struct Doctor {
     /// Package of the operator [default: all operators]
@@ -62,10 +62,14 @@ impl Doctor {
             Scope { namespace: self.connection.namespace.clone(), package: self.package.clone(), csv: None };
         let (snapshot, mut found, logs) = match &self.from {
             Some(directory) => {
-                let snapshot = offline(directory)?;
-                let found = problems(&snapshot, &scope);
-                let logs = vec![String::new(); found.len()];
-                (snapshot, found, logs)
+                let gather = MustGather::read(directory)?;
+                let found = problems(&gather.snapshot, &scope);
+                let log = |(index, problem): (usize, &Problem)| match &problem.log {
+                    Some(log) if index < MAX_LOGS => gather.last_lines(log),
+                    _ => String::new(),
+                };
+                let logs = found.iter().enumerate().map(log).collect();
+                (gather.snapshot, found, logs)
             }
             None => runtime()?.block_on(self.online(&scope))?,
         };
@@ -140,7 +144,7 @@ fn text(
         writeln!(out)?;
     }
     for (kind, reason) in &snapshot.unreadable {
-        writeln!(out, "note: {kind} objects were not looked at: {}", printable(reason))?;
+        writeln!(out, "note: {kind} objects could not be read: {}", printable(reason))?;
     }
     if found.is_empty() {
         for line in gather::summary(snapshot, scope) {
@@ -148,62 +152,6 @@ fn text(
         }
         if snapshot.unreadable.is_empty() { writeln!(out, "no problems found") } else { Ok(()) }
     } else {
-        writeln!(out, "{} problems found", found.len())
+        writeln!(out, "{} problem{} found", found.len(), if found.len() == 1 { "" } else { "s" })
     }
 }
-
-/// The maximum number of skipped files that are named.
-const MAX_SKIPPED: usize = 5;
-
-/// Names files that were skipped: what is wrong may be in one of them.
-fn warn_of(skipped: &[read::manifests::ManifestError]) -> io::Result<()> {
-    let mut err = io::stderr().lock();
-    for error in skipped.iter().take(MAX_SKIPPED) {
-        writeln!(err, "warning: skipped a file: {}", printable(&shortened(&with_causes(error), 500)))?;
-    }
-    if skipped.len() > MAX_SKIPPED {
-        writeln!(err, "warning: skipped {} more files", skipped.len() - MAX_SKIPPED)?;
-    }
-    Ok(())
-}
-
-/// Reads the objects of a directory. Files that are not Kubernetes objects are skipped, with a warning.
-fn offline(directory: &Path) -> Result<Snapshot> {
-    let mut snapshot = Snapshot::default();
-    let mut read = 0_u64;
-    let mut skipped = Vec::new();
-    let files = read::manifests::list(directory)?;
-    for path in files {
-        let is_manifest = path
-            .extension()
-            .is_some_and(|extension| extension == "yaml" || extension == "yml" || extension == "json");
-        if !is_manifest {
-            continue;
-        }
-        read += path.metadata().map_or(0, |metadata| metadata.len());
-        if read > MAX_BYTES {
-            bail!(
-                "the manifests in {} exceed {MAX_BYTES} bytes; name a directory of one namespace",
-                directory.display()
-            );
-        }
-        // A must-gather contains files that are cut off or are not Kubernetes objects.
-        match read::manifests::files(directory, vec![path]) {
-            Ok(documents) => {
-                for document in documents {
-                    snapshot.add(document.tree.root().to_json());
-                }
-            }
-            Err(error) => skipped.push(error),
-        }
-    }
-    warn_of(&skipped)?;
-    if snapshot.is_empty() {
-        bail!("{} contains no objects of OLM, pods, deployments or events", directory.display());
-    }
-    snapshot.deduplicate();
-    Ok(snapshot)
-}
-
-/// The maximum size of all manifests of a must-gather.
-const MAX_BYTES: u64 = 512 << 20;

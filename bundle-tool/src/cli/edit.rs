@@ -9,7 +9,7 @@ use super::exit::Exit;
 use super::scaffold::{Common, Workspace, finish};
 use crate::scaffold::merge::Existing;
 
-/// Change what holds for a whole project
+/// Change the settings of a project
 ///
 /// --multigroup lets a project have several API groups: the files of each group move into a directory of their own, with
 /// what you have edited.
@@ -18,8 +18,8 @@ use crate::scaffold::merge::Existing;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  Allow several API groups:
-    bundle-tool edit --multigroup")]
+  # Allow several API groups
+  bundle-tool edit --multigroup")]
 pub(super) struct Edit {
     /// Allow several API groups
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", action = clap::ArgAction::Set)]

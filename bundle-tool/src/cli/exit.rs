@@ -35,3 +35,12 @@ pub(super) fn print_error(error: &anyhow::Error) -> std::io::Result<()> {
     let text = with_causes(error.as_ref());
     writeln!(std::io::stderr(), "error: {}", printable(&shortened(&text, MAX_ERROR)))
 }
+
+/// Returns whether an error is that nobody reads the output any more.
+pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::exit::Exit;
 use super::suites::unknown_rule;
-use crate::{report, rules};
+use crate::{catalog, report, rules};
 
 /// Explain a rule: what it checks, why, and how to fix its findings
 #[derive(Debug, Args)]
@@ -30,10 +30,13 @@ impl Explain {
     pub(super) fn run(self) -> Result<Exit> {
         let mut texts = Vec::new();
         for id in &self.rules {
-            let Some(rule) = rules::find(id) else {
+            if let Some(rule) = rules::find(id) {
+                texts.push(report::rules::page(&rule.text()));
+            } else if let Some(rule) = catalog::validate::RULES.iter().find(|rule| rule.id == *id) {
+                texts.push(rule.page());
+            } else {
                 bail!(unknown_rule(id));
-            };
-            texts.push(report::rules::explanation(&rule.text()));
+            }
         }
         io::stdout().lock().write_all(texts.join("\n").as_bytes())?;
         Ok(Exit::Success)

@@ -7,8 +7,13 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
-use oci_images::layout::{self, Contents, Image, Platform};
-use oci_images::registry::{self, Deadline, IdleTimeout, Options, Progress, Repository, Resolver};
+use oci_images::labels;
+use oci_images::layout::{Contents, Image, Platform};
+use oci_images::place::Place;
+use oci_images::registry::{
+    self, ClientCertificate, Deadline, IdleTimeout, Mirrors, Options, Parallel, Repository, Resolver,
+    certificate_directories,
+};
 
 /// How registries are reached.
 #[derive(Debug, Clone, Default, Args)]
@@ -17,6 +22,15 @@ pub(super) struct Registries {
     /// PEM file with certificate authorities to trust in addition to the system's (repeatable)
     #[arg(long, value_name = "FILE")]
     ca_file: Vec<PathBuf>,
+    /// PEM file with the certificate to show to registries that ask for one
+    #[arg(long, value_name = "FILE")]
+    client_cert: Option<PathBuf>,
+    /// PEM file with the private key of --client-cert [default: the same file]
+    #[arg(long, value_name = "FILE", requires = "client_cert")]
+    client_key: Option<PathBuf>,
+    /// Accept every certificate of a registry: anyone on the way to it can then read and change everything, passwords included
+    #[arg(long)]
+    insecure_skip_tls_verify: bool,
     /// Use HTTP without TLS for registries on loopback addresses; for others, name them: --plain-http=HOST:PORT (repeatable)
     #[arg(long, value_name = "HOST", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     plain_http: Vec<String>,
@@ -26,6 +40,9 @@ pub(super) struct Registries {
     /// Maximum time that a request may go without progress
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
     idle_timeout: Option<Duration>,
+    /// Number of layers to transfer at once, between 1 and 64
+    #[arg(long, value_name = "NUMBER", default_value = "4", value_parser = clap::value_parser!(u8).range(1..=64))]
+    parallel: Option<u8>,
     /// When all requests must have ended, counted from the first one.
     #[arg(skip)]
     deadline: OnceLock<Deadline>,
@@ -43,7 +60,7 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
 impl Registries {
     /// Returns registries that are reached without arguments of their own; `plain_http` are hosts without TLS.
     pub(super) fn new(ca_file: Vec<PathBuf>, plain_http: Vec<String>, timeout: Duration) -> Self {
-        Self { ca_file, plain_http, timeout: Some(timeout), idle_timeout: None, deadline: OnceLock::new() }
+        Self { ca_file, plain_http, timeout: Some(timeout), ..Self::default() }
     }
 
     /// Returns the library's form of the arguments. The time for all requests starts with the first call.
@@ -51,6 +68,13 @@ impl Registries {
         let (loopback, hosts): (Vec<_>, Vec<_>) = self.plain_http.iter().cloned().partition(String::is_empty);
         let mut options = Options::default();
         options.ca_files.clone_from(&self.ca_file);
+        options.client_certificate = self.client_cert.as_ref().map(|certificate| ClientCertificate {
+            certificate: certificate.clone(),
+            key: self.client_key.as_ref().unwrap_or(certificate).clone(),
+        });
+        options.skip_tls_verification = self.insecure_skip_tls_verify;
+        options.certificate_directories = certificate_directories(|name| std::env::var_os(name));
+        options.mirrors = Mirrors::from_variables(|name| std::env::var_os(name));
         options.plain_http = !loopback.is_empty();
         options.plain_http_hosts = hosts;
         if let Some(timeout) = self.timeout {
@@ -59,46 +83,38 @@ impl Registries {
         if let Some(timeout) = self.idle_timeout {
             options.idle_timeout = IdleTimeout(timeout);
         }
+        if let Some(parallel) = self.parallel {
+            options.parallel = Parallel(parallel.into());
+        }
         options
     }
 }
 
-/// Where an image is.
+/// Where an image is that a REF names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Location {
-    /// `oci:DIR` or `oci:DIR:NAME`
-    Directory(PathBuf, Option<String>),
-    /// `oci-archive:FILE` or `oci-archive:FILE:NAME`
-    Archive(PathBuf, Option<String>),
-    /// An image in a registry
-    Registry(registry::Reference),
-}
+pub(super) struct Location(pub(super) Place);
 
 impl Location {
-    /// Parses a REF that is not a directory: `oci:DIR`, `oci-archive:FILE` or the name of an image.
+    /// Parses a REF that is not a directory: `oci:DIR`, `oci-archive:FILE`, `docker-archive:FILE` or the name of an image.
     pub(super) fn parse(text: &str) -> Result<Self> {
-        if let Some(rest) = text.strip_prefix("oci:") {
-            let (path, name) = path_and_name(rest);
-            return Ok(Self::Directory(path, name));
-        }
-        if let Some(rest) = text.strip_prefix("oci-archive:") {
-            let (path, name) = path_and_name(rest);
-            return Ok(Self::Archive(path, name));
-        }
-        Ok(Self::Registry(Repository::parse(text.strip_prefix("docker://").unwrap_or(text))?))
+        Ok(Self(text.parse()?))
+    }
+
+    /// Returns the only image in an OCI archive.
+    pub(super) fn archive(path: PathBuf) -> Self {
+        Self(Place::Archive(path, None))
     }
 
     /// Returns where the image is that a REF names; `None` if it names a directory.
-    ///
-    /// A name without a registry's host is a path, so that a missing directory is not looked up on Docker Hub.
     pub(super) fn of_image(text: &str) -> Result<Option<Self>> {
-        let marked = ["oci:", "oci-archive:", "docker://"].iter().any(|scheme| text.starts_with(scheme));
-        let host = text.split_once('/').map_or("", |(host, _)| host);
-        let named = host == "localhost" || (host.contains(['.', ':']) && !host.starts_with('.'));
-        if marked || (named && !PathBuf::from(text).exists()) {
-            Self::parse(text).map(Some)
-        } else {
-            Ok(None)
+        Ok(Place::of_image(text)?.map(Self))
+    }
+
+    /// Returns the name of an image in a registry.
+    pub(super) fn registry(&self) -> Option<&registry::Reference> {
+        match &self.0 {
+            Place::Registry(reference) => Some(reference),
+            _ => None,
         }
     }
 
@@ -108,56 +124,34 @@ impl Location {
         platform: &Platform,
         registries: &Registries,
     ) -> Result<(Image, Option<Repository>)> {
-        match self {
-            Self::Directory(path, name) => {
-                Ok((layout::open_directory(path)?.image(name.as_deref(), platform)?, None))
-            }
-            Self::Archive(path, name) => {
-                Ok((layout::open_archive(path)?.image(name.as_deref(), platform)?, None))
-            }
-            Self::Registry(reference) => {
-                let repository =
-                    Repository::for_reading(reference, &registries.options(), &Resolver::from_env()).await?;
-                Ok((repository.image(platform).await?, Some(repository)))
-            }
-        }
+        Ok(self.0.image(platform, &registries.options(), &Resolver::from_env()).await?)
     }
 
     /// Returns the labels of a bundle or an index image, and the files that they refer to.
     pub(super) async fn contents(&self, registries: &Registries) -> Result<Contents> {
-        let (mut image, repository) = self.open(&Platform::default(), registries).await?;
-        if let Some(repository) = repository {
-            image = repository.with_layers(image, &Progress::new("pulling")).await?;
+        let contents = self.0.contents(&registries.options(), &Resolver::from_env()).await?;
+        if contents.labels.contains_key(labels::DATABASE) && !contents.is_catalog() {
+            bail!(
+                "the image is an SQLite index, not a file-based catalog: convert it with `opm migrate` of opm 1.72 or earlier"
+            );
         }
-        Ok(Contents::read(&image)?)
-    }
-}
-
-/// Splits `DIR:NAME`; a path that exists, or has no colon, is a `DIR`.
-fn path_and_name(text: &str) -> (PathBuf, Option<String>) {
-    match text.split_once(':') {
-        Some((path, name)) if !PathBuf::from(text).exists() => (path.into(), Some(name.to_owned())),
-        _ => (text.into(), None),
+        Ok(contents)
     }
 }
 
 /// Where an image is written: `--to`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Target {
-    /// `oci:DIR`
-    Directory(PathBuf),
-    /// `oci-archive:FILE`
-    Archive(PathBuf),
-}
+pub(super) struct Target(pub(super) Place);
 
 impl std::str::FromStr for Target {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.split_once(':') {
-            Some(("oci", path)) if !path.is_empty() => Ok(Self::Directory(path.into())),
-            Some(("oci-archive", path)) if !path.is_empty() => Ok(Self::Archive(path.into())),
-            _ => Err("expected oci:DIR or oci-archive:FILE".into()),
+        match text.parse() {
+            Ok(Place::Registry(_)) | Err(_) => {
+                Err("expected oci:DIR, oci-archive:FILE or docker-archive:FILE".into())
+            }
+            Ok(place) => Ok(Self(place)),
         }
     }
 }
@@ -190,39 +184,8 @@ mod tests {
     }
 
     #[test]
-    fn locations_of_images() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().display().to_string();
-        assert_eq!(
-            Location::parse(&format!("oci:{path}")).unwrap(),
-            Location::Directory(path.clone().into(), None)
-        );
-        assert_eq!(
-            Location::parse(&format!("oci:{path}:example.com/a:v1")).unwrap(),
-            Location::Directory(path.into(), Some("example.com/a:v1".into()))
-        );
-        assert_eq!(
-            Location::parse("oci-archive:a.tar:v1").unwrap(),
-            Location::Archive("a.tar".into(), Some("v1".into()))
-        );
-        let Location::Registry(reference) = Location::parse("docker://quay.io/a/b:v1").unwrap() else {
-            panic!()
-        };
-        assert_eq!(reference.whole(), "quay.io/a/b:v1");
-        assert!(Location::parse("quay.io/A/b").is_err());
-        for (text, is_image) in [
-            ("quay.io/a/b", true),
-            ("localhost:5000/b:v1", true),
-            ("oci:bundle", true),
-            ("bundle", false),
-            ("bundles/v1", false),
-            ("./quay.io/a", false),
-            ("../bundle", false),
-            ("/bundle:x/y", false),
-        ] {
-            assert_eq!(Location::of_image(text).unwrap().is_some(), is_image, "{text}");
-        }
-        assert_eq!("oci:x".parse(), Ok(Target::Directory("x".into())));
+    fn targets_are_layouts_and_archives() {
+        assert_eq!("oci:x".parse(), Ok(Target(Place::Directory("x".into(), None))));
         assert!("docker://x".parse::<Target>().is_err() && "oci:".parse::<Target>().is_err());
     }
 }

@@ -29,16 +29,16 @@ const MIN_RUST: (u64, u64) = (1, 95);
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  Create a project in the current directory:
-    bundle-tool init --domain example.com --repo github.com/example/flight-operator
+  # Create a project in the current directory
+  bundle-tool init --domain example.com --repo github.com/example/flight-operator
 
-  Create one in another directory, with another name, that uses a local copy of operator-runtime:
-    bundle-tool init --project-dir flights --project-name flight-operator --domain example.com \\
-      --runtime-path ../operator-runtime
+  # Create one in another directory, with another name, that uses a local copy of operator-runtime
+  bundle-tool init --project-dir flights --project-name flight-operator --domain example.com \\
+    --runtime-path ../operator-runtime
 
-  Package an existing operator:
-    bundle-tool init --from ~/src/lake-operator
-    make -C ~/src/lake-operator -f Makefile.bundle bundle")]
+  # Package an existing operator
+  bundle-tool init --from ~/src/lake-operator
+  make -C ~/src/lake-operator -f Makefile.bundle bundle")]
 pub(super) struct Init {
     /// Package the existing operator in this directory instead: add files, and change none
     #[arg(long, value_name = "DIR", conflicts_with_all = ["domain", "repo", "owner", "plugins", "runtime_path", "project_dir"])]

@@ -2,41 +2,60 @@
 //!
 //! Data goes to standard output, everything else to standard error. The exit status is that of [`Exit`].
 
+mod auth;
 mod bundles;
 mod catalog;
 mod cleanup;
 mod cluster;
+mod completions;
+mod copy;
 mod create;
 mod diff;
 mod doctor;
 mod edit;
 mod exit;
 mod explain;
+mod fix;
 mod format;
 mod generate;
 mod images;
 mod init;
 mod init_from;
+mod inspect;
+mod login;
+mod lsp;
+mod man;
+mod migrate;
+mod mirror;
+mod must_gather;
+mod olm;
+mod pull_request;
 mod push;
 mod registry;
 mod render;
+mod rendering;
+mod report;
 mod rules;
 mod run;
 mod runtime;
 mod scaffold;
 mod scorecard;
+mod selection;
 mod serve;
+mod settings;
 mod signals;
 mod suites;
 mod update;
 mod validate;
+mod verify;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 pub use exit::Exit;
-use exit::print_error;
+use exit::{is_broken_pipe, print_error};
 
 /// Package Kubernetes operators for OLM: generate, validate and push bundles, and build file-based catalogs
 #[derive(Debug, Parser)]
@@ -59,24 +78,37 @@ Examples:
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Auth(auth::Auth),
     Catalog(catalog::Catalog),
     Cleanup(cleanup::Cleanup),
+    Completions(completions::Completions),
+    Copy(copy::Copy),
     Create(create::Create),
     Diff(diff::Diff),
     Doctor(doctor::Doctor),
     Edit(edit::Edit),
     Explain(explain::Explain),
+    Fix(fix::Fix),
+    Generate(generate::Generate),
     Init(init::Init),
+    Inspect(inspect::Inspect),
+    Login(login::Login),
+    Logout(login::Logout),
+    Lsp(lsp::Lsp),
+    Man(man::Man),
+    Migrate(migrate::Migrate),
+    Mirror(mirror::Mirror),
+    Olm(olm::Olm),
     Push(push::Push),
     Registry(registry::Registry),
     Render(render::Render),
     Rules(rules::Rules),
     Run(run::Run),
     Scorecard(scorecard::Scorecard),
-    Generate(generate::Generate),
     Serve(serve::Serve),
     Update(update::Update),
     Validate(validate::Validate),
+    Verify(verify::Verify),
 }
 
 /// Parses the process's arguments, runs the command and prints its error, if any.
@@ -85,6 +117,7 @@ enum Command {
 #[must_use]
 pub fn main() -> ExitCode {
     report_file_size_limit();
+    raise_file_limit();
     // The name under which the probes of catalog pods call the program.
     if is_called("grpc_health_probe") {
         return serve::probe();
@@ -114,16 +147,35 @@ fn report_file_size_limit() {
     let _ = signal_hook::flag::register(libc::SIGXFSZ, std::sync::Arc::default());
 }
 
+/// Raises the number of files that may be open to what the system allows: each layer in transfer is one.
+fn raise_file_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    // Without it, images of a few hundred layers still work.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
 fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
+        Command::Auth(command) => command.run(),
         Command::Catalog(command) => command.run(),
         Command::Cleanup(command) => command.run(),
+        Command::Completions(command) => command.run(Cli::command()),
+        Command::Copy(command) => command.run(),
         Command::Create(command) => command.run(),
         Command::Diff(command) => command.run(),
         Command::Doctor(command) => command.run(),
         Command::Edit(command) => command.run(),
         Command::Explain(command) => command.run(),
+        Command::Fix(command) => command.run(),
         Command::Init(command) => command.run(),
+        Command::Man(command) => command.run(Cli::command()),
+        Command::Migrate(command) => command.run(),
+        Command::Olm(command) => command.run(),
+        Command::Inspect(command) => command.run(),
+        Command::Login(command) => command.run(),
+        Command::Logout(command) => command.run(),
+        Command::Lsp(command) => command.run(),
+        Command::Mirror(command) => command.run(),
         Command::Push(command) => command.run(),
         Command::Registry(command) => command.run(),
         Command::Render(command) => command.run(),
@@ -134,13 +186,6 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Serve(command) => command.run(),
         Command::Update(command) => command.run(),
         Command::Validate(command) => command.run(),
+        Command::Verify(command) => command.run(),
     }
-}
-
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause
-            .downcast_ref::<std::io::Error>()
-            .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
-    })
 }

@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use super::exit::Exit;
 use super::runtime::runtime;
 use super::signals::Signals;
-use oci_images::registry::server::{Options, Server};
+use oci_images::registry::server::{Certificate, Garbage, Options, Server, collect_garbage};
 
 /// Run a small registry for tests and trials
 #[derive(Debug, Args)]
@@ -22,24 +22,58 @@ pub(super) struct Registry {
 #[derive(Debug, Subcommand)]
 enum Command {
     Serve(Serve),
+    Gc(Gc),
 }
 
-/// Serve a registry that stores into a directory
+/// Remove what nothing refers to from a registry's directory
 ///
-/// Prints its address as the one line on standard output and runs until SIGINT or SIGTERM, after which requests in
-/// progress have 10 seconds to complete; a second signal ends it at once. Without --listen-anywhere only this machine
-/// can reach it. Every client may read, write and delete, except web pages of other origins.
+/// Removes blobs that no manifest names, and content that no repository has. The registry must not be running. With
+/// --untagged, also removes manifests that no tag leads to; signatures and other referrers stay with their subject.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
+  # Show how much would be removed
+  bundle-tool registry gc --dir /var/tmp/registry --untagged --dry-run
+
+  # Remove it
+  bundle-tool registry gc --dir /var/tmp/registry --untagged")]
+struct Gc {
+    /// Directory of the registry
+    #[arg(long, value_name = "DIR")]
+    dir: PathBuf,
+    /// Remove manifests that no tag leads to
+    #[arg(long)]
+    untagged: bool,
+    /// Print what would be removed, and remove nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Serve a registry that stores images in a directory
+///
+/// Prints its address as the only line on standard output and runs until SIGINT or SIGTERM, after which requests in
+/// progress have 10 seconds to complete; a second signal ends it at once. Without --listen-anywhere only this machine
+/// can reach it. Every client may read, write and delete, except web pages of other origins; with --htpasswd, every request
+/// needs a user and a password.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  # Serve a registry on loopback
   bundle-tool registry serve --dir /var/tmp/registry
+
+  # Choose a free port
   bundle-tool registry serve --address 127.0.0.1:0 --dir registry
-  bundle-tool registry serve --address 0.0.0.0:5000 --listen-anywhere --dir registry")]
+
+  # Serve other machines over TLS, with passwords
+  htpasswd -Bc users alice
+  bundle-tool registry serve --address 0.0.0.0:5000 --listen-anywhere \\
+    --host registry.example.com --dir registry \\
+    --tls-cert cert.pem --tls-key key.pem --htpasswd users")]
 struct Serve {
     /// Address to listen on; port 0 chooses a free port
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:5000")]
     address: SocketAddr,
-    /// Directory to store into: a registry of this command, or a directory that is empty or does not exist
+    /// Directory to store images in: one that this command wrote, or one that is empty or does not exist
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
     /// Accept an address that other machines can reach
@@ -51,15 +85,48 @@ struct Serve {
     /// Serve an existing registry without changing it
     #[arg(long)]
     read_only: bool,
+    /// PEM file with the certificate, and intermediate ones, to serve TLS with
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// PEM file with the private key of --tls-cert
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// File of users and bcrypt hashes, as `htpasswd -B` writes it
+    #[arg(long, value_name = "FILE")]
+    htpasswd: Option<PathBuf>,
 }
 
 impl Registry {
     pub(super) fn run(self) -> Result<Exit> {
-        let Command::Serve(Serve { address, dir, listen_anywhere, host, read_only }) = self.command;
+        match self.command {
+            Command::Serve(command) => command.run(),
+            Command::Gc(command) => command.run(),
+        }
+    }
+}
+
+impl Gc {
+    fn run(self) -> Result<Exit> {
+        let Self { dir, untagged, dry_run } = self;
+        let Garbage { manifests, contents, bytes, .. } = collect_garbage(&dir, untagged, dry_run)?;
+        let verb = if dry_run { "would remove" } else { "removed" };
+        let mut out = io::stdout().lock();
+        writeln!(out, "{verb} {manifests} untagged manifests and {contents} contents ({bytes} bytes)")?;
+        out.flush()?;
+        Ok(Exit::Success)
+    }
+}
+
+impl Serve {
+    fn run(self) -> Result<Exit> {
+        let Self { address, dir, listen_anywhere, host, read_only, tls_cert, tls_key, htpasswd } = self;
         let mut options = Options::new(address, dir);
         options.listen_anywhere = listen_anywhere;
         options.hosts = host;
         options.read_only = read_only;
+        options.certificate =
+            tls_cert.zip(tls_key).map(|(certificate, key)| Certificate { certificate, key });
+        options.users = htpasswd;
         let runtime = runtime()?;
         let exit = runtime.block_on(serve(options));
         // Whatever still runs was cut off: nothing waits for it.

@@ -1,24 +1,31 @@
 //! `bundle-tool render`: renders bundles and catalogs as file-based catalog blobs.
 
+mod manifests;
+
 use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
+use rayon::prelude::*;
 
 use super::exit::Exit;
 use super::format::{Formats, OutputOption};
 use super::images::{Location, Registries};
-use super::runtime::runtime;
+use super::rendering::Rendering;
+use super::runtime::SharedRuntime;
 use crate::model::catalog::Catalog;
-use crate::{catalog, read};
+use crate::read;
+use crate::read::catalog::{self as reader, Limits};
 
 /// Render bundles and catalogs as file-based catalog blobs
 ///
 /// The blobs match those of `opm render`.
 #[derive(Debug, Args)]
-#[command(after_long_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(super) struct Render {
+    #[command(subcommand)]
+    command: Option<RenderCommand>,
     /// Bundles or catalogs: directories, `oci:DIR`, `oci-archive:FILE` or image names
     #[arg(required = true, value_name = "REF")]
     references: Vec<String>,
@@ -28,7 +35,14 @@ pub(super) struct Render {
     #[command(flatten)]
     format: OutputOption<Output>,
     #[command(flatten)]
+    rendering: Rendering,
+    #[command(flatten)]
     registries: Registries,
+}
+
+#[derive(Debug, Subcommand)]
+enum RenderCommand {
+    Manifests(manifests::RenderManifests),
 }
 
 /// The formats of catalogs.
@@ -44,6 +58,16 @@ impl Formats for Output {
     const DEFAULT: &'static str = "json";
 }
 
+impl Output {
+    /// Writes a catalog in this format.
+    pub(super) fn write(self, catalog: &Catalog, out: impl Write) -> io::Result<()> {
+        match self {
+            Self::Json => catalog.write_json(out),
+            Self::Yaml => catalog.write_yaml(out),
+        }
+    }
+}
+
 const EXAMPLES: &str = "\
 Examples:
   # Render a bundle directory for a catalog that serves its image
@@ -53,51 +77,67 @@ Examples:
   bundle-tool render quay.io/example/gizmo-bundle:v1.2.0
 
   # Merge two catalogs into one file
-  bundle-tool render ./catalog-a ./catalog-b > catalog.json";
+  bundle-tool render ./catalog-a ./catalog-b > catalog.json
+
+  # Make a published catalog smaller: only what consoles read
+  bundle-tool render quay.io/example/catalog:latest --minimal > catalog.json";
 
 impl Render {
     pub(super) fn run(self) -> Result<Exit> {
-        let mut rendered = Catalog::default();
-        for reference in &self.references {
-            let image = self.image.as_deref();
-            let read = match Location::of_image(reference)? {
-                Some(location) => self.read_image(reference, &location),
-                None => read_directory(Path::new(reference), image),
-            };
-            rendered.merge(read.with_context(|| format!("failed to render {reference}"))?);
+        if let Some(RenderCommand::Manifests(command)) = self.command {
+            return command.run();
         }
+        let runtime = SharedRuntime::default();
+        let rendered: Vec<Catalog> = self
+            .references
+            .par_iter()
+            .map(|reference| {
+                read(reference, self.image.as_deref(), &self.rendering, &self.registries, &runtime)
+                    .with_context(|| format!("failed to render {reference}"))
+            })
+            .collect::<Result<_>>()?;
+        let mut all = Catalog::default();
+        for catalog in rendered {
+            all.merge(catalog);
+        }
+        self.rendering.apply(&mut all.bundles)?;
         let mut out = io::BufWriter::with_capacity(64 << 10, io::stdout().lock());
-        match self.format.output {
-            Output::Json => rendered.write_json(&mut out)?,
-            Output::Yaml => rendered.write_yaml(&mut out)?,
-        }
+        self.format.output.write(&all, &mut out)?;
         out.flush()?;
         Ok(Exit::Success)
     }
+}
 
-    /// Returns the blobs of a bundle's image, or of a catalog's. The image of a bundle in a registry is its own.
-    fn read_image(&self, reference: &str, location: &Location) -> Result<Catalog> {
-        let contents = runtime()?.block_on(location.contents(&self.registries))?;
-        if contents.is_catalog() {
-            let scratch = tempfile::tempdir().context("failed to create a temporary directory")?;
-            atomic_files::tree(scratch.path(), contents.files)?;
-            return Ok(read::catalog::read(scratch.path())?);
-        }
-        let bundle = read::bundle::files(reference, &contents.into_bundle());
-        let pulled = matches!(location, Location::Registry(_)).then_some(reference);
-        let blob = catalog::render(&bundle, self.image.as_deref().or(pulled))?;
-        Ok(Catalog { bundles: vec![blob], ..Catalog::default() })
+/// Returns the blobs of a bundle or a catalog.
+pub(super) fn read(
+    reference: &str,
+    image: Option<&str>,
+    rendering: &Rendering,
+    registries: &Registries,
+    runtime: &SharedRuntime,
+) -> Result<Catalog> {
+    let Some(location) = Location::of_image(reference)? else {
+        return read_directory(Path::new(reference), image, rendering);
+    };
+    let contents = runtime.get()?.block_on(location.contents(registries))?;
+    if contents.is_catalog() {
+        return Ok(reader::blobs(reader::sources_in(contents.files)?, Limits::default())?);
     }
+    let bundle = read::bundle::files(reference, &contents.into_bundle());
+    // The image of a bundle in a registry is its own.
+    let pulled = location.registry().is_some().then_some(reference);
+    let blob = rendering.blob(&bundle, image.or(pulled))?;
+    Ok(Catalog { bundles: vec![blob], ..Catalog::default() })
 }
 
 /// The blobs of a bundle's or a catalog's directory.
-fn read_directory(path: &Path, image: Option<&str>) -> Result<Catalog> {
+fn read_directory(path: &Path, image: Option<&str>, rendering: &Rendering) -> Result<Catalog> {
     if path.join("manifests").is_dir() && path.join("metadata").is_dir() {
         let bundle = read::bundle::directory(path)?;
         if let Some((file, reason)) = bundle.unreadable() {
             bail!("failed to read {}: {reason}", path.join(&file.path).display());
         }
-        let blob = catalog::render(&bundle, image)?;
+        let blob = rendering.blob(&bundle, image)?;
         return Ok(Catalog { bundles: vec![blob], ..Catalog::default() });
     }
     let catalog = read::catalog::read(path)?;

@@ -1,14 +1,19 @@
 //! `bundle-tool rules`: lists the rules.
 
+use std::fs;
 use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+use atomic_files::DirectoryLock;
 use clap::{Args, ValueEnum};
 
 use super::exit::Exit;
 use super::format::{Formats, OutputOption};
 use super::suites::SuiteName;
-use crate::report::rules::{RuleText, markdown, table};
+use crate::read;
+use crate::report::rules::{GENERATED, RuleText, reference, table};
 
 /// List the rules with their severities and suites
 #[derive(Debug, Args)]
@@ -19,12 +24,18 @@ pub(super) struct Rules {
     suite: Vec<SuiteName>,
     #[command(flatten)]
     format: OutputOption<Output>,
+    /// Directory to write the rule reference to instead: a Markdown page for each rule, and README.md
+    #[arg(long, value_name = "DIR", conflicts_with = "output")]
+    output_dir: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   # List the rules of two suites
   bundle-tool rules --suite operatorhubv2,good-practices
+
+  # Write the rule reference as Markdown
+  bundle-tool rules --output-dir docs/rules
 
   # Print the names of all rules that report errors
   bundle-tool rules --output json | jq -r '.[] | select(.severity == \"error\").id'";
@@ -35,8 +46,6 @@ enum Output {
     Text,
     /// One JSON list with the rules' documentation
     Json,
-    /// The rule reference, docs/rules.md
-    Markdown,
 }
 
 impl Formats for Output {
@@ -51,12 +60,41 @@ impl Rules {
             .map(crate::rules::Rule::text)
             .collect();
         rules.sort_by_key(|rule| rule.id);
+        if let Some(directory) = &self.output_dir {
+            return write_reference(directory, &rules);
+        }
         let text = match self.format.output {
             Output::Text => table(&rules),
             Output::Json => serde_json::to_string_pretty(&rules)? + "\n",
-            Output::Markdown => markdown(&rules),
         };
         io::stdout().lock().write_all(text.as_bytes())?;
         Ok(Exit::Success)
     }
 }
+
+/// Maximum size of a page that is looked at before it is removed.
+const MAX_PAGE: u64 = 1 << 20;
+
+/// Writes the pages of the reference, and removes those of rules that are gone.
+fn write_reference(directory: &Path, rules: &[RuleText]) -> Result<Exit> {
+    let pages = reference(rules);
+    let mut tree = atomic_files::Tree::new();
+    for entry in fs::read_dir(directory).into_iter().flatten() {
+        let path = entry.with_context(|| format!("failed to list {}", directory.display()))?.path();
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+        let is_page = path.extension().is_some_and(|end| end == "md") && !pages.contains_key(name);
+        if is_page
+            && read::file::read(&path, MAX_PAGE).is_ok_and(|text| text.starts_with(GENERATED.as_bytes()))
+        {
+            tree.remove(name);
+        }
+    }
+    for (name, text) in pages {
+        tree.file(name, text.into_bytes());
+    }
+    DirectoryLock::acquire(directory, MAX_WAIT, |_| {})?.write(&tree)?;
+    Ok(Exit::Success)
+}
+
+/// How long to wait for another process that writes to the directory.
+const MAX_WAIT: Duration = Duration::from_secs(10);

@@ -126,10 +126,10 @@ impl Workspace {
             return Ok(());
         }
         bail!(
-            "{} not committed; commit or stash the changes, or set --allow-dirty",
+            "{}; commit or stash them, or pass --allow-dirty",
             match edited.len() {
-                1 => format!("changes in {} are", some(&edited)),
-                _ => format!("changes in {} files are ({})", edited.len(), some(&edited)),
+                1 => format!("{} has uncommitted changes", some(&edited)),
+                count => format!("{count} files have uncommitted changes ({})", some(&edited)),
             }
         )
     }

@@ -40,7 +40,7 @@ pub(super) struct Scorecard {
     /// Label selector of the tests to run, such as suite=olm
     #[arg(long, short = 'l', value_name = "SELECTOR", default_value = "", hide_default_value = true)]
     selector: Selector,
-    /// List the selected tests and run none
+    /// List the selected tests without running them
     #[arg(long, short = 'L')]
     list: bool,
     /// Output format

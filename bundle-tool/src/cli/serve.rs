@@ -1,22 +1,31 @@
-//! `bundle-tool serve`: a catalog over gRPC; and `grpc_health_probe`, which asks whether it serves.
+//! `bundle-tool serve`: a catalog over gRPC and HTTP; and `grpc_health_probe`, which asks whether it serves.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
+use futures::FutureExt as _;
 
 use super::exit::{Exit, print_error};
 use super::runtime::runtime;
 use super::signals::Signals;
+use crate::model::text::{counted, printable, with_causes};
 use crate::read::file::Unreadable;
-use crate::serve::{Catalog, Index, IndexError, Server, load, probe};
+use crate::read::walk;
+use crate::read::watch::{INTERVAL, Watch};
+use crate::serve::{Index, IndexError, Live, Protocol, Server, is_catalog_name, load, probe};
 
 /// The name of the index in `--cache-dir`.
 pub(super) const INDEX_FILE: &str = "catalog.index";
+
+/// The number of looks at a catalog that cannot be listed before it is reported: about two seconds.
+const MAX_MISSING: u32 = 4;
 
 /// Serve a file-based catalog to OLM
 ///
@@ -26,12 +35,21 @@ pub(super) const INDEX_FILE: &str = "catalog.index";
 /// With --index or --cache-dir, the catalog is served from an index, which `push catalog` puts into the image. An index that
 /// is missing, damaged or belongs to another state of the catalog is not used: the catalog is read instead, which takes longer.
 ///
-/// Prints its address as the one line on standard output once it serves, and runs until SIGINT or SIGTERM, after which calls
-/// in progress have 10 seconds to complete.
+/// With --http, the catalog is also served over HTTP: catalogd's API at `/catalogs/NAME/api/v1/all` and `/metas` (also below
+/// `/api/v1`), pages to browse it at `/`, Prometheus metrics at `/metrics`. Its blobs are then kept in memory.
+///
+/// Prints its address on standard output once it serves, with --http a second line with that URL, and runs until SIGINT or
+/// SIGTERM, after which calls in progress have 10 seconds to complete.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Serve a catalog on port 50051
   bundle-tool serve catalog
+
+  # Browse a catalog at http://localhost:8080 while it is edited
+  bundle-tool serve catalog --http 8080 --watch
+
+  # Query the API as clients of OLM v1 do
+  curl 'http://localhost:8080/api/v1/metas?schema=olm.channel&package=gizmo-operator'
 
   # Write the index of a catalog, and serve the catalog from it
   bundle-tool serve catalog --build-index catalog.index
@@ -59,6 +77,15 @@ pub(super) struct Serve {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
         default_value_t = false, action = clap::ArgAction::Set)]
     cache_enforce_integrity: bool,
+    /// Also serve the catalog over HTTP on this port, of all addresses or the given one; 0 chooses a free port
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = http_address, conflicts_with_all = ["build_index", "cache_only"])]
+    http: Option<HttpAddress>,
+    /// Name of the catalog in the paths of --http
+    #[arg(long, value_name = "NAME", default_value = "catalog", requires = "http")]
+    catalog_name: String,
+    /// Reload the catalog when its files change; an invalid state is reported and not served
+    #[arg(long, conflicts_with_all = ["build_index", "cache_only", "cache_enforce_integrity"])]
+    watch: bool,
     /// File to write a fatal error to, if it exists
     #[arg(long, short, value_name = "FILE", default_value = "/dev/termination-log")]
     termination_log: PathBuf,
@@ -75,6 +102,21 @@ struct Profiling {
     pprof_capture_profiles: bool,
     #[arg(long, hide = true)]
     debug: bool,
+}
+
+/// Where HTTP is served: an address or all of them, and a port.
+#[derive(Debug, Clone, Copy)]
+struct HttpAddress(Option<IpAddr>, u16);
+
+fn http_address(text: &str) -> Result<HttpAddress, String> {
+    if let Ok(port) = text.parse() {
+        return Ok(HttpAddress(None, port));
+    }
+    let address: SocketAddr = text.parse().map_err(|_| {
+        "expected a port or an IP address with a port, such as `8080`, `127.0.0.1:8080` or `[::1]:8080`"
+            .to_owned()
+    })?;
+    Ok(HttpAddress(Some(address.ip()), address.port()))
 }
 
 impl Serve {
@@ -107,15 +149,124 @@ impl Serve {
             }
             None => None,
         };
-        let index = match index {
-            Some(index) => index,
-            None => load::in_memory(&self.directory).with_context(failed)?,
+        if !is_catalog_name(&self.catalog_name) {
+            bail!(
+                "invalid catalog name `{}`: expected lower-case letters, digits, `-` and `.`",
+                self.catalog_name
+            );
+        }
+        let watch = if self.watch {
+            let paths = vec![self.directory.clone()];
+            Some(Watch::new(paths, walk::Options::default()).with_context(failed)?)
+        } else {
+            None
         };
+        let served = load::served(&self.directory, index, self.site()).with_context(failed)?;
         let runtime = runtime()?;
-        let exit = runtime.block_on(serve(Catalog::new(index), self.port));
+        let exit = runtime.block_on(self.serve(Arc::new(Live::new(served)), watch));
         // Whatever still runs was cut off: nothing waits for it.
         runtime.shutdown_background();
         exit
+    }
+
+    /// Returns the name under which the catalog is served over HTTP, if it is.
+    fn site(&self) -> Option<&str> {
+        self.http.is_some().then_some(self.catalog_name.as_str())
+    }
+
+    async fn serve(&self, live: Arc<Live>, watch: Option<Watch>) -> Result<Exit> {
+        let contents = contents(live.served().catalog.counts());
+        let bind = async |address, port, protocol| {
+            let server = Server::bind(address, port, Arc::clone(&live), protocol).await;
+            server.with_context(|| format!("failed to listen on port {port}"))
+        };
+        let grpc = bind(None, self.port, Protocol::Grpc).await?;
+        let http = match self.http {
+            Some(HttpAddress(address, port)) => Some(bind(address, port, Protocol::Http).await?),
+            None => None,
+        };
+        let signals = Signals::listen()?;
+        let mut out = io::stdout().lock();
+        writeln!(out, "{}", grpc.address()?)?;
+        if let Some(http) = &http {
+            let address = http.address()?;
+            let host =
+                if address.ip().is_unspecified() { "localhost".to_owned() } else { host(address.ip()) };
+            writeln!(out, "http://{host}:{}/", address.port())?;
+        }
+        out.flush()?;
+        drop(out);
+        writeln!(io::stderr(), "serving {contents}")?;
+        signals
+            .serve("calls", |stop| async move {
+                let stop = stop.shared();
+                let http = async {
+                    if let Some(http) = http {
+                        http.serve(stop.clone()).await;
+                    }
+                };
+                let watching = async {
+                    if let Some(watch) = watch {
+                        tokio::select! {
+                            () = self.reload(&live, watch) => {}
+                            () = stop.clone() => {}
+                        }
+                    }
+                };
+                tokio::join!(grpc.serve(stop.clone()), http, watching);
+            })
+            .await
+    }
+
+    /// Serves each changed state of the catalog that is valid, until the runtime ends.
+    async fn reload(&self, live: &Live, mut watch: Watch) {
+        let mut missing = 0;
+        loop {
+            tokio::time::sleep(INTERVAL).await;
+            let look = tokio::task::spawn_blocking(move || (watch.has_changed(), watch)).await;
+            let Ok((look, looked)) = look else { return };
+            watch = looked;
+            let has_changed = match look {
+                Ok(has_changed) => has_changed,
+                // A directory that is being replaced can be missing for a moment.
+                Err(failure) => {
+                    missing += 1;
+                    if missing == MAX_MISSING {
+                        live.rejected();
+                        let failure = printable(&with_causes(&failure)).into_owned();
+                        let _ = writeln!(
+                            io::stderr(),
+                            "warning: the catalog cannot be read, and its last state is served: {failure}"
+                        );
+                    }
+                    continue;
+                }
+            };
+            missing = 0;
+            if !has_changed {
+                continue;
+            }
+            let (directory, site) = (self.directory.clone(), self.site().map(str::to_owned));
+            let served =
+                tokio::task::spawn_blocking(move || load::served(&directory, None, site.as_deref())).await;
+            let mut error = io::stderr().lock();
+            // Nothing is left to do where standard error is closed.
+            let _ = match served {
+                Ok(Ok(served)) => {
+                    let contents = contents(served.catalog.counts());
+                    live.replace(served);
+                    writeln!(error, "the catalog has changed: serving {contents}")
+                }
+                Ok(Err(failure)) => {
+                    live.rejected();
+                    let failure = printable(&with_causes(&failure)).into_owned();
+                    writeln!(error, "warning: the catalog has changed and is not served: {failure}")
+                }
+                Err(failure) => {
+                    writeln!(error, "warning: the catalog has changed and is not served: {failure}")
+                }
+            };
+        }
     }
 
     /// Opens the index at `path`, unless it cannot be used and need not be.
@@ -142,6 +293,19 @@ impl Serve {
     }
 }
 
+/// Formats the numbers of packages and channels.
+fn contents([packages, channels, _]: [u32; 3]) -> String {
+    format!("{} with {}", counted(packages as usize, "package"), counted(channels as usize, "channel"))
+}
+
+/// Returns an address as URLs have it.
+fn host(address: IpAddr) -> String {
+    match address {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => format!("[{address}]"),
+    }
+}
+
 /// Writes an index, whole or not at all.
 pub(super) fn write_index(path: &Path, bytes: &[u8]) -> Result<()> {
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
@@ -149,19 +313,6 @@ pub(super) fn write_index(path: &Path, bytes: &[u8]) -> Result<()> {
     }
     atomic_files::file(path, bytes)?;
     Ok(())
-}
-
-async fn serve(catalog: Catalog, port: u16) -> Result<Exit> {
-    let [packages, channels, _] = catalog.counts();
-    let server =
-        Server::bind(port, catalog).await.with_context(|| format!("failed to listen on port {port}"))?;
-    let signals = Signals::listen()?;
-    let mut out = io::stdout().lock();
-    writeln!(out, "{}", server.address()?)?;
-    out.flush()?;
-    drop(out);
-    writeln!(io::stderr(), "serving {packages} packages with {channels} channels")?;
-    signals.serve("calls", |stop| server.serve(stop)).await
 }
 
 /// Runs as `grpc_health_probe`.

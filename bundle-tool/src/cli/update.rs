@@ -19,8 +19,8 @@ use crate::scaffold::merge::Existing;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  Update the project in the current directory, and look at what changed:
-    bundle-tool update && git diff")]
+  # Update the project in the current directory, and show what changed
+  bundle-tool update && git diff")]
 pub(super) struct Update {
     #[command(flatten)]
     common: Common,

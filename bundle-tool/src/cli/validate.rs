@@ -1,38 +1,67 @@
-//! `bundle-tool validate`: validates bundles and prints the findings.
+//! `bundle-tool validate`: validates bundles and catalogs and prints the findings.
 
-use std::io::{self, Write};
+use std::collections::BTreeSet;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 
-use super::bundles;
-use super::exit::{Exit, print_error};
-use super::format::{Format, OutputOption};
-use super::images::Registries;
+use super::bundles::{self, Target};
+use super::catalog::validate::{CatalogReport, validate as validate_catalog};
+use super::exit::{Exit, is_broken_pipe, print_error};
+use super::fix::FixOptions;
+use super::images::{Location, Registries};
+use super::pull_request;
+use super::report::{ReportOptions, Run};
 use super::runtime::SharedRuntime;
-use super::suites::{SuiteName, unknown_rule};
-use crate::report::{self, BundleReport, UnreadBundle};
+use super::selection::list_optional;
+use super::settings::{Choice, Selections};
+use crate::model::Bundle;
+use crate::read::watch::{INTERVAL, Watch};
+use crate::read::{self, walk};
+use crate::report::text::{self, Style};
+use crate::report::{BundleReport, Subject, Suite, UnreadBundle};
 use crate::rules::{self, Selection};
 
 /// Validate bundles against the API server's and OLM's rules
 ///
+/// A catalog repository stands for all bundles in its operators/NAME/VERSION. File-based catalogs are validated as `catalog
+/// validate` does.
+///
 /// Errors reproduce rejections by the API server, OLM or operator-sdk. Warnings are not rejected, but likely to cause
-/// problems. Exit status: 0 if no finding is an error, 1 if one is, 2 if a bundle could not be read.
+/// problems. Rules are chosen with options, in a bundle-tool.toml, or at one place with a comment:
+/// `# bundle-tool: ignore[RULE] REASON`.
+///
+/// Exit status: 0 if no finding is an error, 1 if one is, 2 if a REF could not be read.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct Validate {
-    /// Bundles: directories with manifests/ and metadata/, `oci:DIR`, `oci-archive:FILE` or image names
-    #[arg(required = true, value_name = "REF")]
-    bundles: Vec<String>,
-    /// Suites to enable in addition to `bundle`, separated by commas
-    #[arg(long, value_delimiter = ',', value_name = "SUITE")]
-    suite: Vec<SuiteName>,
-    /// Rule to ignore (repeatable)
-    #[arg(long, value_name = "RULE")]
-    allow: Vec<String>,
+    /// Bundles or catalogs: directories, `oci:DIR`, archives, image names, or `-` for standard input
+    #[arg(required_unless_present_any = ["list_optional", "base"], value_name = "REF")]
+    references: Vec<String>,
+    /// List the optional validators of operator-sdk that --select-optional enables
+    #[arg(long, conflicts_with = "references")]
+    list_optional: bool,
+    /// Branch or commit that a pull request is for: also validate what it changes in a catalog's repository, with the suite
+    /// `community`
+    #[arg(long, value_name = "COMMIT")]
+    base: Option<String>,
+    /// Apply safe fixes before validating; each REF must be a bundle directory
+    #[arg(long)]
+    fix: bool,
     #[command(flatten)]
-    format: OutputOption<Format>,
+    fix_options: FixOptions,
+    /// Validate again whenever a file of a REF or its settings changes, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["list_optional", "base", "fix", "output_file"])]
+    watch: bool,
+    #[command(flatten)]
+    choice: Choice,
+    #[command(flatten)]
+    report: ReportOptions,
     #[command(flatten)]
     registries: Registries,
 }
@@ -45,53 +74,263 @@ Examples:
   # Validate a bundle image against all suites and print JSON
   bundle-tool validate quay.io/example/gizmo-bundle:v1.2.0 --suite all --output json
 
-  # Validate all bundles of a community catalog, ignoring one rule
-  bundle-tool validate operators/*/*/ --suite operatorhubv2 --allow channel-unconventional";
+  # Validate a bundle as the pipeline of the OpenShift community catalog does
+  bundle-tool validate ./bundle --profile community
 
-/// The rules that report input which could not be read, and which no other rule looks at then.
-const UNREAD_INPUT: [&str; 3] = ["csv-undecodable", "object-undecodable", "yaml-syntax"];
+  # Validate a submission, and what its pull request changes in the repository
+  bundle-tool validate operators/gizmo-operator/1.2.0 --profile community --base origin/main
+
+  # Validate a bundle while it is edited
+  bundle-tool validate ./bundle --watch
+
+  # Apply the safe fixes, and print the remaining findings
+  bundle-tool validate ./bundle --fix
+
+  # Validate the configuration of a ClusterExtension of OLM v1 against a bundle
+  bundle-tool validate ./bundle --suite olmv1 --watch-namespace gizmos --install-namespace operators
+
+  # Validate all bundles of a catalog repository, ignoring one rule
+  bundle-tool validate community-operators --suite operatorhubv2 --allow channel-unconventional
+
+  # Annotate a pull request on GitHub and write a report for code scanning
+  bundle-tool validate ./bundle --output github --output-file sarif=findings.sarif";
+
+/// From this number of bundles on, a terminal shows progress.
+const MIN_PROGRESS: usize = 20;
+/// How many looks in a row may fail before `--watch` says so.
+const MAX_MISSING: u32 = 4;
+/// Clears a terminal and what it scrolled.
+const CLEAR: &str = "\x1b[2J\x1b[3J\x1b[H";
+/// How often progress is drawn.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
+
+/// What was found in a REF, and its text if text is printed.
+struct Found {
+    report: Report,
+    text: String,
+}
+
+enum Report {
+    Bundle(BundleReport),
+    Catalog(CatalogReport),
+}
+
+impl Found {
+    fn new(report: Report, style: Option<Style>) -> Self {
+        let text =
+            |subject: &Subject<'_>| style.map_or_else(String::new, |style| text::diagnostics(subject, style));
+        let text = match &report {
+            Report::Bundle(report) => text(&Subject::from(report)),
+            Report::Catalog(report) => text(&report.subject()),
+        };
+        Self { report, text }
+    }
+}
 
 impl Validate {
     pub(super) fn run(self) -> Result<Exit> {
-        for id in &self.allow {
-            if rules::find(id).is_none() {
-                bail!(unknown_rule(id));
-            }
-            if UNREAD_INPUT.contains(&id.as_str()) {
-                bail!("rule `{id}` cannot be ignored: input that cannot be read is not validated");
-            }
+        if self.list_optional {
+            io::stdout().lock().write_all(list_optional().as_bytes())?;
+            return Ok(Exit::Success);
         }
-        let selection = Selection { suites: SuiteName::suites(&self.suite), allowed: self.allow.clone() };
-        // Each bundle is read, validated and dropped by itself, so that memory does not grow with their number.
-        let runtime = SharedRuntime::default();
-        let validate = |reference: &String| {
-            let bundle = bundles::read(reference, &self.registries, &runtime)?;
-            Ok(rules::validate(&bundle, &selection))
-        };
-        let results: Vec<Result<BundleReport>> = self.bundles.par_iter().map(validate).collect();
-        let mut reports = Vec::new();
-        let mut unreadable = Vec::new();
-        for (reference, result) in self.bundles.iter().zip(results) {
-            match result {
-                Ok(report) => reports.push(report),
-                Err(error) => {
-                    print_error(&error)?;
-                    unreadable.push(UnreadBundle { path: reference.clone(), message: format!("{error:#}") });
+        self.report.check()?;
+        let selections = self.choice.selections()?;
+        if self.fix_options.unsafe_fixes && !self.fix {
+            bail!("--unsafe-fixes requires --fix");
+        }
+        if self.watch {
+            drop(selections);
+            return self.watch();
+        }
+        self.validate_once(selections)
+    }
+
+    /// Validates again and again, whenever files change.
+    fn watch(&self) -> Result<Exit> {
+        let mut paths = Vec::new();
+        for reference in &self.references {
+            if reference == "-" || Location::of_image(reference)?.is_some() {
+                bail!("cannot watch {reference}: expected a directory or a file");
+            }
+            paths.push(PathBuf::from(reference));
+        }
+        let settings = self.choice.selections()?;
+        let files: BTreeSet<_> = paths.iter().filter_map(|path| settings.file(Some(path))).collect();
+        paths.extend(files);
+        let options = walk::Options { skip_hidden_directories: true, ..walk::Options::default() };
+        let mut watch = Watch::new(paths, options)?;
+        let mut is_missing = false;
+        loop {
+            if io::stdout().is_terminal() {
+                io::stdout().write_all(CLEAR.as_bytes())?;
+            }
+            match self.choice.selections().and_then(|selections| self.validate_once(selections)) {
+                Err(error) if is_broken_pipe(&error) => return Err(error),
+                Err(error) => print_error(&error)?,
+                Ok(_) => {}
+            }
+            writeln!(io::stderr(), "waiting for changes; Ctrl-C ends")?;
+            let mut failures = 0;
+            loop {
+                std::thread::sleep(INTERVAL);
+                match watch.has_changed() {
+                    Ok(has_changed) if has_changed || is_missing => {
+                        is_missing = false;
+                        break;
+                    }
+                    Ok(_) => failures = 0,
+                    Err(_) => failures += 1,
+                }
+                // What is being replaced can be missing for a moment.
+                if failures == MAX_MISSING && !is_missing {
+                    is_missing = true;
+                    break;
                 }
             }
         }
-        let mut out = io::BufWriter::new(io::stdout().lock());
-        match self.format.output {
-            Format::Text => report::text(&reports, &unreadable, &mut out)?,
-            Format::Json => report::json(&reports, &unreadable, &mut out)?,
+    }
+
+    fn validate_once(&self, selections: Selections) -> Result<Exit> {
+        if self.fix {
+            for bundle in &self.references {
+                let fixed = self.fix_options.fix(bundle, &*selections.of(Some(Path::new(bundle)))?)?;
+                fixed.write(bundle)?;
+                fixed.print_summary(bundle, false)?;
+            }
         }
-        out.flush()?;
-        Ok(if !unreadable.is_empty() {
-            Exit::Failure
-        } else if reports.iter().all(BundleReport::passed) {
-            Exit::Success
-        } else {
-            Exit::Findings
+        let mut unreadable = Vec::new();
+        let mut targets = Vec::new();
+        for reference in &self.references {
+            match bundles::targets(reference) {
+                Ok(found) => targets.extend(found),
+                Err(error) => failed(reference, &error, &mut unreadable)?,
+            }
+        }
+        // Each bundle is read, validated, formatted and dropped by itself, so that memory does not grow with their number.
+        let style = self.report.text_style();
+        let runtime = SharedRuntime::default();
+        let progress = progress(targets.len());
+        let validate = |target: &Target| {
+            let found = self.validate(target, &selections, &runtime, style);
+            progress.inc(1);
+            found
+        };
+        let results: Vec<Result<Found>> = targets.par_iter().map(validate).collect();
+        progress.finish_and_clear();
+        let (mut bundles, mut catalogs, mut text) = (Vec::new(), Vec::new(), String::new());
+        if let Some(base) = &self.base {
+            let directory = self.references.first().map_or(Path::new("."), Path::new);
+            let request = pull_request::read(directory, base)?;
+            let selection = selections.of(Some(directory))?;
+            if !selection.suites.contains(&Suite::Community) {
+                bail!(
+                    "--base requires the suite `community`, which has the rules for pull requests: add --profile community"
+                );
+            }
+            let report = rules::validate_pull_request("pull request", &request, &selection);
+            let found = Found::new(Report::Bundle(report), style);
+            text.push_str(&found.text);
+            if let Report::Bundle(report) = found.report {
+                bundles.push(report);
+            }
+        }
+        for (target, result) in targets.iter().zip(results) {
+            match result {
+                Ok(found) => {
+                    text.push_str(&found.text);
+                    match found.report {
+                        Report::Bundle(report) => bundles.push(report),
+                        Report::Catalog(report) => catalogs.push(report),
+                    }
+                }
+                Err(error) => failed(&target.name(), &error, &mut unreadable)?,
+            }
+        }
+        selections.report_unused()?;
+        let subjects: Vec<_> =
+            bundles.iter().map(Subject::from).chain(catalogs.iter().map(CatalogReport::subject)).collect();
+        let passed = subjects.iter().all(|subject| subject.passed);
+        self.report.print(&Run {
+            bundles: Some(&bundles),
+            catalogs: (!catalogs.is_empty()).then(|| catalogs.iter().map(CatalogReport::json).collect()),
+            subjects,
+            text: Some(text),
+            unreadable: &unreadable,
+        })?;
+        Ok(match (unreadable.is_empty(), passed) {
+            (false, _) => Exit::Failure,
+            (true, true) => Exit::Success,
+            (true, false) => Exit::Findings,
         })
     }
+
+    fn validate(
+        &self,
+        target: &Target,
+        selections: &Selections,
+        runtime: &SharedRuntime,
+        style: Option<Style>,
+    ) -> Result<Found> {
+        let catalog = |name: &str, root: Option<&Path>, sources| {
+            let report = validate_catalog(sources).with_context(|| format!("failed to read {name}"))?;
+            Ok(Found::new(Report::Catalog(CatalogReport::new(name, root, report)), style))
+        };
+        match target {
+            Target::Catalog(path) => {
+                let name = path.display().to_string();
+                let sources =
+                    crate::read::catalog::sources(path).with_context(|| format!("failed to read {name}"))?;
+                catalog(&name, Some(path), sources)
+            }
+            Target::StandardInput(sources) => catalog("-", None, sources.take()),
+            Target::Directory(reference) => {
+                let selection = selections.of(Some(Path::new(reference)))?;
+                let bundle = bundles::directory(reference)?;
+                let (_, report) = validate_directory(bundle, Path::new(reference), &selection);
+                Ok(Found::new(Report::Bundle(report), style))
+            }
+            Target::Image { name: reference, location, .. } => {
+                match bundles::image(reference, location, &self.registries, runtime)? {
+                    bundles::Content::Bundle(bundle) => {
+                        let selection = selections.of(None)?;
+                        Ok(Found::new(Report::Bundle(rules::validate(&bundle, &selection)), style))
+                    }
+                    bundles::Content::Catalog(sources) => catalog(reference, None, sources),
+                }
+            }
+        }
+    }
+}
+
+/// Validates the bundle that was read from a directory, with what surrounds it in a catalog's repository.
+pub(super) fn validate_directory(
+    mut bundle: Bundle,
+    directory: &Path,
+    selection: &Selection,
+) -> (Bundle, BundleReport) {
+    if selection.suites.contains(&Suite::Community) {
+        bundle.submission = read::submission::around(directory);
+    }
+    let report = rules::validate(&bundle, selection);
+    (bundle, report)
+}
+
+/// Prints why something could not be read, and keeps it for the report.
+fn failed(name: &str, error: &anyhow::Error, unreadable: &mut Vec<UnreadBundle>) -> io::Result<()> {
+    print_error(error)?;
+    unreadable.push(UnreadBundle { path: name.to_owned(), message: format!("{error:#}") });
+    Ok(())
+}
+
+/// Returns what shows progress on a terminal; nothing is shown for few bundles.
+fn progress(count: usize) -> ProgressBar {
+    if count < MIN_PROGRESS || !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(count as u64);
+    if let Ok(style) = ProgressStyle::with_template("validating {bar:30} {pos}/{len} {eta}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(PROGRESS_INTERVAL);
+    bar
 }

@@ -1,4 +1,4 @@
-//! Removes an operator: its subscription, CSV, catalog and, if asked to, its CRDs with their objects.
+//! Removes an operator: its subscription, CSV, catalog and, on request, its CRDs with their objects.
 
 use std::time::{Duration, Instant};
 
@@ -10,8 +10,9 @@ use super::gather::{instances, stuck_crd};
 use super::kinds::{self, Kind};
 use super::manifests::{MANAGED_BY, PART_OF, catalog_name, is_ours};
 use super::snapshot::{Snapshot, list, name_of, namespace_of, string};
+use crate::model::text::counted;
 
-/// The time between two looks at what is being deleted.
+/// The interval at which deletions are polled.
 const INTERVAL: Duration = Duration::from_millis(250);
 
 /// What is removed beside the operator.
@@ -38,6 +39,7 @@ pub struct Item {
 
 /// Why an operator is not removed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Failure {
     /// Nothing of the package was found.
     #[error("package `{package}` is not installed in namespace `{namespace}`")]
@@ -69,6 +71,12 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Returns whether a `ClusterExtension` is deleted, and its CRDs with it.
+    #[must_use]
+    pub fn deletes_extension(&self) -> bool {
+        self.first.iter().any(|item| item.kind == kinds::CLUSTER_EXTENSION)
+    }
+
     /// Returns whether there is nothing to delete.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -116,7 +124,19 @@ pub fn plan(snapshot: &Snapshot, package: &str, namespace: &str, options: Option
             }
         }
     }
+    // With OLM v1, the extension takes what it has installed with it, the CRDs included.
+    let extensions = snapshot.of(kinds::CLUSTER_EXTENSION).iter();
+    plan.first.extend(
+        extensions
+            .filter(|one| is_ours(one, package) && string(one, "/spec/namespace") == namespace)
+            .map(|one| item(kinds::CLUSTER_EXTENSION, one)),
+    );
     let catalog = catalog_name(package);
+    if plan.deletes_extension() {
+        let catalogs = snapshot.of(kinds::CLUSTER_CATALOG).iter();
+        let ours = catalogs.filter(|one| name_of(one) == catalog && is_ours(one, package));
+        plan.rest.extend(ours.map(|one| item(kinds::CLUSTER_CATALOG, one)));
+    }
     for kind in [kinds::CATALOG_SOURCE, kinds::DEPLOYMENT, kinds::SERVICE, kinds::CONFIG_MAP] {
         plan.rest.extend(
             snapshot
@@ -156,6 +176,8 @@ pub async fn look(cluster: &Cluster, package: &str, namespace: &str) -> Result<S
             (kinds::DEPLOYMENT, within, ours),
             (kinds::SERVICE, within, ours),
             (kinds::CONFIG_MAP, within, ours),
+            (kinds::CLUSTER_EXTENSION, None, ours),
+            (kinds::CLUSTER_CATALOG, None, ours),
         ])
         .await?;
     let read = [kinds::SUBSCRIPTION, kinds::CSV, kinds::OPERATOR_GROUP, kinds::CATALOG_SOURCE];
@@ -219,7 +241,7 @@ async fn gone(
         let mut text = format!("waiting until {} `{}` is gone", item.kind.kind, item.name);
         if item.kind == kinds::CRD {
             let number = instances(cluster, object).await?.len();
-            text = format!("{text}: {number} objects left");
+            text = format!("{text}: {} left", counted(number, "object"));
         }
         if text != waiting {
             report(text.clone());

@@ -40,6 +40,7 @@ const PARALLEL: usize = 16;
 
 /// Why the cluster could not be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// There is no usable configuration.
     #[error("no cluster is configured: {0}; set KUBECONFIG or --kubeconfig")]
@@ -195,7 +196,7 @@ impl Cluster {
     /// Returns an object; `None` if it or its kind does not exist.
     ///
     /// # Errors
-    /// The API server does not respond, or refuses.
+    /// The API server does not respond, or rejects the request.
     pub async fn get(&self, kind: Kind, namespace: &str, name: &str) -> Result<Option<Value>, Error> {
         let action = format!("read {} `{name}`", kind.kind);
         let request = Request::new(kind.path(Some(namespace))).get(name, &GetParams::default());
@@ -209,7 +210,7 @@ impl Cluster {
     /// Returns the objects of a kind; of all namespaces without one. Limited to the first 4000 objects.
     ///
     /// # Errors
-    /// The API server does not respond, or refuses. A kind that does not exist has no objects.
+    /// The API server does not respond, or rejects the request. A kind that does not exist has no objects.
     pub async fn list(
         &self,
         kind: Kind,
@@ -274,7 +275,7 @@ impl Cluster {
     /// Returns the metadata of all objects of a kind, at most 4000.
     ///
     /// # Errors
-    /// The API server does not respond, or refuses.
+    /// The API server does not respond, or rejects the request.
     pub async fn list_metadata(&self, kind: Kind) -> Result<Vec<Value>, Error> {
         let action = format!("list {}", kind.plural);
         let request = Request::new(kind.path(None)).list_metadata(&ListParams::default().limit(4000));
@@ -324,7 +325,7 @@ impl Cluster {
     /// Deletes an object; returns whether it existed.
     ///
     /// # Errors
-    /// The API server refuses, or does not respond.
+    /// The API server rejects the request, or does not respond.
     pub async fn delete(&self, kind: Kind, namespace: &str, name: &str) -> Result<bool, Error> {
         let action = format!("delete {} `{name}`", kind.kind);
         let request = Request::new(kind.path(Some(namespace))).delete(name, &DeleteParams::background());

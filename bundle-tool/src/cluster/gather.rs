@@ -8,6 +8,7 @@ use super::client::{Cluster, Error, Select};
 use super::diagnose::{Problem, Scope};
 use super::kinds::{self, Kind};
 use super::snapshot::{Snapshot, list, name_of, namespace_of, string};
+use crate::model::text::counted;
 
 const ANY: Select<'static> = Select { labels: "", fields: "" };
 const NOT_COPIED: Select<'static> = Select { labels: "!olm.copiedFrom", fields: "" };
@@ -110,7 +111,7 @@ pub async fn stuck_crd(cluster: &Cluster, crd: &Value) -> Result<Problem, Error>
     let mut problem = Problem::of_preflight(
         "deletion-blocked",
         format!("CustomResourceDefinition `{name}`"),
-        format!("CRD `{name}` is being deleted and still has {} objects", instances.len()),
+        format!("CRD `{name}` is being deleted and still has {}", counted(instances.len(), "object")),
         "keep the operator running until it has removed its finalizers; if it is gone, remove them: \
          kubectl patch KIND NAME -n NAMESPACE --type=merge -p '{\"metadata\":{\"finalizers\":null}}'"
             .into(),
@@ -139,7 +140,7 @@ pub async fn stuck_crd(cluster: &Cluster, crd: &Value) -> Result<Problem, Error>
 /// Returns the objects of a CRD, at most 500.
 ///
 /// # Errors
-/// The API server does not respond, or refuses.
+/// The API server does not respond, or rejects the request.
 pub async fn instances(cluster: &Cluster, crd: &Value) -> Result<Vec<Value>, Error> {
     let version = list(crd, "/spec/versions")
         .iter()

@@ -12,7 +12,7 @@ use super::manifests::Request;
 use super::snapshot::{Snapshot, name_of, namespace_of, string, strings};
 use super::stage::{Progress, Stage, Target, is_catalog_ready, plan_of, progress};
 
-/// The time between two looks at the cluster.
+/// The interval at which the cluster is polled.
 const INTERVAL: Duration = Duration::from_millis(500);
 /// The number of lines of a log that are shown.
 const LOG_LINES: u16 = 10;
@@ -24,6 +24,7 @@ const WARNINGS: Select<'static> = Select { labels: "", fields: "type=Warning" };
 
 /// Why an operator is not installed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Failure {
     /// Something keeps it from being installed.
     #[error("{}", .problem.message)]

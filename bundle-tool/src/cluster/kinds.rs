@@ -61,6 +61,24 @@ kinds! {
     /// A mutating webhook configuration.
     MUTATING_WEBHOOK = "admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration",
         "mutatingwebhookconfigurations", false;
+    /// What clients may do in the whole cluster.
+    CLUSTER_ROLE = "rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", false;
+    /// Who has a cluster role.
+    CLUSTER_ROLE_BINDING = "rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "clusterrolebindings", false;
+    /// What clients may do in a namespace.
+    ROLE = "rbac.authorization.k8s.io/v1", "Role", "roles", true;
+    /// Who has a role.
+    ROLE_BINDING = "rbac.authorization.k8s.io/v1", "RoleBinding", "rolebindings", true;
+    /// Who may talk to pods.
+    NETWORK_POLICY = "networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", true;
+    /// An API that another server serves.
+    API_SERVICE = "apiregistration.k8s.io/v1", "APIService", "apiservices", false;
+    /// The configuration of OLM.
+    OLM_CONFIG = "operators.coreos.com/v1", "OLMConfig", "olmconfigs", false;
+    /// A catalog that OLM v1 serves.
+    CLUSTER_CATALOG = "olm.operatorframework.io/v1", "ClusterCatalog", "clustercatalogs", false;
+    /// What a user installs with OLM v1.
+    CLUSTER_EXTENSION = "olm.operatorframework.io/v1", "ClusterExtension", "clusterextensions", false;
 }
 
 impl Kind {

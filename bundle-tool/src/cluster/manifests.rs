@@ -62,8 +62,13 @@ pub enum Catalog {
         /// The user of the process; `None` where the cluster assigns one.
         user: Option<u32>,
     },
-    /// An index image with data only, which OLM serves with its own opm.
-    Image(String),
+    /// An index image.
+    Image {
+        /// Its name.
+        name: String,
+        /// Whether it contains the program that serves it; otherwise OLM serves its data with its own opm.
+        serves_itself: bool,
+    },
 }
 
 /// The content does not fit into a `ConfigMap`.
@@ -125,7 +130,7 @@ impl Request {
                     }),
                 ));
             }
-            Catalog::Image(_) => {}
+            Catalog::Image { .. } => {}
         }
         objects.push(self.catalog_source());
         if let Some(targets) = &self.targets {
@@ -184,13 +189,13 @@ impl Request {
             Catalog::Served { .. } => {
                 spec["address"] = format!("{}.{}.svc:{PORT}", self.catalog_name(), self.namespace).into();
             }
-            Catalog::Image(image) => {
-                spec["image"] = image.clone().into();
+            Catalog::Image { name, serves_itself } => {
+                spec["image"] = name.clone().into();
                 let security = if self.restricted { "restricted" } else { "legacy" };
-                spec["grpcPodConfig"] = json!({
-                    "securityContextConfig": security,
-                    "extractContent": {"catalogDir": "/configs"},
-                });
+                spec["grpcPodConfig"] = json!({"securityContextConfig": security});
+                if !serves_itself {
+                    spec["grpcPodConfig"]["extractContent"] = json!({"catalogDir": "/configs"});
+                }
             }
         }
         if let Some(secret) = &self.pull_secret {
@@ -350,7 +355,10 @@ mod tests {
 
     #[test]
     fn an_index_image_needs_no_deployment() {
-        let objects = request(Catalog::Image("registry/index:v1".into())).objects().unwrap();
+        let image = |serves_itself| Catalog::Image { name: "registry/index:v1".into(), serves_itself };
+        let objects = request(image(true)).objects().unwrap();
+        assert!(objects[1]["spec"]["grpcPodConfig"]["extractContent"].is_null());
+        let objects = request(image(false)).objects().unwrap();
         let kinds: Vec<_> = objects.iter().map(|object| object["kind"].as_str().unwrap()).collect();
         assert_eq!(kinds, ["Namespace", "CatalogSource", "OperatorGroup", "Subscription"]);
         assert_eq!(objects[1]["spec"]["grpcPodConfig"]["extractContent"]["catalogDir"], "/configs");

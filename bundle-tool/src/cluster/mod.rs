@@ -10,9 +10,11 @@ pub mod gather;
 pub mod install;
 pub mod kinds;
 pub mod manifests;
+pub mod olm;
 pub mod preflight;
 pub mod snapshot;
 pub mod stage;
+pub mod v1;
 
 pub use client::{Cluster, Error};
 pub use diagnose::{Problem, Scope};

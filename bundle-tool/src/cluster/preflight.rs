@@ -103,7 +103,7 @@ pub fn operator_group(
         if mode.kind == "OwnNamespace" && mode.namespaces.iter().any(|name| name != namespace) {
             return Err(wrong(
                 format!(
-                    "install mode `OwnNamespace` does not take namespace `{}`",
+                    "install mode `OwnNamespace` does not allow namespace `{}`",
                     mode.namespaces.join(",")
                 ),
                 format!("use --install-mode SingleNamespace={}", mode.namespaces.join(",")),
@@ -280,7 +280,7 @@ pub fn problems(
                 format!("CSV `{}`", candidate.csv),
                 format!("the bundle requires CRD `{name}`, which the cluster does not have"),
             )
-            .help("install the operator that owns it first, or add its catalog to the namespace; --force tries without"),
+            .help("install the operator that owns it first, or add its catalog to the namespace; --force continues without it"),
         );
     }
     for name in &candidate.packages {
@@ -293,7 +293,7 @@ pub fn problems(
                     format!("CSV `{}`", candidate.csv),
                     format!("the bundle depends on package `{name}`, which no subscription of the cluster installs"),
                 )
-                .help("install it first, or make sure that a catalog of the namespace or of OLM has it; --force tries without"),
+                .help("install it first, or make sure that a catalog of the namespace or of OLM has it; --force continues without it"),
             );
         }
     }
@@ -342,7 +342,7 @@ fn owners(snapshot: &Snapshot, candidate: &Candidate, found: &mut Vec<Problem>) 
                         object(kinds::CSV, csv),
                         format!("CRD `{name}` is already owned by `{}` in namespace `{}`", name_of(csv), namespace_of(csv)),
                     )
-                    .help("uninstall it first; --force tries without, which OLM allows if they watch different namespaces"),
+                    .help("uninstall it first; --force continues anyway, which OLM allows if they watch different namespaces"),
                 );
                 break;
             }
@@ -401,7 +401,7 @@ mod tests {
             (&all[2..], &[], None, Err("needs the namespaces")),
             (&all, &[], Some("SingleNamespace=other"), Ok(Some(&["other"]))),
             (&all, &[], Some("SingleNamespace=own"), Err("names the operator's own namespace")),
-            (&all, &[], Some("OwnNamespace=other"), Err("does not take namespace `other`")),
+            (&all, &[], Some("OwnNamespace=other"), Err("does not allow namespace `other`")),
             (&all, &[], Some("MultiNamespace=a,b"), Err("does not support install mode `MultiNamespace`")),
             (&all, &[&[]], None, Ok(None)),
             (&all[1..], &[&[]], None, Err("requires install mode `AllNamespaces`")),

@@ -38,6 +38,8 @@ pub enum Stage {
     Requirements,
     /// The operator's deployments start.
     Deployments,
+    /// OLM v1 installs the bundle.
+    Extension,
     /// The CSV is Succeeded.
     Done,
 }
@@ -52,6 +54,7 @@ impl fmt::Display for Stage {
             Self::Plan => "install plan",
             Self::Requirements => "requirements",
             Self::Deployments => "deployments",
+            Self::Extension => "cluster extension",
             Self::Done => "done",
         })
     }

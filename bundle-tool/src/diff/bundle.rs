@@ -114,6 +114,15 @@ impl Summary {
     }
 }
 
+/// Returns the names of the CRDs that the conversion webhooks of a CSV convert.
+pub(super) fn converted_crds(csv: yaml::Value<'_>) -> Vec<String> {
+    let webhooks = csv.dig(&["spec", "webhookdefinitions"]).map(yaml::Value::to_json).unwrap_or_default();
+    list(&webhooks)
+        .filter(|webhook| webhook["type"] == "ConversionWebhook")
+        .flat_map(|webhook| list(&webhook["conversionCRDs"]).map(string).collect::<Vec<_>>())
+        .collect()
+}
+
 fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }

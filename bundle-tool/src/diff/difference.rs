@@ -45,6 +45,14 @@ pub struct CrdDifference {
     pub breaking: Vec<Change>,
 }
 
+impl CrdDifference {
+    /// Returns what changes in the CRD `name`.
+    #[must_use]
+    pub fn new(name: String, breaking: Vec<Change>) -> Self {
+        Self { name, breaking }
+    }
+}
+
 impl Difference {
     /// Whether the upgrade breaks something: a CRD's change, an install mode or a CRD that is gone.
     #[must_use]

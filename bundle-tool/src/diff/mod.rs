@@ -21,13 +21,14 @@ use crate::model::yaml::Value;
 pub use bundle::{Lists, Permission};
 pub use crd::{Change, Effect};
 pub use difference::{CrdDifference, Difference};
-pub use report::{markdown, text};
+pub use report::{markdown, sentence, text};
 
 /// How strictly CRDs are compared.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// Report everything that OLM v1 rejects, harmless changes and follow-up errors among it.
+    /// Report everything that the check of OLM v1 rejects in the CRDs as they are written, harmless changes and follow-up errors
+    /// among it.
     pub strict: bool,
     /// The versions that objects are stored in (`status.storedVersions` of the installed CRDs); by default, the old
     /// CRD's storage version.
@@ -39,6 +40,8 @@ pub struct Options {
 pub struct Version {
     /// CRDs of `apiextensions.k8s.io/v1` by name.
     crds: BTreeMap<String, Json>,
+    /// The names of the CRDs that conversion webhooks of the CSV convert.
+    converted: Vec<String>,
     summary: Summary,
 }
 
@@ -54,6 +57,7 @@ impl Version {
     pub fn of_objects<'o>(objects: impl Iterator<Item = Value<'o>>) -> Self {
         let mut crds = BTreeMap::new();
         let mut summary = Summary::default();
+        let mut converted = Vec::new();
         for object in objects {
             let field = |name| object.get(name).map(Value::text).unwrap_or_default();
             match (field("apiVersion"), field("kind")) {
@@ -61,11 +65,31 @@ impl Version {
                     let name = object.dig(&["metadata", "name"]).map(Value::text).unwrap_or_default();
                     crds.insert(name.to_owned(), object.to_json());
                 }
-                (_, "ClusterServiceVersion") => summary = Summary::new(object),
+                (_, "ClusterServiceVersion") => {
+                    summary = Summary::new(object);
+                    converted = bundle::converted_crds(object);
+                }
                 _ => {}
             }
         }
-        Self { crds, summary }
+        Self { crds, converted, summary }
+    }
+
+    /// Returns the CRDs of `apiextensions.k8s.io/v1` by name, with the conversion webhooks of the CSV, which OLM v1 sets up in
+    /// them before it compares them (`BundleCRDGenerator` of operator-controller).
+    #[must_use]
+    pub fn into_crds(mut self) -> BTreeMap<String, Json> {
+        self.set_up_conversions();
+        self.crds
+    }
+
+    fn set_up_conversions(&mut self) {
+        for name in &self.converted {
+            let Some(spec) = self.crds.get_mut(name).and_then(|crd| crd.get_mut("spec")) else { continue };
+            if spec.is_object() {
+                spec["conversion"] = serde_json::json!({"strategy": "Webhook"});
+            }
+        }
     }
 
     /// Whether there is neither a CRD nor a CSV.
@@ -75,10 +99,24 @@ impl Version {
     }
 }
 
+/// Returns what breaks from one CRD to another of the same name, sorted.
+#[must_use]
+pub fn compare_crds(old: &Json, new: &Json, options: &Options) -> Vec<Change> {
+    let stored = match options.stored_versions.as_slice() {
+        [] => crd::storage_versions(old),
+        stored => stored.to_vec(),
+    };
+    let mut breaking = crd::changes(old, new, &stored, options.strict);
+    if !options.strict {
+        crd::keep_relevant(&mut breaking);
+    }
+    breaking
+}
+
 /// Compares two versions of an operator.
 ///
 /// Unless [`Options::strict`] is set, changes that existing objects do not notice are omitted, as are the follow-up
-/// errors of a removed field.
+/// errors of a removed field, and served versions that a conversion webhook of the CSV converts are not compared.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -98,18 +136,14 @@ impl Version {
 /// assert_eq!(difference.crds[0].breaking[0].detail, "10 -> 5");
 /// ```
 #[must_use]
-pub fn compare(old: Version, new: Version, options: &Options) -> Difference {
+pub fn compare(old: Version, mut new: Version, options: &Options) -> Difference {
+    if !options.strict {
+        new.set_up_conversions();
+    }
     let mut changed = Vec::new();
     for (name, crd) in &new.crds {
         let Some(before) = old.crds.get(name) else { continue };
-        let stored = match options.stored_versions.as_slice() {
-            [] => crd::storage_versions(before),
-            stored => stored.to_vec(),
-        };
-        let mut breaking = crd::changes(before, crd, &stored, options.strict);
-        if !options.strict {
-            crd::keep_relevant(&mut breaking);
-        }
+        let breaking = compare_crds(before, crd, options);
         if !breaking.is_empty() {
             changed.push(CrdDifference { name: name.clone(), breaking });
         }

@@ -49,8 +49,9 @@ pub fn markdown(difference: &Difference, out: &mut impl Write) -> io::Result<()>
     Ok(())
 }
 
-/// One change of a CRD: where, what, and what it means.
-fn sentence(change: &Change) -> String {
+/// Returns one change of a CRD for people: where, what, and what it means.
+#[must_use]
+pub fn sentence(change: &Change) -> String {
     let effect = match change.effect {
         Effect::Rejects => "may reject existing objects",
         Effect::Drops => "drops data of existing objects",

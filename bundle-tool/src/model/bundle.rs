@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use oci_images::labels;
 use serde::de::DeserializeOwned;
 
+use super::submission::Submission;
 use super::yaml::{self, DecodeError, Decoded, Path, Position, SyntaxError, Tree, Value};
 
 /// The directory of the objects, within a bundle.
@@ -67,8 +68,10 @@ pub struct Bundle {
     /// All directories below the directory, sorted, with `/` at the end, to tell an empty one from a missing one.
     pub directories: Vec<String>,
     /// The size of all files in `manifests/` and `metadata/`, each compressed with gzip and encoded in base64, as OLM
-    /// adds them up when it unpacks a bundle. Computed only if the plain size is large enough to reach a limit.
+    /// adds them up when it unpacks a bundle. Computed only if it may be more than three quarters of OLM's limit.
     pub compressed_size: Option<u64>,
+    /// Where the bundle is in a catalog's repository, if it was read from one.
+    pub submission: Option<Submission>,
 }
 
 /// One file of a bundle.
@@ -80,6 +83,8 @@ pub struct File {
     pub size: u64,
     /// The content.
     pub content: Content,
+    /// The bytes, to show them with findings; empty if the file was not read.
+    pub bytes: Vec<u8>,
 }
 
 /// The content of a file.

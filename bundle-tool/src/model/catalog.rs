@@ -7,7 +7,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::yaml;
+use super::yaml::{self, DecodeError, Path, Value};
 
 /// A file-based catalog: its blobs by schema, each list in the order of the files.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -31,12 +31,22 @@ impl Catalog {
         self.others.extend(other.others);
     }
 
+    /// Appends one blob.
+    pub fn push(&mut self, blob: Blob) {
+        match blob {
+            Blob::Package(blob) => self.packages.push(*blob),
+            Blob::Channel(blob) => self.channels.push(*blob),
+            Blob::Bundle(blob) => self.bundles.push(*blob),
+            Blob::Other(blob) => self.others.push(blob),
+        }
+    }
+
     /// Returns all blobs, sorted by package and schema. Those of no package come last.
-    fn sorted(&self) -> Vec<Blob<'_>> {
-        let packages = self.packages.iter().map(Blob::Package);
-        let channels = self.channels.iter().map(Blob::Channel);
-        let bundles = self.bundles.iter().map(Blob::Bundle);
-        let others = self.others.iter().map(Blob::Other);
+    fn sorted(&self) -> Vec<Ref<'_>> {
+        let packages = self.packages.iter().map(Ref::Package);
+        let channels = self.channels.iter().map(Ref::Channel);
+        let bundles = self.bundles.iter().map(Ref::Bundle);
+        let others = self.others.iter().map(Ref::Other);
         let mut blobs: Vec<_> = packages.chain(channels).chain(bundles).chain(others).collect();
         blobs.sort_by(|a, b| a.key().cmp(&b.key()));
         blobs
@@ -49,10 +59,10 @@ impl Catalog {
     pub fn write_json(&self, mut out: impl io::Write) -> io::Result<()> {
         for blob in self.sorted() {
             match blob {
-                Blob::Package(blob) => serde_json::to_writer_pretty(&mut out, blob)?,
-                Blob::Channel(blob) => serde_json::to_writer_pretty(&mut out, blob)?,
-                Blob::Bundle(blob) => serde_json::to_writer_pretty(&mut out, blob)?,
-                Blob::Other(blob) => serde_json::to_writer_pretty(&mut out, blob)?,
+                Ref::Package(blob) => serde_json::to_writer_pretty(&mut out, blob)?,
+                Ref::Channel(blob) => serde_json::to_writer_pretty(&mut out, blob)?,
+                Ref::Bundle(blob) => serde_json::to_writer_pretty(&mut out, blob)?,
+                Ref::Other(blob) => serde_json::to_writer_pretty(&mut out, blob)?,
             }
             out.write_all(b"\n")?;
         }
@@ -66,10 +76,10 @@ impl Catalog {
     pub fn write_yaml(&self, mut out: impl io::Write) -> io::Result<()> {
         for blob in self.sorted() {
             let text = match blob {
-                Blob::Package(blob) => yaml::emit(&serde_json::to_value(blob)?),
-                Blob::Channel(blob) => yaml::emit(&serde_json::to_value(blob)?),
-                Blob::Bundle(blob) => yaml::emit(&serde_json::to_value(blob)?),
-                Blob::Other(blob) => yaml::emit(blob),
+                Ref::Package(blob) => yaml::emit(&serde_json::to_value(blob)?),
+                Ref::Channel(blob) => yaml::emit(&serde_json::to_value(blob)?),
+                Ref::Bundle(blob) => yaml::emit(&serde_json::to_value(blob)?),
+                Ref::Other(blob) => yaml::emit(blob),
             };
             out.write_all(b"---\n")?;
             out.write_all(text.as_bytes())?;
@@ -79,15 +89,51 @@ impl Catalog {
 }
 
 /// One blob of a catalog.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Blob {
+    /// `olm.package`
+    Package(Box<Package>),
+    /// `olm.channel`
+    Channel(Box<Channel>),
+    /// `olm.bundle`
+    Bundle(Box<Bundle>),
+    /// Any other schema.
+    Other(Json),
+}
+
+impl Blob {
+    /// Decodes a document as opm does: names of fields match whatever their case.
+    ///
+    /// # Errors
+    /// It has no schema, or a value does not fit its field.
+    pub fn decode(root: Value<'_>) -> Result<Self, DecodeError> {
+        let schema = yaml::string(root, "schema");
+        Ok(match schema {
+            "" => {
+                return Err(DecodeError {
+                    path: "schema".to_owned(),
+                    message: "missing required field `schema`".to_owned(),
+                    position: root.position(),
+                });
+            }
+            "olm.package" => Self::Package(Box::new(yaml::decode_ignoring_case(root, &Path::ROOT)?.object)),
+            "olm.channel" => Self::Channel(Box::new(yaml::decode_ignoring_case(root, &Path::ROOT)?.object)),
+            "olm.bundle" => Self::Bundle(Box::new(yaml::decode_ignoring_case(root, &Path::ROOT)?.object)),
+            _ => Self::Other(root.to_json()),
+        })
+    }
+}
+
+/// One blob of a catalog, where it is.
 #[derive(Clone, Copy)]
-enum Blob<'c> {
+enum Ref<'c> {
     Package(&'c Package),
     Channel(&'c Channel),
     Bundle(&'c Bundle),
     Other(&'c Json),
 }
 
-impl<'c> Blob<'c> {
+impl<'c> Ref<'c> {
     /// Returns what blobs are sorted by: whether the package is missing, the package, the schema's rank, the name.
     fn key(self) -> (bool, &'c str, u8, &'c str) {
         let text = |blob: &'c Json, key: &str| blob[key].as_str().unwrap_or_default();
@@ -95,7 +141,9 @@ impl<'c> Blob<'c> {
             Self::Package(blob) => (blob.name.as_str(), 0, blob.name.as_str()),
             Self::Channel(blob) => (blob.package.as_str(), 1, blob.name.as_str()),
             Self::Bundle(blob) => (blob.package.as_str(), 2, blob.name.as_str()),
-            Self::Other(blob) => (text(blob, "package"), 3, text(blob, "name")),
+            // As opm writes them: deprecations last.
+            Self::Other(blob) if text(blob, "schema") == "olm.deprecations" => (text(blob, "package"), 4, ""),
+            Self::Other(blob) => (text(blob, "package"), 3, text(blob, "schema")),
         };
         (package.is_empty(), package, rank, name)
     }
@@ -186,6 +234,15 @@ pub struct Bundle {
     /// All images that mirrors must copy.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub related_images: Vec<RelatedImage>,
+}
+
+impl Bundle {
+    /// Returns the value of the first property of a type; null if there is none.
+    #[must_use]
+    pub fn property(&self, r#type: &str) -> &Json {
+        let found = self.properties.iter().find(|property| property.r#type == r#type);
+        found.map_or(&Json::Null, |property| &property.value)
+    }
 }
 
 /// A property of a package, channel or bundle.

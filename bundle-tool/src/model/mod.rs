@@ -9,13 +9,17 @@ pub mod crd;
 pub mod csv;
 mod document;
 pub mod json;
+pub mod pull_request;
 pub mod quantity;
 mod severity;
+pub mod submission;
 pub mod text;
 pub mod version;
 pub mod yaml;
 
 pub use bundle::{Annotations, Bundle, Content, File, First, Object};
 pub use document::Document;
+pub use pull_request::PullRequest;
 pub use quantity::Quantity;
-pub use severity::Severity;
+pub use severity::{Level, Severity};
+pub use submission::Submission;

@@ -1,4 +1,4 @@
-//! Foreign text in messages: shortened and made printable.
+//! Text in messages: foreign values, shortened and made printable, errors with their causes, and numbers of things.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -20,6 +20,20 @@ pub fn shortened(text: &str, max: usize) -> Cow<'_, str> {
         None => Cow::Borrowed(text),
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
     }
+}
+
+/// Formats a number of things: `1 error`, `2 errors`.
+#[must_use]
+pub fn counted(count: usize, name: &str) -> String {
+    format!("{count} {name}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Returns a help text as a sentence: with a capital letter, unless it begins with code, and a full stop.
+#[must_use]
+pub fn sentence(text: &str) -> String {
+    let mut chars = text.trim_end_matches('.').chars();
+    let first = chars.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(chars).chain(['.']).collect()
 }
 
 /// Returns an error and its causes on one line, each fact once: an error whose message ends in its cause's message, or a
@@ -66,7 +80,9 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-fn is_escaped(char: char) -> bool {
+/// Returns whether [`printable`] escapes a character.
+#[must_use]
+pub fn is_escaped(char: char) -> bool {
     char.is_control()
         || matches!(char,
             // Direction marks, embeddings, overrides and isolates.

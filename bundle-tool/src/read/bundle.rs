@@ -12,16 +12,23 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use rayon::prelude::*;
 
-use super::file::{self, MAX_FILE_SIZE, Unreadable};
-use super::walk::{Kind, Options, WalkError, walk};
+use super::file::{MAX_FILE_SIZE, Unreadable};
+use super::overlay::Overlay;
+use super::walk::{Kind, Options, WalkError};
 use super::yaml::{self, Aliased};
 use crate::model::bundle::{ANNOTATIONS_FILE, Bundle, Content, File, MANIFESTS, METADATA};
 
 /// The maximum size of all files of a bundle that are read, in bytes. OLM accepts 1 MiB, compressed.
 pub const MAX_BUNDLE_SIZE: u64 = 64 << 20;
 
-/// Below this plain size, in bytes, the compressed size cannot reach a limit and is not computed.
+/// Up to this plain size, in bytes, the compressed size cannot reach a limit and is not computed.
 const MIN_SIZE_TO_COMPRESS: u64 = 512 << 10;
+
+/// Up to this size, compressed quickly, the size that OLM counts is not computed: it is smaller, and far from the limit.
+const MIN_COMPRESSED: u64 = 768 << 10;
+
+/// Of this compressor's levels the one that comes nearest to Go's default: within half a percent over published bundles.
+const LEVEL: Compression = Compression::new(7);
 
 /// Why a bundle cannot be read at all.
 #[derive(Debug, thiserror::Error)]
@@ -45,10 +52,18 @@ pub enum ReadError {
 /// # Errors
 /// The directory does not exist, is not a directory or cannot be listed, or the machine cannot read a file.
 pub fn directory(path: &Path) -> Result<Bundle, ReadError> {
+    directory_with(path, &Overlay::default())
+}
+
+/// Reads the bundle in the directory `path`, with texts that stand for some of its files.
+///
+/// # Errors
+/// As for [`directory`].
+pub fn directory_with(path: &Path, overlay: &Overlay) -> Result<Bundle, ReadError> {
     let mut directories = Vec::new();
     let mut listed = Vec::new();
     let (mut total, mut to_read) = (0, 0);
-    for entry in walk(path, Options { skip_hidden_directories: true, ..Options::default() })? {
+    for entry in overlay.walk(path, Options { skip_hidden_directories: true, ..Options::default() })? {
         let source = match entry.kind {
             Kind::Directory => {
                 directories.push(entry.name + "/");
@@ -72,7 +87,7 @@ pub fn directory(path: &Path) -> Result<Bundle, ReadError> {
     directories.sort();
     let read = listed
         .into_par_iter()
-        .map(|(name, path, source)| load(name, path, source, total))
+        .map(|(name, path, source)| load(name, path, source, overlay))
         .collect::<Result<Vec<_>, _>>()?;
     Ok(assembled(path.display().to_string(), read, directories, total))
 }
@@ -80,14 +95,14 @@ pub fn directory(path: &Path) -> Result<Bundle, ReadError> {
 /// What was read of one file.
 struct Loaded {
     file: File,
-    /// The compressed size, where it counts.
-    compressed: u64,
+    /// What counts as the compressed size of a file that was not read.
+    unread: u64,
     aliased: Aliased,
 }
 
 /// The bundle of its files, whose aliases share one limit.
 fn assembled(path: String, read: Vec<Loaded>, directories: Vec<String>, total: u64) -> Bundle {
-    let compressed = read.iter().map(|loaded| loaded.compressed).sum();
+    let unread = read.iter().map(|loaded| loaded.unread).sum();
     let mut aliased = Aliased::default();
     let files = read.into_iter().map(|loaded| match aliased.add(loaded.aliased) {
         Ok(()) => loaded.file,
@@ -96,12 +111,22 @@ fn assembled(path: String, read: Vec<Loaded>, directories: Vec<String>, total: u
             File { content: Content::Unreadable(reason), ..loaded.file }
         }
     });
-    Bundle {
-        path,
-        files: files.collect(),
-        directories,
-        compressed_size: (total > MIN_SIZE_TO_COMPRESS).then_some(compressed),
-    }
+    let files: Vec<File> = files.collect();
+    let compressed_size =
+        if total > MIN_SIZE_TO_COMPRESS { compressed_size_of(&files, unread) } else { None };
+    Bundle { path, files, directories, compressed_size, submission: None }
+}
+
+/// Returns the compressed size of the files that OLM unpacks and of those that were not read, if it may be large.
+fn compressed_size_of(files: &[File], unread: u64) -> Option<u64> {
+    let is_unpacked = |file: &&File| {
+        file.path != ANNOTATIONS_FILE && (file.path.starts_with(MANIFESTS) || file.path.starts_with(METADATA))
+    };
+    let size = |level| {
+        let sizes = files.par_iter().filter(is_unpacked).map(|file| compressed_size(&file.bytes, level));
+        unread + sizes.sum::<u64>()
+    };
+    (size(Compression::fast()) > MIN_COMPRESSED).then(|| size(LEVEL))
 }
 
 /// A bundle from files in memory, as an image holds them: relative path to bytes.
@@ -124,7 +149,7 @@ pub fn files(name: &str, contents: &BTreeMap<String, Vec<u8>>) -> Bundle {
         })
         .collect();
     let read = files.into_par_iter().map(|(path, content, source)| match source {
-        Source::Read(_) => parse(path.clone(), content, total),
+        Source::Read(_) => parse(path.clone(), content.clone()),
         Source::Counted(size) => Loaded::unparsed(path.clone(), size, Content::Other, 0),
         Source::Unreadable(size, error) => {
             Loaded::unparsed(path.clone(), size, Content::Unreadable(error.to_string()), size)
@@ -159,18 +184,19 @@ impl Source {
 }
 
 impl Loaded {
-    fn unparsed(path: String, size: u64, content: Content, compressed: u64) -> Self {
-        Self { file: File { path, size, content }, compressed, aliased: Aliased::default() }
+    fn unparsed(path: String, size: u64, content: Content, unread: u64) -> Self {
+        let file = File { path, size, content, bytes: Vec::new() };
+        Self { file, unread, aliased: Aliased::default() }
     }
 }
 
-fn load(name: String, path: PathBuf, source: Source, total: u64) -> Result<Loaded, ReadError> {
+fn load(name: String, path: PathBuf, source: Source, overlay: &Overlay) -> Result<Loaded, ReadError> {
     let (size, error) = match source {
         Source::Counted(size) => return Ok(Loaded::unparsed(name, size, Content::Other, 0)),
         // Some files of the kernel have no size and no end.
-        Source::Read(0) => return Ok(parse(name, &[], total)),
-        Source::Read(size) => match file::read(&path, MAX_FILE_SIZE) {
-            Ok(bytes) => return Ok(parse(name, &bytes, total)),
+        Source::Read(0) => return Ok(parse(name, Vec::new())),
+        Source::Read(size) => match overlay.read(&path, MAX_FILE_SIZE) {
+            Ok(bytes) => return Ok(parse(name, bytes)),
             Err(error) => (size, error),
         },
         Source::Unreadable(size, error) => (size, error),
@@ -182,9 +208,9 @@ fn load(name: String, path: PathBuf, source: Source, total: u64) -> Result<Loade
     Ok(Loaded::unparsed(name, size, Content::Unreadable(error.to_string()), size))
 }
 
-fn parse(path: String, bytes: &[u8], total: u64) -> Loaded {
+fn parse(path: String, bytes: Vec<u8>) -> Loaded {
     let (content, aliased) = if is_read(&path) {
-        let parsed = yaml::parse(bytes);
+        let parsed = yaml::parse(&bytes);
         let content = Content::Documents {
             documents: parsed.documents,
             error: parsed.error,
@@ -195,9 +221,8 @@ fn parse(path: String, bytes: &[u8], total: u64) -> Loaded {
     } else {
         (Content::Other, Aliased::default())
     };
-    let unpacked = path != ANNOTATIONS_FILE && (path.starts_with(MANIFESTS) || path.starts_with(METADATA));
-    let compressed = if unpacked && total > MIN_SIZE_TO_COMPRESS { compressed_size(bytes) } else { 0 };
-    Loaded { file: File { path, size: bytes.len() as u64, content }, compressed, aliased }
+    let file = File { path, size: bytes.len() as u64, content, bytes };
+    Loaded { file, unread: 0, aliased }
 }
 
 fn is_read(path: &str) -> bool {
@@ -207,13 +232,11 @@ fn is_read(path: &str) -> bool {
 }
 
 /// The size of `bytes` compressed with gzip and encoded in base64.
-///
-/// Of this compressor's levels the seventh comes nearest to Go's default: within half a percent over published bundles.
-fn compressed_size(bytes: &[u8]) -> u64 {
+fn compressed_size(bytes: &[u8], level: Compression) -> u64 {
     let mut counter = Counter(0);
     {
         let encoder = EncoderWriter::new(&mut counter, &base64::engine::general_purpose::STANDARD);
-        let mut gzip = GzEncoder::new(encoder, Compression::new(7));
+        let mut gzip = GzEncoder::new(encoder, level);
         // Writing into a counter cannot fail.
         let _ = gzip.write_all(bytes);
         let _ = gzip.finish();

@@ -118,24 +118,34 @@ pub fn stream(name: &str, stream: impl Read) -> Result<Vec<Document>, ManifestEr
 /// # Errors
 /// Something cannot be read.
 pub fn list(directory: &Path) -> Result<Vec<PathBuf>, ManifestError> {
+    let (paths, mut unreadable) = readable(directory)?;
+    if unreadable.is_empty() { Ok(paths) } else { Err(unreadable.swap_remove(0)) }
+}
+
+/// Lists the files below `directory`, or `directory` itself if it is a file, and what cannot be read and would be an error
+/// of [`list`].
+///
+/// # Errors
+/// The directory cannot be listed.
+pub fn readable(directory: &Path) -> Result<(Vec<PathBuf>, Vec<ManifestError>), ManifestError> {
     let metadata = fs::metadata(directory)
         .map_err(|source| ManifestError::Read { path: directory.to_owned(), source: source.into() })?;
     if !metadata.is_dir() {
-        return Ok(vec![directory.to_owned()]);
+        return Ok((vec![directory.to_owned()], Vec::new()));
     }
     let options =
         Options { skip_hidden_directories: true, follow_directory_links: true, ..Options::default() };
-    let mut paths = Vec::new();
+    let (mut paths, mut unreadable) = (Vec::new(), Vec::new());
     for entry in walk(directory, options)? {
         match entry.kind {
             Kind::File(_) => paths.push(entry.path),
             // What a cycle leads to is listed where it is.
             Kind::Directory | Kind::Unreadable(Unreadable::Cycle) => {}
             Kind::Unreadable(Unreadable::NotRegular(_)) if !is_named_as_manifest(&entry.path) => {}
-            Kind::Unreadable(source) => return Err(ManifestError::Read { path: entry.path, source }),
+            Kind::Unreadable(source) => unreadable.push(ManifestError::Read { path: entry.path, source }),
         }
     }
-    Ok(paths)
+    Ok((paths, unreadable))
 }
 
 fn is_named_as_manifest(path: &Path) -> bool {

@@ -6,8 +6,14 @@
 pub mod bundle;
 pub mod catalog;
 pub mod file;
+pub mod format;
 mod json;
 mod libyaml;
 pub mod manifests;
+pub mod overlay;
+pub mod settings;
+pub mod spans;
+pub mod submission;
 pub mod walk;
+pub mod watch;
 pub mod yaml;

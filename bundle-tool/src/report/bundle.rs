@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::finding::{Finding, Severity};
+use super::finding::Finding;
 
 /// The findings of one bundle.
 #[derive(Debug)]
@@ -27,9 +27,9 @@ pub struct UnreadBundle {
 }
 
 impl BundleReport {
-    /// Returns whether no finding is an error.
+    /// Returns whether no finding is an error that counts.
     #[must_use]
     pub fn passed(&self) -> bool {
-        self.findings.iter().all(|finding| finding.severity != Severity::Error)
+        !self.findings.iter().any(Finding::is_failure)
     }
 }

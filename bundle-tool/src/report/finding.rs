@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::excerpt::Excerpt;
+use super::fix::Fix;
 pub use crate::model::Severity;
 
 /// A set of rules that is enabled by name; [`Suite::Bundle`] is always enabled.
@@ -26,11 +28,21 @@ pub enum Suite {
     DeprecatedApis,
     /// What OLM v1 rejects and OLM v0 accepts.
     Olmv1,
+    /// What OpenShift rejects under its default security context constraints, and how a bundle declares its versions.
+    Openshift,
+    /// What an operator needs in a cluster without access to public registries.
+    Disconnected,
+    /// The processor architectures that an operator declares.
+    Multiarch,
+    /// What the pipeline of the OpenShift community catalog requires of a submission.
+    Community,
+    /// What preflight requires of a bundle that is certified for OpenShift.
+    Preflight,
 }
 
 impl Suite {
     /// All suites.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 12] = [
         Self::Bundle,
         Self::OperatorHubV2,
         Self::Capabilities,
@@ -38,6 +50,11 @@ impl Suite {
         Self::GoodPractices,
         Self::DeprecatedApis,
         Self::Olmv1,
+        Self::Openshift,
+        Self::Disconnected,
+        Self::Multiarch,
+        Self::Community,
+        Self::Preflight,
     ];
 
     /// The suite's name.
@@ -51,6 +68,11 @@ impl Suite {
             Self::GoodPractices => "good-practices",
             Self::DeprecatedApis => "deprecated-apis",
             Self::Olmv1 => "olmv1",
+            Self::Openshift => "openshift",
+            Self::Disconnected => "disconnected",
+            Self::Multiarch => "multiarch",
+            Self::Community => "community",
+            Self::Preflight => "preflight",
         }
     }
 }
@@ -85,9 +107,92 @@ pub struct Finding {
     /// The column in characters, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
+    /// The column behind what is wrong, in the same line.
+    #[serde(rename = "endColumn", skip_serializing_if = "Option::is_none")]
+    pub end_column: Option<u32>,
     /// The field: `spec.customresourcedefinitions.owned[0]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// Other places that explain the finding.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub related: Vec<Related>,
+    /// How the finding can be fixed without its author.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fix: Option<Box<Fix>>,
+    /// Why the finding does not count, if it is ignored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ignored: Option<Ignored>,
+    /// The line that the finding points at.
+    #[serde(skip)]
+    pub excerpt: Option<Excerpt>,
+    /// Whether the place is one in a text, such as that of a syntax error, not a field with its value.
+    #[serde(skip)]
+    pub is_point: bool,
+}
+
+/// A place that explains a finding: `first defined here`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Related {
+    /// What is there.
+    pub message: String,
+    /// The path of the file below the bundle's directory.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column in characters, from 1.
+    pub column: u32,
+    /// The line itself.
+    #[serde(skip)]
+    pub excerpt: Option<Excerpt>,
+}
+
+impl Related {
+    /// Returns a place without its line.
+    #[must_use]
+    pub fn new(message: impl Into<String>, file: impl Into<String>, line: u32, column: u32) -> Self {
+        Self { message: message.into(), file: file.into(), line, column, excerpt: None }
+    }
+}
+
+/// Who ignores a finding, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Ignored {
+    /// Where it is ignored.
+    pub by: IgnoredBy,
+    /// The reason that is given there; empty for a rule that is ignored as a whole.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+}
+
+impl Ignored {
+    /// Returns who ignores a finding, with the reason.
+    #[must_use]
+    pub fn new(by: IgnoredBy, reason: impl Into<String>) -> Self {
+        Self { by, reason: reason.into() }
+    }
+}
+
+/// Where a finding is ignored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum IgnoredBy {
+    /// Its rule is ignored: with `--allow` or by its level in the settings.
+    Rule,
+    /// An entry of the settings names the rule and the place.
+    Settings,
+    /// A comment at the place.
+    Comment,
+}
+
+impl Finding {
+    /// Returns whether the finding makes its bundle fail.
+    #[must_use]
+    pub fn is_failure(&self) -> bool {
+        self.severity == Severity::Error && self.ignored.is_none()
+    }
 }
 
 #[cfg(test)]

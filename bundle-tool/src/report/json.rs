@@ -1,4 +1,5 @@
-//! The JSON document that programs read: `{"version", "bundles": [{path, name, package, passed, findings}], "unreadable"}`.
+//! The JSON document that programs read: `{"version", "bundles": [{path, name, package, passed, findings}], "unreadable"}`,
+//! with `"catalogs"` if any were validated. `docs/report.schema.json` describes it.
 
 use std::io::{self, Write};
 
@@ -11,9 +12,12 @@ use super::finding::Finding;
 const VERSION: u32 = 1;
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct Document<'a, C> {
     version: u32,
-    bundles: Vec<Entry<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bundles: Option<Vec<Entry<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    catalogs: Option<&'a [C]>,
     unreadable: &'a [UnreadBundle],
 }
 
@@ -26,21 +30,21 @@ struct Entry<'a> {
     findings: &'a [Finding],
 }
 
-/// Prints one document with all bundles.
+/// Prints one document with all bundles and catalogs.
 ///
 /// # Errors
 /// The output cannot be written.
-pub fn json(reports: &[BundleReport], unreadable: &[UnreadBundle], out: &mut impl Write) -> io::Result<()> {
-    let bundles = reports
-        .iter()
-        .map(|report| Entry {
-            path: &report.path,
-            name: report.name.as_deref(),
-            package: report.package.as_deref(),
-            passed: report.passed(),
-            findings: &report.findings,
-        })
-        .collect();
-    serde_json::to_writer_pretty(&mut *out, &Document { version: VERSION, bundles, unreadable })?;
+pub fn json<C: Serialize>(
+    bundles: Option<&[BundleReport]>,
+    catalogs: Option<&[C]>,
+    unreadable: &[UnreadBundle],
+    out: &mut impl Write,
+) -> io::Result<()> {
+    fn entry(report: &BundleReport) -> Entry<'_> {
+        let BundleReport { path, name, package, findings } = report;
+        Entry { path, name: name.as_deref(), package: package.as_deref(), passed: report.passed(), findings }
+    }
+    let bundles = bundles.map(|bundles| bundles.iter().map(entry).collect());
+    serde_json::to_writer_pretty(&mut *out, &Document { version: VERSION, bundles, catalogs, unreadable })?;
     writeln!(out)
 }

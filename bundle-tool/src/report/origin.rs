@@ -23,6 +23,13 @@ pub enum Validator {
     /// The checks of OperatorHub.io for submissions.
     #[serde(rename = "operatorhub")]
     OperatorHub,
+    /// OpenShift's admission of pods, with the security context constraints `restricted-v2`.
+    #[serde(rename = "openshift")]
+    OpenShift,
+    /// The pipeline of the OpenShift community catalog.
+    CommunityPipeline,
+    /// `preflight check operator`, which certifies operators for OpenShift.
+    Preflight,
 }
 
 impl fmt::Display for Validator {
@@ -34,6 +41,9 @@ impl fmt::Display for Validator {
             Self::OperatorSdk => "operator-sdk",
             Self::Opm => "opm",
             Self::OperatorHub => "OperatorHub.io",
+            Self::OpenShift => "OpenShift",
+            Self::CommunityPipeline => "the community catalog's pipeline",
+            Self::Preflight => "preflight",
         })
     }
 }
@@ -76,6 +86,12 @@ pub enum Impact {
     OpmRejects,
     /// OperatorHub.io rejects the submission.
     SubmissionRejected,
+    /// OpenShift rejects the pods of a Deployment.
+    PodsRejected,
+    /// The pipeline of the OpenShift community catalog rejects the submission.
+    PipelineRejects,
+    /// A check of `preflight check operator` fails.
+    PreflightFails(&'static str),
     /// The API server or OLM drops the field without an error.
     FieldDropped,
     /// OLM ignores the value without an error.
@@ -106,6 +122,9 @@ impl Impact {
             Self::SdkRejects => Some(Validator::OperatorSdk),
             Self::OpmRejects => Some(Validator::Opm),
             Self::SubmissionRejected => Some(Validator::OperatorHub),
+            Self::PodsRejected => Some(Validator::OpenShift),
+            Self::PipelineRejects => Some(Validator::CommunityPipeline),
+            Self::PreflightFails(_) => Some(Validator::Preflight),
             Self::FieldDropped | Self::Ignored | Self::Specific(_) => None,
         }
     }
@@ -144,6 +163,14 @@ impl fmt::Display for Impact {
             Self::SdkRejects => f.write_str("`operator-sdk bundle validate` rejects the bundle."),
             Self::OpmRejects => f.write_str("`opm` rejects the bundle."),
             Self::SubmissionRejected => f.write_str("OperatorHub.io rejects the submission."),
+            Self::PodsRejected => f.write_str(
+                "OpenShift rejects the pods with the security context constraints `restricted-v2`, the default for service \
+                 accounts, and the Deployment never becomes available.",
+            ),
+            Self::PipelineRejects => {
+                f.write_str("The pipeline of the OpenShift community catalog rejects the submission.")
+            }
+            Self::PreflightFails(check) => write!(f, "The check `{check}` of `preflight check operator` fails."),
             Self::FieldDropped => f.write_str("The field is dropped without an error and has no effect."),
             Self::Ignored => f.write_str("OLM ignores the value without an error."),
             Self::Specific(text) => f.write_str(text),
@@ -155,6 +182,8 @@ impl fmt::Display for Impact {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Project {
+    /// This project.
+    BundleTool,
     /// `k8s.io/kubernetes`.
     Kubernetes,
     /// `k8s.io/apimachinery`.
@@ -183,6 +212,14 @@ pub enum Project {
     OperatorLifecycleManager,
     /// `github.com/operator-framework/operator-sdk`.
     OperatorSdk,
+    /// `github.com/openshift/apiserver-library-go`, the admission of security context constraints.
+    OpenShiftLibrary,
+    /// The OpenShift documentation.
+    OpenShiftDocs,
+    /// `github.com/redhat-openshift-ecosystem/operator-pipelines`.
+    OperatorPipelines,
+    /// `github.com/redhat-openshift-ecosystem/openshift-preflight`.
+    Preflight,
 }
 
 impl Project {
@@ -190,6 +227,7 @@ impl Project {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::BundleTool => "bundle-tool",
             Self::Kubernetes => "k8s.io/kubernetes",
             Self::Apimachinery => "k8s.io/apimachinery",
             Self::Apiserver => "k8s.io/apiserver",
@@ -204,6 +242,10 @@ impl Project {
             Self::OperatorRegistry => "operator-framework/operator-registry",
             Self::OperatorLifecycleManager => "operator-framework/operator-lifecycle-manager",
             Self::OperatorSdk => "operator-framework/operator-sdk",
+            Self::OpenShiftLibrary => "openshift/apiserver-library-go",
+            Self::OpenShiftDocs => "docs.openshift.com",
+            Self::OperatorPipelines => "redhat-openshift-ecosystem/operator-pipelines",
+            Self::Preflight => "redhat-openshift-ecosystem/openshift-preflight",
         }
     }
 }

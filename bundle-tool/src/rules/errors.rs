@@ -2,8 +2,8 @@
 
 use super::reporter::Reporter;
 use crate::model::Object;
-use crate::model::yaml::{Path, Step, Value};
-use crate::report::suggest;
+use crate::model::yaml::Path;
+use crate::report::{Fix, suggest};
 
 /// Reports the errors of one object for one rule.
 #[derive(Debug)]
@@ -21,17 +21,23 @@ impl<'e, 'r> Errors<'e, 'r> {
     /// Returns whether the object as written has a value other than null at a path.
     #[must_use]
     pub(super) fn is_written(&self, path: &Path<'_>) -> bool {
-        let found = path.steps().into_iter().try_fold(self.object.root, |value, step| match step {
-            Step::Field(name) => name.split('.').try_fold(value, Value::get),
-            Step::Key(name) => value.get(name),
-            Step::Index(index) => value.item(index),
-        });
-        found.is_some_and(|value| !value.is_null())
+        self.object.root.at_path(path).is_some_and(|value| !value.is_null())
+    }
+
+    /// Attaches a fix to the error that is reported next.
+    pub(super) fn fix(&mut self, fix: impl Into<Option<Fix>>) -> &mut Self {
+        self.reporter.fix(fix);
+        self
     }
 
     /// Reports an error about the field at `path`.
     pub(super) fn add(&mut self, path: &Path<'_>, message: impl Into<String>) {
         self.reporter.field(&self.object, path, message);
+    }
+
+    /// Adds the place of a field of the same object to the error that was reported last.
+    pub(super) fn related(&mut self, path: &Path<'_>, message: &str) {
+        self.reporter.related(&self.object, path, message);
     }
 
     /// Reports the error of a validation function; returns whether the value is valid.

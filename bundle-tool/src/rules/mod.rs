@@ -7,20 +7,28 @@
 
 mod capabilities;
 mod categories;
+mod community;
 mod crd;
 mod csv;
 mod dependencies;
 mod deprecated;
+mod disconnected;
 mod errors;
+mod examples;
 mod format;
 mod good_practices;
+mod ignore_comments;
+mod ignores;
 mod kubernetes;
 mod metadata;
+mod multiarch;
 mod objects;
 mod olm;
 mod olmv1;
 mod openapi;
+mod openshift;
 mod operatorhub;
+mod preflight;
 mod prelude;
 mod rbac;
 mod reporter;
@@ -31,33 +39,48 @@ mod walk;
 mod webhook;
 mod workload;
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
+pub use crate::model::Level;
+pub use ignores::{Comment, Ignore, UNREAD_INPUT, comment};
+pub(crate) use kubernetes::names::{dns_label, dns_subdomain};
 pub use reporter::MAX_FINDINGS;
 pub use rule::Rule;
+pub use subjects::{Extension, Settings};
 
 use self::errors::Errors;
+use self::ignores::Known;
 use self::reporter::{Findings, Reporter};
 use self::rule::{Check, RuleFile};
 use self::subjects::Context;
-use crate::model::Bundle;
-use crate::report::{BundleReport, Finding, Severity, Suite};
+use crate::model::yaml::Position;
+use crate::model::{Bundle, PullRequest};
+use crate::report::{BundleReport, Finding, Lines, Severity, Suite};
 
 /// The directories of rules.
 static DIRECTORIES: &[(&str, &[RuleFile])] = &[
     ("capabilities", capabilities::RULES),
     ("categories", categories::RULES),
+    ("community", community::RULES),
     ("crd", crd::RULES),
     ("csv", csv::RULES),
     ("dependencies", dependencies::RULES),
     ("deprecated", deprecated::RULES),
+    ("disconnected", disconnected::RULES),
     ("format", format::RULES),
     ("good_practices", good_practices::RULES),
+    ("ignore_comments", ignore_comments::RULES),
     ("metadata", metadata::RULES),
+    ("multiarch", multiarch::RULES),
     ("objects", objects::RULES),
     ("olm", olm::RULES),
     ("olmv1", olmv1::RULES),
+    ("openshift", openshift::RULES),
     ("operatorhub", operatorhub::RULES),
+    ("preflight", preflight::RULES),
     ("rbac", rbac::RULES),
     ("webhook", webhook::RULES),
     ("workload", workload::RULES),
@@ -74,25 +97,29 @@ pub fn find(id: &str) -> Option<&'static Rule> {
     all().find(|rule| rule.id == id)
 }
 
-/// Which rules are run, and which of them report.
+/// Which rules are run, and what their findings count as.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     /// The enabled suites besides [`Suite::Bundle`], which is always enabled.
     pub suites: Vec<Suite>,
-    /// Ids of the rules to ignore: they run, but their findings are not reported.
-    pub allowed: Vec<String>,
+    /// Levels of rules by their ids; the last one of a rule counts.
+    pub levels: Vec<(String, Level)>,
+    /// Whether warnings without a level are errors.
+    pub deny_warnings: bool,
+    /// Findings that are ignored at one place.
+    pub ignores: Arc<[Ignore]>,
+    /// Whether comments in the files ignore nothing.
+    pub without_comments: bool,
+    /// What is known about the cluster that the bundles are for.
+    pub settings: Settings,
 }
 
 impl Selection {
-    /// Whether a rule is run.
-    fn runs(&self, rule: &Rule) -> bool {
+    /// Returns whether a rule is run. That its findings are ignored makes no difference: what one rule finds decides what
+    /// others are asked.
+    #[must_use]
+    pub fn runs(&self, rule: &Rule) -> bool {
         rule.suite == Suite::Bundle || self.suites.contains(&rule.suite)
-    }
-
-    /// Whether the findings of a rule are reported. What is allowed is run all the same, since what one rule finds
-    /// decides what others are asked.
-    fn reports(&self, rule: &str) -> bool {
-        !self.allowed.iter().any(|id| id == rule)
     }
 }
 
@@ -128,6 +155,7 @@ pub fn validate(bundle: &Bundle, selection: &Selection) -> BundleReport {
             }
         })
     };
+    let findings = chosen(bundle, selection, findings);
     BundleReport {
         path: bundle.path.clone(),
         name: bundle.csv().map(|csv| csv.name().to_owned()).filter(|name| !name.is_empty()),
@@ -137,7 +165,7 @@ pub fn validate(bundle: &Bundle, selection: &Selection) -> BundleReport {
 }
 
 fn run(bundle: &Bundle, selection: &Selection, parallel: bool) -> Vec<Finding> {
-    let context = Context::new(bundle);
+    let context = Context::new(bundle, &selection.settings);
     let rules: Vec<&'static Rule> = all().filter(|rule| selection.runs(rule)).collect();
     let mut findings = Findings::default();
     for &rule in &rules {
@@ -146,7 +174,11 @@ fn run(bundle: &Bundle, selection: &Selection, parallel: bool) -> Vec<Finding> {
             Check::Bundle(check) => check(&context, &mut reporter),
             Check::Object(check) => context.objects.iter().for_each(|object| check(object, &mut reporter)),
             Check::Csv(check) => context.csvs.iter().for_each(|csv| check(csv, &mut reporter)),
-            Check::Crd(_) | Check::Schema(..) | Check::ValidSchema(_) => {}
+            Check::PullRequest(_)
+            | Check::Crd(_)
+            | Check::Schema(..)
+            | Check::ValidSchema(_)
+            | Check::Comments => {}
             Check::Deployment(check) => context.csvs.iter().for_each(|csv| {
                 csv.each_deployment(|item| check(item, &mut Errors::new(item.object, &mut reporter)));
             }),
@@ -167,10 +199,73 @@ fn run(bundle: &Bundle, selection: &Selection, parallel: bool) -> Vec<Finding> {
         }
     }
     findings.merge(walk::validate(&context.crds, &rules, parallel));
-    findings.retain(|rule| selection.reports(rule.id));
-    let mut findings = findings.into_list();
+    findings.into_list()
+}
+
+/// Applies what the user chose to the findings, sorts them, and adds the lines that they point at.
+fn chosen(bundle: &Bundle, selection: &Selection, mut findings: Vec<Finding>) -> Vec<Finding> {
+    if !selection.without_comments {
+        let faults = ignored_by_comments(bundle, &mut findings, selection);
+        findings.extend(faults);
+    }
+    ignores::apply(&mut findings, &selection.ignores, &selection.levels, selection.deny_warnings);
     findings.sort_by(|a, b| order(a).cmp(&order(b)));
+    add_excerpts(bundle, &mut findings);
     findings
+}
+
+/// Marks the findings that comments ignore; returns what is wrong with the comments.
+fn ignored_by_comments(bundle: &Bundle, findings: &mut [Finding], selection: &Selection) -> Vec<Finding> {
+    let ids: Vec<_> = all().map(|rule| rule.id).collect();
+    let known = Known { find, ids: &ids, runs: &|rule| selection.runs(rule) };
+    let mut found = Findings::default();
+    for fault in ignores::apply_comments(bundle, findings, &known) {
+        let rule = if fault.is_unused { "ignore-unused" } else { "ignore-invalid" };
+        if let Some(rule) = find(rule) {
+            let position = Position { line: fault.line, column: fault.column };
+            Reporter::new(rule.head(), &mut found).place(fault.file, position, fault.message);
+        }
+    }
+    let mut found = found.into_list();
+    // The whole comment is shown.
+    for finding in &mut found {
+        finding.is_point = false;
+    }
+    found
+}
+
+/// Adds the lines that findings and their related places point at.
+fn add_excerpts(bundle: &Bundle, findings: &mut [Finding]) {
+    let mut lines: HashMap<&str, Lines<'_>> = HashMap::new();
+    let mut excerpt = |file: &str, line, column, is_point| {
+        let file = bundle.file(file)?;
+        let lines = lines.entry(&file.path).or_insert_with(|| Lines::new(&file.bytes));
+        if is_point { lines.point(line, column) } else { lines.excerpt(line, column) }
+    };
+    for finding in findings {
+        if let (Some(file), Some(line), Some(column)) = (&finding.file, finding.line, finding.column) {
+            finding.excerpt = excerpt(file, line, column, finding.is_point);
+            finding.end_column = finding.excerpt.as_ref().map(|excerpt| excerpt.end_column);
+        }
+        for related in &mut finding.related {
+            related.excerpt = excerpt(&related.file, related.line, related.column, false);
+        }
+    }
+}
+
+/// Validates what a pull request changes in a catalog's repository; `path` is the repository.
+#[must_use]
+pub fn validate_pull_request(path: &str, request: &PullRequest, selection: &Selection) -> BundleReport {
+    let mut findings = Findings::default();
+    for rule in all().filter(|rule| selection.runs(rule)) {
+        if let Check::PullRequest(check) = rule.check {
+            check(request, &mut Reporter::new(rule.head(), &mut findings));
+        }
+    }
+    let mut findings = findings.into_list();
+    ignores::apply(&mut findings, &selection.ignores, &selection.levels, selection.deny_warnings);
+    findings.sort_by(|a, b| order(a).cmp(&order(b)));
+    BundleReport { path: path.to_owned(), name: None, package: None, findings }
 }
 
 fn package(bundle: &Bundle) -> Option<String> {

@@ -8,4 +8,4 @@ pub(super) use super::subjects::{
     SchemaRole, Typed, ValidSchema, Version, Webhook,
 };
 pub(super) use crate::model::yaml::Path;
-pub(super) use crate::report::{Impact, Project, Severity, Source, Suite};
+pub(super) use crate::report::{Change, Fix, Impact, Project, Safety, Severity, Source, Suite};

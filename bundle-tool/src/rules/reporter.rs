@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use super::subjects::SchemaNode;
 use crate::model::crd::Keyword;
 use crate::model::yaml::{Path, Position, Unknown};
-use crate::model::{File, Object};
-use crate::report::suggest::did_you_mean;
-use crate::report::{Finding, Severity, Suite};
+use crate::model::{Annotations, Document, File, Object};
+use crate::report::suggest::{did_you_mean, nearest};
+use crate::report::{Change, Finding, Fix, Related, Safety, Severity, Suite};
 
 /// How many findings of one rule are kept for one bundle.
 pub const MAX_FINDINGS: usize = 500;
@@ -34,6 +34,12 @@ pub(super) struct RuleHead {
 pub(super) fn unknown_field(field: &Unknown) -> String {
     let near = did_you_mean(&field.name, field.declared.iter().copied());
     format!("unknown field `{}`{near}", field.name)
+}
+
+/// Returns the fix that renames an unknown field to the declared one with a similar name.
+pub(super) fn rename(field: &Unknown) -> Option<Fix> {
+    let name = nearest(&field.name, field.declared.iter().copied())?;
+    Some(Fix::at(Safety::Unsafe, field.position, &field.name, Change::Rename(name.to_owned())))
 }
 
 /// The findings of several rules.
@@ -125,7 +131,13 @@ fn finding(
         file,
         line: position.map(|position| position.line),
         column: position.map(|position| position.column),
+        end_column: None,
         path: path.map(|path| shortened(path, MAX_PATH)),
+        related: Vec::new(),
+        fix: None,
+        ignored: None,
+        excerpt: None,
+        is_point: false,
     }
 }
 
@@ -144,12 +156,20 @@ fn shortened(text: String, limit: usize) -> String {
 pub(super) struct Reporter<'r> {
     rule: RuleHead,
     findings: &'r mut Findings,
+    /// The fix of the next finding.
+    fix: Option<Box<Fix>>,
 }
 
 impl<'r> Reporter<'r> {
     /// A reporter for `rule` that adds to `findings`.
     pub(super) fn new(rule: RuleHead, findings: &'r mut Findings) -> Self {
-        Self { rule, findings }
+        Self { rule, findings, fix: None }
+    }
+
+    /// Attaches a fix to the finding that is reported next.
+    pub(super) fn fix(&mut self, fix: impl Into<Option<Fix>>) -> &mut Self {
+        self.fix = fix.into().map(Box::new);
+        self
     }
 
     /// Reports something that is wrong with the bundle as a whole.
@@ -164,7 +184,11 @@ impl<'r> Reporter<'r> {
 
     /// Reports something that is wrong at a place of a file.
     pub(super) fn place(&mut self, file: &File, position: Position, message: impl Into<String>) {
+        let count = self.findings.kept.len();
         self.push(|| (Some(file.path.clone()), Some(position), None, message.into()));
+        if let Some(last) = self.findings.kept.get_mut(count) {
+            last.is_point = true;
+        }
     }
 
     /// Reports something that is wrong with a field of an object; the place is that of the field, or of its nearest
@@ -174,6 +198,25 @@ impl<'r> Reporter<'r> {
             let text = Some(path.to_string()).filter(|path| !path.is_empty());
             (Some(object.file.path.clone()), Some(object.locate(path)), text, message.into())
         });
+    }
+
+    /// Reports something that is wrong at a byte of a string: in an expression, or in JSON.
+    pub(super) fn within(
+        &mut self,
+        object: &Object<'_>,
+        path: &Path<'_>,
+        offset: usize,
+        message: impl Into<String>,
+    ) {
+        let count = self.findings.kept.len();
+        let position = object.root.at_path(path).map_or_else(
+            || object.locate(path),
+            |text| text.position_within_text(offset, &object.file.bytes),
+        );
+        self.at(object.file, &path.to_string(), position, message);
+        if let Some(last) = self.findings.kept.get_mut(count) {
+            last.is_point = true;
+        }
     }
 
     /// Reports something that is wrong with a keyword of a schema.
@@ -191,6 +234,51 @@ impl<'r> Reporter<'r> {
         self.push(|| (Some(file.path.clone()), Some(position), Some(path.to_owned()), message.into()));
     }
 
+    /// Reports something that is wrong at a place of a document beside the bundle.
+    pub(super) fn document(
+        &mut self,
+        document: &Document,
+        path: &Path<'_>,
+        position: Position,
+        message: impl Into<String>,
+    ) {
+        self.push(|| {
+            let text = Some(path.to_string()).filter(|path| !path.is_empty());
+            (Some(document.file.clone()), Some(position), text, message.into())
+        });
+    }
+
+    /// Reports something that is wrong with an annotation in `metadata/annotations.yaml`, at its place or, if it is missing,
+    /// at that of its map.
+    pub(super) fn annotation(
+        &mut self,
+        annotations: &Annotations<'_>,
+        key: &str,
+        message: impl Into<String>,
+    ) {
+        let root = Path::ROOT;
+        let parent = root.field("annotations");
+        let path = parent.key(key);
+        self.at(annotations.file, &path.to_string(), annotations.root.locate(&path), message);
+    }
+
+    /// Attaches the fix that sets an annotation in `metadata/annotations.yaml` to a value, and adds it where it is missing.
+    pub(super) fn fix_annotation(
+        &mut self,
+        annotations: &Annotations<'_>,
+        safety: Safety,
+        key: &str,
+        value: &str,
+    ) -> &mut Self {
+        let root = Path::ROOT;
+        let parent = root.field("annotations");
+        self.fix(if annotations.values.get(key).is_some() {
+            Fix::new(safety, &parent.key(key), Change::SetString(value.to_owned()))
+        } else {
+            Fix::new(safety, &parent, Change::Insert(key.to_owned(), value.to_owned()))
+        })
+    }
+
     /// Counts a finding and returns true if findings of the rule are only counted, so that the caller need not write its
     /// message: a suggestion takes time in the number of candidates.
     pub(super) fn skip_if_full(&mut self) -> bool {
@@ -201,10 +289,26 @@ impl<'r> Reporter<'r> {
         is_full
     }
 
+    /// Adds a place to the finding that was reported last, unless that was only counted: `first defined here`.
+    pub(super) fn related(&mut self, object: &Object<'_>, path: &Path<'_>, message: &str) {
+        self.related_place(object.file, object.locate(path), message);
+    }
+
+    /// Adds a place, as [`Self::related`] does, that is not known as a field.
+    pub(super) fn related_place(&mut self, file: &File, position: Position, message: &str) {
+        let is_kept = self.findings.counts.get(self.rule.id).is_some_and(|(_, count)| *count <= MAX_FINDINGS);
+        if let Some(last) = self.findings.kept.last_mut().filter(|last| is_kept && last.rule == self.rule.id)
+        {
+            last.related.push(Related::new(message, file.path.as_str(), position.line, position.column));
+        }
+    }
+
     fn push(&mut self, what: impl FnOnce() -> (Option<String>, Option<Position>, Option<String>, String)) {
+        let fix = self.fix.take();
         if self.findings.count(self.rule) {
             let (file, position, path, message) = what();
-            self.findings.kept.push(finding(self.rule, file, position, path, message));
+            let finding = finding(self.rule, file, position, path, message);
+            self.findings.kept.push(Finding { fix, ..finding });
         }
     }
 }

@@ -1,11 +1,12 @@
 //! The type of a rule.
 
-use crate::model::Object;
 use crate::model::crd::Keywords;
+use crate::model::{Object, PullRequest};
 use crate::report::rules::RuleText;
 use crate::report::{Impact, Severity, Source, Suite, Validator};
 
 use super::errors::Errors;
+use super::examples;
 use super::reporter::{Reporter, RuleHead};
 use super::subjects::{
     Context, Crd, Csv, Deployment, Known, Metadata, PodTemplate, SchemaNode, ValidSchema, Webhook,
@@ -13,7 +14,7 @@ use super::subjects::{
 
 /// One rule: its id, its documentation and its check.
 ///
-/// `bundle-tool explain` and `docs/rules.md` print the documentation.
+/// `bundle-tool explain` and the pages in `docs/rules/` print the documentation.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Rule {
@@ -66,6 +67,7 @@ impl Rule {
             rejected_by,
             help: self.help,
             sources: self.sources,
+            example: examples::of(self.id),
         }
     }
 }
@@ -75,6 +77,8 @@ impl Rule {
 pub(super) enum Check {
     /// The whole bundle, once.
     Bundle(fn(&Context<'_>, &mut Reporter<'_>)),
+    /// A pull request to a catalog's repository, which is no bundle.
+    PullRequest(fn(&PullRequest, &mut Reporter<'_>)),
     /// Every object in `manifests/`, the CSV and CRDs among them.
     Object(fn(&Object<'_>, &mut Reporter<'_>)),
     /// Every `ClusterServiceVersion` that OLM can decode.
@@ -93,6 +97,8 @@ pub(super) enum Check {
     Webhook(fn(&Webhook<'_>, &mut Errors<'_, '_>)),
     /// Every object of a kind built into Kubernetes that can be decoded.
     Known(fn(&Known<'_>, &mut Errors<'_, '_>)),
+    /// Nothing: comments that ignore findings are read after the other rules have run.
+    Comments,
     /// The metadata of every object.
     Metadata(fn(&Metadata<'_>, &mut Errors<'_, '_>)),
 }

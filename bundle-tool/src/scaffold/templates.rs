@@ -34,6 +34,7 @@ const PROJECT: &[(&str, Template)] = &[
     ("Cargo.toml", template!("project/Cargo.toml.j2")),
     ("Makefile", template!("project/Makefile.j2")),
     ("README.md", template!("project/README.md.j2")),
+    ("bundle-tool.toml", template!("project/bundle-tool.toml")),
     ("olm/description.md", template!("project/description.md.j2")),
     ("olm/icon.svg", template!("project/icon.svg.j2")),
     ("src/lib.rs", template!("project/lib.rs.j2")),

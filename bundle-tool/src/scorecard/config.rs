@@ -32,6 +32,7 @@ pub struct Stage {
 
 /// Why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConfigError {
     /// It is not a configuration.
     #[error("{path} is not a scorecard configuration: {reason}")]

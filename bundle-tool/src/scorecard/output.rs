@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::test::{API_VERSION, State, Test};
 use crate::model::text::printable;
+use crate::report::xml::escaped;
 
 /// Returns the results as a `TestList`.
 #[must_use]
@@ -124,22 +125,4 @@ pub fn xunit(tests: &[Test], out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  </testsuite>")?;
     }
     writeln!(out, "</testsuites>")
-}
-
-/// Returns text for an attribute or an element. Characters that XML cannot contain are replaced.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' => out.push_str("&#xA;"),
-            '\t' | '\r' => out.push(' '),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
 }

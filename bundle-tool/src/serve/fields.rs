@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use crate::catalog::validate::is_same_name;
+use crate::model::yaml::is_same_name;
 
 /// Returns the value of a field. Of several keys that differ in case the last one in the order of their bytes counts.
 pub(super) fn get<'a>(object: &'a Json, name: &str) -> Option<&'a Json> {

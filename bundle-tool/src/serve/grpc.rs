@@ -17,6 +17,7 @@ use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::server::{Grpc, ServerStreamingService, StreamingService, UnaryService};
 use tonic::{Status, Streaming};
 
+use super::live::Live;
 use super::proto::{HealthCheckResponse, Names, PackageName, ReflectionRequest, SERVING};
 use super::query::{Api, Catalog, QueryError, quoted};
 use super::reflection::Reflection;
@@ -135,8 +136,35 @@ where
     Box::pin(stream::iter(items.into_iter().map(move |item| Ok(encode(item)))))
 }
 
-/// Answers a request.
-pub(super) async fn answer(catalog: Arc<Catalog>, request: Request<Incoming>) -> Response<Body> {
+/// The methods that are counted by name.
+const METHODS: &[&str] = &[
+    "ListPackages",
+    "ListBundles",
+    "GetPackage",
+    "GetBundle",
+    "GetBundleForChannel",
+    "GetBundleThatReplaces",
+    "GetDefaultBundleThatProvides",
+    "GetChannelEntriesThatReplace",
+    "GetChannelEntriesThatProvide",
+    "GetLatestChannelEntriesThatProvide",
+    "ExperimentalListPackageCustomSchemas",
+    "Check",
+    "ServerReflectionInfo",
+];
+
+/// Answers a request and counts it.
+pub(super) async fn answer(live: &Live, request: Request<Incoming>) -> Response<Body> {
+    let called = request.uri().path().rsplit('/').next().unwrap_or_default();
+    let method = METHODS.iter().copied().find(|method| *method == called).unwrap_or("other");
+    let response = respond(live.served().catalog, request).await;
+    // Where the whole response is a status, it is in the headers; a stream that fails later was begun with success.
+    let code = response.headers().get("grpc-status").and_then(|code| code.to_str().ok()?.parse().ok());
+    live.metrics().grpc(method, code.unwrap_or(0));
+    response
+}
+
+async fn respond(catalog: Arc<Catalog>, request: Request<Incoming>) -> Response<Body> {
     let is_grpc = request.headers().get(http::header::CONTENT_TYPE).is_some_and(|value| {
         let rest = value.to_str().ok().and_then(|value| value.strip_prefix("application/grpc"));
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['+', ';']))

@@ -3,12 +3,16 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
 
 use super::document;
 use super::index::{self, Digest, Index, IndexError, Prepared};
+use super::live::Served;
+use super::query::{Catalog, QueryError};
+use super::site::{Graphs, Line, Site};
 use crate::catalog::validate::{self, Blob, Decoded, Input, Problem};
 use crate::read::catalog::{self as reader, CatalogError, Content, Document, Limits, Source};
 use crate::read::yaml;
@@ -41,6 +45,9 @@ pub enum LoadError {
     /// The index cannot be made.
     #[error(transparent)]
     Index(#[from] IndexError),
+    /// The index cannot be read.
+    #[error(transparent)]
+    Query(#[from] QueryError),
 }
 
 fn first(problems: &[Problem]) -> String {
@@ -102,23 +109,49 @@ fn of_file(source: &Source) -> Result<Digest, LoadError> {
 /// The catalog cannot be read, is invalid, or changes meanwhile.
 pub fn build(root: &Path) -> Result<Vec<u8>, LoadError> {
     let catalog = digest(root)?;
-    let bytes = index::write(documents(root)?, catalog)?;
+    let bytes = index::write(documents(root, false)?.prepared, catalog)?;
     if digest(root)? != catalog {
         return Err(LoadError::Changed);
     }
     Ok(bytes)
 }
 
-/// Reads the catalog at `root` into an index in memory.
+/// Reads the catalog at `root` into what is served: from `index`, if there is one, or from an index in memory. With
+/// `site`, the catalog's name in paths, also over HTTP.
 ///
 /// # Errors
 /// As for [`build`].
-pub fn in_memory(root: &Path) -> Result<Index, LoadError> {
-    Ok(Index::from_bytes(index::write(documents(root)?, Digest::default())?)?)
+pub fn served(root: &Path, index: Option<Index>, site: Option<&str>) -> Result<Served, LoadError> {
+    let (index, lines, blobs) = match (index, site) {
+        (Some(index), None) => (index, Vec::new(), Vec::new()),
+        (index, _) => {
+            let Documents { prepared, lines, blobs } = documents(root, site.is_some())?;
+            let index = match index {
+                Some(index) => index,
+                None => Index::from_bytes(index::write(prepared, Digest::default())?)?,
+            };
+            (index, lines, blobs)
+        }
+    };
+    let catalog = Arc::new(Catalog::new(index));
+    let site = match site {
+        Some(name) => Some(Arc::new(Site::new(name.to_owned(), lines, Graphs::new(blobs), &catalog)?)),
+        None => None,
+    };
+    Ok(Served { catalog, site })
+}
+
+/// The documents of a catalog.
+struct Documents {
+    prepared: Vec<Prepared>,
+    /// Their lines for HTTP, if requested.
+    lines: Vec<Line>,
+    /// The names and edges of their upgrade graphs.
+    blobs: Vec<Blob>,
 }
 
 /// Reads and validates the documents of a catalog.
-fn documents(root: &Path) -> Result<Vec<Prepared>, LoadError> {
+fn documents(root: &Path, wants_lines: bool) -> Result<Documents, LoadError> {
     let sources = reader::sources(root)?;
     if sources.is_empty() {
         return Err(LoadError::Empty);
@@ -127,27 +160,38 @@ fn documents(root: &Path) -> Result<Vec<Prepared>, LoadError> {
         let decoded = decode(&document);
         let is_valid = decoded.problems.iter().all(|problem| problem.rule.severity != Severity::Error);
         let prepared = match &document.content {
-            Ok(parsed) if is_valid => Some(index::prepare(document::read(&parsed.tree.root().to_json()))),
+            Ok(parsed) if is_valid => {
+                let json = parsed.tree.root().to_json();
+                let line = wants_lines.then(|| Line::of(&json));
+                Some((index::prepare(document::read(&json)), line))
+            }
             _ => None,
         };
         (decoded, prepared)
     })?;
     let mut problems = Vec::new();
-    let (mut blobs, mut prepared) = (Vec::with_capacity(read.len()), Vec::with_capacity(read.len()));
+    let mut blobs = Vec::with_capacity(read.len());
+    let mut documents =
+        Documents { prepared: Vec::with_capacity(read.len()), lines: Vec::new(), blobs: Vec::new() };
     for (decoded, document) in read {
         problems.extend(decoded.problems);
         blobs.push(decoded.blob);
-        prepared.extend(document);
+        if let Some((prepared, line)) = document {
+            documents.prepared.push(prepared);
+            documents.lines.extend(line);
+        }
     }
     if !blobs.iter().any(|blob| matches!(blob, Blob::Invalid)) {
         problems.extend(validate::link(&blobs).1);
     }
     problems.retain(|problem| problem.rule.severity == Severity::Error);
     problems.sort_by(|a, b| (&a.place, a.rule.id).cmp(&(&b.place, b.rule.id)));
-    if problems.is_empty() { Ok(prepared) } else { Err(LoadError::Invalid(problems)) }
+    documents.blobs = blobs;
+    if problems.is_empty() { Ok(documents) } else { Err(LoadError::Invalid(problems)) }
 }
 
-fn decode(document: &Document) -> Decoded {
+/// Decodes a document of a catalog.
+pub(crate) fn decode(document: &Document) -> Decoded {
     let (root, line, is_rest_ignored) = match &document.content {
         Ok(parsed) => (Ok(parsed.tree.root()), parsed.line, parsed.is_rest_ignored),
         Err(error) => (Err(error.clone()), 0, false),

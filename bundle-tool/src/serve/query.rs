@@ -24,7 +24,7 @@ pub enum QueryError {
     Index(#[from] IndexError),
 }
 
-type Result<T, E = QueryError> = std::result::Result<T, E>;
+pub(super) type Result<T, E = QueryError> = std::result::Result<T, E>;
 
 /// An API as a client names it.
 #[derive(Debug, Clone, Copy)]
@@ -47,57 +47,58 @@ enum Form {
 }
 
 /// The columns of the tables (`docs/index-format.md`).
-mod column {
-    pub(super) mod package {
-        pub(in super::super) const NAME: usize = 0;
-        pub(in super::super) const DEFAULT: usize = 2;
-        pub(in super::super) const DEPRECATION: usize = 4;
-        pub(in super::super) const DESCRIPTION: usize = 6;
-        pub(in super::super) const ICON: usize = 7;
-        pub(in super::super) const MEDIA_TYPE: usize = 8;
-        pub(in super::super) const CHANNELS: usize = 10;
+pub(super) mod column {
+    pub(in crate::serve) mod package {
+        pub(in crate::serve) const NAME: usize = 0;
+        pub(in crate::serve) const DEFAULT: usize = 2;
+        pub(in crate::serve) const DEPRECATION: usize = 4;
+        pub(in crate::serve) const DESCRIPTION: usize = 6;
+        pub(in crate::serve) const ICON: usize = 7;
+        pub(in crate::serve) const MEDIA_TYPE: usize = 8;
+        pub(in crate::serve) const CHANNELS: usize = 10;
     }
-    pub(super) mod channel {
-        pub(in super::super) const NAME: usize = 0;
-        pub(in super::super) const PACKAGE: usize = 2;
-        pub(in super::super) const HEAD: usize = 3;
-        pub(in super::super) const DEPRECATION: usize = 4;
-        pub(in super::super) const ENTRIES: usize = 6;
+    pub(in crate::serve) mod channel {
+        pub(in crate::serve) const NAME: usize = 0;
+        pub(in crate::serve) const PACKAGE: usize = 2;
+        pub(in crate::serve) const HEAD: usize = 3;
+        pub(in crate::serve) const DEPRECATION: usize = 4;
+        pub(in crate::serve) const ENTRIES: usize = 6;
     }
-    pub(super) mod entry {
-        pub(in super::super) const BUNDLE: usize = 0;
-        pub(in super::super) const CHANNEL: usize = 1;
-        pub(in super::super) const REPLACES: usize = 2;
-        pub(in super::super) const SKIP_RANGE: usize = 4;
-        pub(in super::super) const SKIPS: usize = 6;
+    pub(in crate::serve) mod entry {
+        pub(in crate::serve) const BUNDLE: usize = 0;
+        pub(in crate::serve) const CHANNEL: usize = 1;
+        pub(in crate::serve) const REPLACES: usize = 2;
+        pub(in crate::serve) const SKIP_RANGE: usize = 4;
+        pub(in crate::serve) const SKIPS: usize = 6;
     }
-    pub(super) mod bundle {
-        pub(in super::super) const NAME: usize = 0;
-        pub(in super::super) const PACKAGE: usize = 2;
-        pub(in super::super) const DEPRECATION: usize = 5;
-        pub(in super::super) const SMALL: usize = 7;
-        pub(in super::super) const FIXED: usize = 8;
-        pub(in super::super) const CSV_KIND: usize = 9;
-        pub(in super::super) const CSV: usize = 10;
-        pub(in super::super) const CSV_START: usize = 11;
-        pub(in super::super) const CSV_LENGTH: usize = 12;
-        pub(in super::super) const OBJECTS: usize = 13;
-        pub(in super::super) const APIS: usize = 14;
-        pub(in super::super) const HAS_IMAGE: usize = 16;
+    pub(in crate::serve) mod bundle {
+        pub(in crate::serve) const NAME: usize = 0;
+        pub(in crate::serve) const PACKAGE: usize = 2;
+        pub(in crate::serve) const VERSION: usize = 3;
+        pub(in crate::serve) const DEPRECATION: usize = 5;
+        pub(in crate::serve) const SMALL: usize = 7;
+        pub(in crate::serve) const FIXED: usize = 8;
+        pub(in crate::serve) const CSV_KIND: usize = 9;
+        pub(in crate::serve) const CSV: usize = 10;
+        pub(in crate::serve) const CSV_START: usize = 11;
+        pub(in crate::serve) const CSV_LENGTH: usize = 12;
+        pub(in crate::serve) const OBJECTS: usize = 13;
+        pub(in crate::serve) const APIS: usize = 14;
+        pub(in crate::serve) const HAS_IMAGE: usize = 16;
     }
-    pub(super) mod custom {
-        pub(in super::super) const SCHEMA: usize = 0;
-        pub(in super::super) const PACKAGE: usize = 2;
-        pub(in super::super) const MESSAGE: usize = 4;
+    pub(in crate::serve) mod custom {
+        pub(in crate::serve) const SCHEMA: usize = 0;
+        pub(in crate::serve) const PACKAGE: usize = 2;
+        pub(in crate::serve) const MESSAGE: usize = 4;
     }
 }
 
 use column::{bundle, channel, custom, entry, package};
 
-/// A catalog that can be asked.
+/// A catalog that answers queries.
 #[derive(Debug)]
 pub struct Catalog {
-    index: Index,
+    pub(super) index: Index,
 }
 
 impl Catalog {
@@ -107,15 +108,15 @@ impl Catalog {
         Self { index }
     }
 
-    fn row(&self, table: Table, number: u32) -> Result<Row<'_>> {
+    pub(super) fn row(&self, table: Table, number: u32) -> Result<Row<'_>> {
         Ok(self.index.tables().row(table, number)?)
     }
 
-    fn text(&self, row: Row<'_>, column: usize) -> Result<&str> {
+    pub(super) fn text(&self, row: Row<'_>, column: usize) -> Result<&str> {
         Ok(self.index.tables().text(row, column)?)
     }
 
-    fn deprecation(&self, row: Row<'_>, column: usize) -> Result<Option<Deprecation>> {
+    pub(super) fn deprecation(&self, row: Row<'_>, column: usize) -> Result<Option<Deprecation>> {
         let message = self.index.tables().optional_text(row, column)?;
         Ok(message.map(|message| Deprecation { message: message.to_owned() }))
     }
@@ -132,14 +133,14 @@ impl Catalog {
             .map(|number| self.text(self.row(Table::Packages, number)?, package::NAME))
     }
 
-    fn find_package(&self, name: &str) -> Result<Option<Row<'_>>> {
+    pub(super) fn find_package(&self, name: &str) -> Result<Option<Row<'_>>> {
         let tables = self.index.tables();
         let name_of = |number| tables.text(tables.row(Table::Packages, number)?, package::NAME);
         let found = find((0, tables.count(Table::Packages)), name, name_of)?;
         found.map(|number| self.row(Table::Packages, number)).transpose()
     }
 
-    fn find_channel(&self, package: Row<'_>, name: &str) -> Result<Option<Row<'_>>> {
+    pub(super) fn find_channel(&self, package: Row<'_>, name: &str) -> Result<Option<Row<'_>>> {
         let tables = self.index.tables();
         let name_of = |number| tables.text(tables.row(Table::Channels, number)?, channel::NAME);
         let range = (package.word(package::CHANNELS), package.word(package::CHANNELS + 1));
@@ -148,17 +149,17 @@ impl Catalog {
     }
 
     /// The entries of a channel, sorted by bundle.
-    fn entries(channel: Row<'_>) -> std::ops::Range<u32> {
+    pub(super) fn entries(channel: Row<'_>) -> std::ops::Range<u32> {
         let first = channel.word(channel::ENTRIES);
         first..first.saturating_add(channel.word(channel::ENTRIES + 1))
     }
 
-    fn entry_name(&self, entry: u32) -> Result<&str> {
+    pub(super) fn entry_name(&self, entry: u32) -> Result<&str> {
         let bundle = self.row(Table::Entries, entry)?.word(entry::BUNDLE);
         self.text(self.row(Table::Bundles, bundle)?, bundle::NAME)
     }
 
-    fn skips(&self, entry: Row<'_>) -> impl Iterator<Item = Result<&str>> + use<'_> {
+    pub(super) fn skips(&self, entry: Row<'_>) -> impl Iterator<Item = Result<&str>> + use<'_> {
         let first = entry.word(entry::SKIPS);
         (first..first.saturating_add(entry.word(entry::SKIPS + 1)))
             .map(|number| self.text(self.row(Table::Skips, number)?, 0))
@@ -516,7 +517,7 @@ impl Catalog {
         Ok(())
     }
 
-    fn description(&self, package: Row<'_>) -> Result<String> {
+    pub(super) fn description(&self, package: Row<'_>) -> Result<String> {
         match package.word(package::DESCRIPTION) {
             u32::MAX => Ok(String::new()),
             blob => String::from_utf8(self.index.blob(blob)?)
@@ -524,7 +525,7 @@ impl Catalog {
         }
     }
 
-    fn icon(&self, package: Row<'_>) -> Result<Option<(Vec<u8>, &str)>> {
+    pub(super) fn icon(&self, package: Row<'_>) -> Result<Option<(Vec<u8>, &str)>> {
         match package.word(package::ICON) {
             u32::MAX => Ok(None),
             blob => Ok(Some((self.index.blob(blob)?, self.text(package, package::MEDIA_TYPE)?))),

@@ -1,20 +1,20 @@
-//! Connections: accepted, limited, served over HTTP/2 and closed.
+//! Connections: accepted, limited, served over HTTP/2 (gRPC) or HTTP/1.1 (the web) and closed.
 
 use std::future::Future;
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::server::conn::http2;
+use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-use super::grpc;
-use super::query::Catalog;
+use super::live::Live;
+use super::{grpc, http};
 
 /// The maximum number of connections at a time. Further ones wait in the kernel.
 const MAX_CONNECTIONS: usize = 4096;
@@ -32,33 +32,55 @@ const HANDSHAKE: Duration = Duration::from_secs(20);
 const KEEP_ALIVE: Duration = Duration::from_mins(1);
 const KEEP_ALIVE_REPLY: Duration = Duration::from_secs(20);
 
+/// How long an HTTP/1.1 client may take to send a request's headers, also where a connection is idle.
+const HEADERS: Duration = Duration::from_secs(30);
+
+/// How long an HTTP/1.1 connection lives: a client that stops reading does not hold it forever.
+const MAX_AGE: Duration = Duration::from_mins(10);
+
 /// How long calls in progress may take to end when the server stops.
 pub const GRACE: Duration = Duration::from_secs(10);
 
 /// How long to wait where the system has no more file descriptors.
 const BACK_OFF: Duration = Duration::from_millis(50);
 
+/// What a server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// The registry's API over gRPC.
+    Grpc,
+    /// catalogd's API, pages and metrics over HTTP/1.1.
+    Http,
+}
+
 /// A server that listens.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
-    catalog: Arc<Catalog>,
+    live: Arc<Live>,
+    protocol: Protocol,
 }
 
 impl Server {
-    /// Listens on a port of all addresses; port 0 chooses a free one.
+    /// Listens on a port of an address, or of all addresses; port 0 chooses a free one.
     ///
     /// # Errors
     /// The port cannot be listened on.
-    pub async fn bind(port: u16, catalog: Catalog) -> io::Result<Self> {
-        let listener = match TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)).await {
+    pub async fn bind(
+        address: Option<IpAddr>,
+        port: u16,
+        live: Arc<Live>,
+        protocol: Protocol,
+    ) -> io::Result<Self> {
+        let any = IpAddr::from(Ipv6Addr::UNSPECIFIED);
+        let listener = match TcpListener::bind((address.unwrap_or(any), port)).await {
             // A machine without IPv6.
-            Err(error) if error.kind() != io::ErrorKind::AddrInUse => {
+            Err(error) if address.is_none() && error.kind() != io::ErrorKind::AddrInUse => {
                 TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).await.map_err(|_| error)?
             }
             result => result?,
         };
-        Ok(Self { listener, catalog: Arc::new(catalog) })
+        Ok(Self { listener, live, protocol })
     }
 
     /// Returns the address that the server listens on.
@@ -71,7 +93,7 @@ impl Server {
 
     /// Serves until `stop` completes; calls in progress then have [`GRACE`] to end.
     pub async fn serve(self, stop: impl Future<Output = ()>) {
-        let Self { listener, catalog } = self;
+        let Self { listener, live, protocol } = self;
         let (stopping, stopped) = watch::channel(false);
         let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         let mut connections = JoinSet::new();
@@ -87,10 +109,11 @@ impl Server {
                 Some(_) = connections.join_next() => {}
                 (permit, accepted) = accept => match accepted {
                     Ok((stream, _)) => {
-                        let (catalog, stopped) = (Arc::clone(&catalog), stopped.clone());
+                        let (live, stopped) = (Arc::clone(&live), stopped.clone());
                         connections.spawn(async move {
-                            serve_connection(stream, catalog, stopped).await;
-                            drop(permit);
+                            let connection = live.metrics().connected();
+                            serve_connection(stream, &live, protocol, stopped).await;
+                            drop((connection, permit));
                         });
                     }
                     // Out of file descriptors, or the client has gone.
@@ -107,7 +130,12 @@ impl Server {
     }
 }
 
-async fn serve_connection(stream: TcpStream, catalog: Arc<Catalog>, mut stopped: watch::Receiver<bool>) {
+async fn serve_connection(
+    stream: TcpStream,
+    live: &Arc<Live>,
+    protocol: Protocol,
+    mut stopped: watch::Receiver<bool>,
+) {
     // Without it, small answers wait for the client's acknowledgement of earlier ones.
     let _ = stream.set_nodelay(true);
     let mut first = [0];
@@ -118,9 +146,16 @@ async fn serve_connection(stream: TcpStream, catalog: Arc<Catalog>, mut stopped:
     if !matches!(begun, Ok(Ok(1..))) {
         return;
     }
-    let service = service_fn(move |request| {
-        let catalog = Arc::clone(&catalog);
-        async move { Ok::<_, std::convert::Infallible>(grpc::answer(catalog, request).await) }
+    match protocol {
+        Protocol::Grpc => serve_grpc(stream, live, stopped).await,
+        Protocol::Http => serve_http(stream, live, stopped).await,
+    }
+}
+
+async fn serve_grpc(stream: TcpStream, live: &Arc<Live>, mut stopped: watch::Receiver<bool>) {
+    let service = service_fn(|request| {
+        let live = Arc::clone(live);
+        async move { Ok::<_, std::convert::Infallible>(grpc::answer(&live, request).await) }
     });
     let connection = http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
@@ -137,4 +172,25 @@ async fn serve_connection(stream: TcpStream, catalog: Arc<Catalog>, mut stopped:
         _ = stopped.changed() => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
+}
+
+async fn serve_http(stream: TcpStream, live: &Arc<Live>, mut stopped: watch::Receiver<bool>) {
+    let service = service_fn(|request| {
+        let response = http::answer(live, &request);
+        async move { Ok::<_, std::convert::Infallible>(response) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS)
+        .max_buf_size(SEND_BUFFER)
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        _ = stopped.changed() => {}
+        () = tokio::time::sleep(MAX_AGE) => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    // What still runs is cut off.
+    let _ = tokio::time::timeout(GRACE, connection).await;
 }

@@ -182,7 +182,9 @@ fn the_valid_catalog_passes() {
 
 #[test]
 fn every_rule_has_a_case_and_finds_it() {
-    let covered: BTreeSet<&str> = CASES.iter().map(|case| case.rule).collect();
+    // An upgrade that breaks a CRD needs bundles: `upgrades_that_break_a_crd_are_found` in `diff.rs`.
+    let mut covered: BTreeSet<&str> = CASES.iter().map(|case| case.rule).collect();
+    covered.insert("channel-upgrade-breaks-crd");
     let all: BTreeSet<&str> = RULES.iter().map(|rule| rule.id).collect();
     assert_eq!(covered, all);
     assert!(RULES.is_sorted_by_key(|rule| rule.id));
@@ -302,7 +304,8 @@ fn a_catalog_is_read_from_standard_input_and_from_a_file() {
     assert_eq!(child.wait().unwrap().code(), Some(1));
     let output = validate(dir.path(), &["c.yaml"]);
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.starts_with("c.yaml:3:17: error[default-channel-unknown]: "), "{text}");
+    assert!(text.starts_with("error[default-channel-unknown]: "), "{text}");
+    assert!(text.contains("\n --> c.yaml:3:17\n  |\n3 | defaultChannel: x\n"), "{text}");
     let output = validate(dir.path(), &["nowhere", "c.yaml", "--output", "json"]);
     assert_eq!(output.status.code(), Some(2));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -346,4 +349,92 @@ fn an_sqlite_index_is_named_with_what_to_do() {
     fs::write(dir.path().join("index.db"), b"SQLite format 3\0\x10\0").unwrap();
     let found = report(dir.path(), ".");
     assert!(found["findings"][0]["message"].as_str().unwrap().contains("opm migrate"), "{found}");
+}
+
+#[test]
+fn the_limits_of_the_reader_are_reached_and_named() {
+    use bundle_tool::read::catalog::{Content, Limits, Source, documents, sources};
+    let source = |name: &str, text: &str| Source { name: name.into(), content: Content::Bytes(text.into()) };
+    let limits = Limits { document_size: 40, total_size: 100, documents: 3 };
+    let count = |sources: Vec<Source>| {
+        let read = documents(sources, limits, |document| match document.content {
+            Ok(parsed) => Ok(parsed.length),
+            Err(error) => Err(format!("{}: {}", error.position.line, error.message)),
+        });
+        read.map_err(|error| error.to_string())
+    };
+    let small = "a: 1\n---\nb: 2\n---\nc: 3\n";
+    assert_eq!(count(vec![source("a", small)]), Ok(vec![Ok(5), Ok(5), Ok(5)]));
+    let too_many = "the catalog exceeds the limit of 3 documents";
+    assert_eq!(count(vec![source("a", small), source("b", "d: 4\n")]), Err(too_many.to_owned()));
+    let line = "x".repeat(36);
+    let large = format!("a: {line}\n");
+    assert_eq!(count(vec![source("a", &large)]), Ok(vec![Ok(40)]));
+    let too_large = "2: the document exceeds the limit of 40 bytes".to_owned();
+    assert_eq!(
+        count(vec![source("a", &format!("#\n---\nab: {line}\n"))]).unwrap().pop(),
+        Some(Err(too_large.replace('2', "3")))
+    );
+    assert_eq!(count(vec![source("a", &format!("\n{{\"ab\": \"{line}\"}}"))]), Ok(vec![Err(too_large)]));
+    let total = count(vec![source("a", &large), source("b", &large), source("c", &large)]);
+    assert_eq!(total, Err("the catalog exceeds the limit of 100 bytes".to_owned()));
+    // `.indexignore` files: their size, their patterns, in a directory and in an image.
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("a.yaml"), VALID).unwrap();
+    let ignore = |text: &str| {
+        fs::write(dir.path().join(".indexignore"), text).unwrap();
+        sources(dir.path()).map(|sources| sources.len()).map_err(|error| error.to_string())
+    };
+    assert_eq!(ignore(&"x\n".repeat(1000)), Ok(1));
+    assert!(ignore(&"x\n".repeat(1001)).unwrap_err().contains("more than 1000 patterns"));
+    assert!(ignore(&"#\n".repeat(600_000)).unwrap_err().contains(".indexignore"));
+    let files = [(".indexignore", "b.yaml\n"), ("a.yaml", "a: 1\n"), ("b.yaml", "b: 1\n")];
+    let files = files.map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec()));
+    let read = bundle_tool::read::catalog::sources_in(files.into_iter().collect()).unwrap();
+    assert_eq!(read.iter().map(|source| &*source.name).collect::<Vec<_>>(), ["a.yaml"]);
+}
+
+#[test]
+fn findings_propose_what_to_change_here() {
+    let dir = tempfile::tempdir().unwrap();
+    let one_channel = VALID.replace(
+        "---\nschema: olm.channel\nname: fast\npackage: gizmo\nentries:\n- name: gizmo.v1.2.0\n",
+        "",
+    );
+    for (catalog, proposal) in [
+        (
+            VALID.replace("  replaces: gizmo.v1.1.0\n", ""),
+            "let `gizmo.v1.2.0` replace or skip `gizmo.v1.1.0`",
+        ),
+        (
+            VALID
+                .replace("  replaces: gizmo.v1.1.0\n", "  replaces: gizmo.v1.0.0\n")
+                .replace("\n  replaces: gizmo.v1.0.0\n- ", "\n- "),
+            "let `gizmo.v1.2.0` skip `gizmo.v1.1.0`",
+        ),
+        (
+            VALID.replace("- name: gizmo.v1.0.0\n", "- name: gizmo.v1.0.0\n  replaces: gizmo.v1.2.0\n"),
+            "do not let `gizmo.v1.0.0` replace or skip `gizmo.v1.2.0`, the newest entry",
+        ),
+        (
+            VALID.replace("- name: gizmo.v1.0.0\n", "- name: gizmo.v1.0.0\n  replaces: gizmo.v1.1.0\n"),
+            "remove `replaces: gizmo.v1.1.0` from the entry `gizmo.v1.0.0`",
+        ),
+        (VALID.replace("defaultChannel: stable", "defaultChannel: Stable"), "set `defaultChannel: stable`"),
+        (one_channel.replace("defaultChannel: stable", "defaultChannel: x"), "set `defaultChannel: stable`"),
+        (
+            VALID.replace("{schema: olm.channel, name: stable}", "{schema: olm.channel, name: stabel}"),
+            "set `name: stable`, or remove the deprecation",
+        ),
+    ] {
+        assert_ne!(catalog, VALID);
+        fs::write(dir.path().join("c.yaml"), catalog).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
+            .current_dir(dir.path())
+            .args(["catalog", "validate", "c.yaml"])
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.contains(&format!("= help: {proposal}\n")), "{proposal}: {text}");
+    }
 }

@@ -1,4 +1,4 @@
-//! `bundle-tool catalog add`: where it writes, what it leaves unchanged, and what it refuses.
+//! `bundle-tool catalog add`: where it writes, what it leaves unchanged, and what it rejects.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -80,8 +80,10 @@ fn a_package_name_never_becomes_a_path_outside_the_catalog() {
     }
 }
 
+const CHANNEL: &str = "# Keep me\nschema: olm.channel\nname: stable\npackage: gizmo-operator\nteam: gadgets\nentries:\n- name: gizmo-operator.v1.2.0\n---\n# Other\nschema:   vendor.note\n";
+
 #[test]
-fn the_blobs_of_a_package_are_changed_where_they_are() {
+fn the_blobs_of_a_package_are_changed_in_place() {
     let dir = tempfile::tempdir().unwrap();
     let catalog = dir.path().join("catalog");
     assert!(
@@ -100,8 +102,7 @@ fn the_blobs_of_a_package_are_changed_where_they_are() {
     let package = "{\"schema\": \"olm.package\", \"name\": \"gizmo-operator\", \"defaultChannel\": \"stable\", \"x\": 1}";
     fs::write(catalog.join("packages/index.json"), package).unwrap();
     let bundle_at = documents.iter().position(|document| document.contains("olm.bundle\n")).unwrap();
-    let channel = "# Keep me\nschema: olm.channel\nname: stable\npackage: gizmo-operator\nteam: gadgets\nentries:\n- name: gizmo-operator.v1.2.0\n---\n# Other\nschema:   vendor.note\n";
-    fs::write(catalog.join("channels/stable.yml"), channel).unwrap();
+    fs::write(catalog.join("channels/stable.yml"), CHANNEL).unwrap();
     fs::write(catalog.join("bundles"), documents[bundle_at]).unwrap();
     let second = bundle(dir.path(), "1.3.0", |text| {
         text.replace("  version: 1.3.0", "  version: 1.3.0\n  replaces: gizmo-operator.v1.2.0")
@@ -112,11 +113,9 @@ fn the_blobs_of_a_package_are_changed_where_they_are() {
     assert_eq!(after.keys().collect::<Vec<_>>(), ["bundles", "channels/stable.yml", "packages/index.json"]);
     assert_eq!(after["bundles"], documents[bundle_at]);
     let channel = &after["channels/stable.yml"];
-    assert!(channel.starts_with("# Keep me\nentries:\n- name: gizmo-operator.v1.2.0\n- name: gizmo-operator.v1.3.0\n  replaces: gizmo-operator.v1.2.0\n"), "{channel}");
-    assert!(
-        channel.contains("team: gadgets\n") && channel.ends_with("---\n# Other\nschema:   vendor.note\n"),
-        "{channel}"
-    );
+    let added =
+        "- name: gizmo-operator.v1.2.0\n- name: gizmo-operator.v1.3.0\n  replaces: gizmo-operator.v1.2.0\n";
+    assert_eq!(*channel, CHANNEL.replace("- name: gizmo-operator.v1.2.0\n", added));
     let package = &after["packages/index.json"];
     assert!(package.contains("\"x\": 1") && package.matches("olm.package\"").count() == 2, "{package}");
     assert!(package.contains("\"name\": \"gizmo-operator.v1.3.0\""), "{package}");
@@ -124,6 +123,29 @@ fn the_blobs_of_a_package_are_changed_where_they_are() {
     let output = tool(dir.path(), &add(second.to_str().unwrap(), &["--channels", "stable"]));
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(files(&catalog), after);
+}
+
+#[test]
+fn a_placeholder_of_an_icon_is_not_added() {
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = bundle(dir.path(), "1.2.0", |text| {
+        text.lines()
+            .map(|line| match line.split_once("base64data:") {
+                Some((before, _)) => format!("{before}base64data: \"\"\n"),
+                None => format!("{line}\n"),
+            })
+            .collect()
+    });
+    assert!(
+        fs::read_dir(bundle.join("manifests"))
+            .unwrap()
+            .any(|entry| { fs::read_to_string(entry.unwrap().path()).unwrap().contains("base64data: \"\"") })
+    );
+    let output = tool(dir.path(), &add(bundle.to_str().unwrap(), &[]));
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(stderr(&output), "");
+    let catalog = &files(&dir.path().join("catalog"))["gizmo-operator/catalog.yaml"];
+    assert!(!catalog.contains("base64data"), "{catalog}");
 }
 
 #[test]
@@ -190,4 +212,44 @@ fn two_processes_at_once_lose_no_bundle() {
     let output = tool(dir.path(), &["catalog", "validate", "catalog"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("1 package, 8 channels, 8 bundles, passed"), "{text}");
+}
+
+#[test]
+fn keys_in_another_case_are_found_as_by_opm() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("catalog")).unwrap();
+    let before = "Schema: olm.package\nNAME: gizmo-operator\nDefaultChannel: stable\n---\nschema: olm.channel\nName: stable\nPackage: gizmo-operator\nEntries:\n- Name: gizmo-operator.v1.1.0\n---\nSCHEMA: olm.bundle\nname: gizmo-operator.v1.1.0\npackage: gizmo-operator\nImage: quay.io/a/b:v1\nProperties:\n- Type: olm.package\n  value: {packageName: gizmo-operator, version: 1.1.0}\n";
+    fs::write(dir.path().join("catalog/catalog.yaml"), before).unwrap();
+    let second = bundle(dir.path(), "1.3.0", |text| {
+        text.replace("  version: 1.3.0", "  version: 1.3.0\n  replaces: gizmo-operator.v1.1.0")
+    });
+    let output = tool(dir.path(), &add(second.to_str().unwrap(), &["--channels", "stable"]));
+    assert!(output.status.success(), "{}", stderr(&output));
+    let after = files(&dir.path().join("catalog"));
+    assert_eq!(after.len(), 1, "{after:?}");
+    let text = &after["catalog.yaml"];
+    assert_eq!(text.to_lowercase().matches("schema: olm.package\n").count(), 1, "{text}");
+    assert_eq!(text.to_lowercase().matches("schema: olm.channel\n").count(), 1, "{text}");
+    // And rendered as opm does.
+    let output = tool(dir.path(), &["render", "catalog", "--output", "yaml"]);
+    let rendered = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        rendered.contains("defaultChannel: stable\n") && rendered.contains("\nname: stable\n"),
+        "{rendered}"
+    );
+    assert!(rendered.contains("image: quay.io/a/b:v1\nname: gizmo-operator.v1.1.0\n"), "{rendered}");
+}
+
+#[test]
+fn a_bundle_takes_its_place_among_the_versions() {
+    let dir = tempfile::tempdir().unwrap();
+    for version in ["1.0.0", "1.2.0", "1.1.0"] {
+        let bundle = bundle(dir.path(), version, |text| text);
+        let more = ["--channels", "stable", "--default-channel", "stable", "--edges", "semver"];
+        let output = tool(dir.path(), &add(bundle.to_str().unwrap(), &more));
+        assert!(output.status.success(), "{version}: {}", stderr(&output));
+    }
+    let text = files(&dir.path().join("catalog"))["gizmo-operator/catalog.yaml"].clone();
+    let entries = "entries:\n- name: gizmo-operator.v1.0.0\n- name: gizmo-operator.v1.2.0\n  replaces: gizmo-operator.v1.1.0\n- name: gizmo-operator.v1.1.0\n  replaces: gizmo-operator.v1.0.0\n";
+    assert!(text.contains(entries), "{text}");
 }

@@ -47,7 +47,7 @@ fn a_graph_is_shown_as_text_mermaid_and_dot() {
 }
 
 #[test]
-fn a_broken_graph_is_shown_too_and_names_cannot_leave_their_labels() {
+fn a_broken_graph_is_also_shown_and_names_are_escaped() {
     let dir = tempfile::tempdir().unwrap();
     let broken = VALID
         .replace("- name: gizmo.v1.0.0\n", "- name: gizmo.v1.0.0\n  replaces: gizmo.v1.2.0\n")
@@ -118,4 +118,136 @@ fn differences_name_what_a_cluster_would_lose() {
         .collect();
     assert_eq!(stranded, ["gizmo.v1.0.0 in channel stable"]);
     assert_eq!(tool(dir.path(), &["diff", "old", "nowhere"]).status.code(), Some(2));
+}
+
+/// A catalog in which everything occurs that a drawing shows.
+fn every_sign() -> String {
+    let mut text = VALID
+        .replace(
+            "- name: gizmo.v1.1.0\n",
+            "- name: gizmo.v1.1.0\n  skips: [gizmo.v1.0.0]\n- name: gizmo.v0.9.0\n",
+        )
+        .replace("skips: [gizmo.v0.9.0]", "skips: []");
+    text.push_str(
+        "---\nschema: olm.channel\nname: down\npackage: gizmo\nentries:\n- name: gizmo.v1.0.0\n  replaces: gizmo.v1.2.0\n- name: gizmo.v1.2.0\n- name: gizmo.v1.1.0\n  replaces: gizmo.v1.2.0\n",
+    );
+    text.push_str(
+        "---\nschema: olm.bundle\nname: gizmo.v0.8.0\npackage: gizmo\nimage: quay.io/a/b:v1\nproperties:\n- type: olm.package\n  value: {packageName: gizmo, version: 0.8.0}\n",
+    );
+    text
+}
+
+#[test]
+fn a_drawing_shows_heads_skips_ranges_deprecations_and_what_is_broken() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("c.yaml"), every_sign()).unwrap();
+    let output = tool(dir.path(), &["graph", "c.yaml", "--output", "svg", "--from", "1.0.0"]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let svg = stdout(&output);
+    for sign in [
+        "node head",
+        "node skipped",
+        "deprecated\" transform",
+        "class=\"skips\"",
+        "class=\"range\"",
+        "replaces downgrade",
+        "no channel",
+        "no bundle",
+        "2 heads",
+        "class=\"path\"",
+        "prefers-color-scheme:dark",
+    ] {
+        assert!(svg.contains(sign), "{sign}: {svg}");
+    }
+    assert_text("catalog-graph-svg", &svg.replace("><", ">\n<"));
+    let v1 =
+        tool(dir.path(), &["graph", "c.yaml", "--output", "svg", "--from", "gizmo.v1.0.0", "--olm", "v1"]);
+    assert_ne!(stdout(&v1), svg);
+    for (arguments, message) in [
+        (&["--output", "svg", "--from", "3.0.0"][..], "bundle `3.0.0` is not in package `gizmo`"),
+        (&["--output", "html", "--from", "1.0.0"], "--from requires --output svg"),
+        (&["--olm", "v1"], "--from"),
+    ] {
+        let output = tool(dir.path(), &[&["graph", "c.yaml"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&output.stderr).contains(message), "{message}");
+    }
+    fs::write(dir.path().join("d.yaml"), every_sign() + "---\nschema: olm.package\nname: other\n").unwrap();
+    let several = tool(dir.path(), &["graph", "d.yaml", "--output", "svg"]);
+    assert!(String::from_utf8_lossy(&several.stderr).contains("select one with --package"));
+}
+
+#[test]
+fn a_page_loads_nothing_and_escapes_every_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let evil = "</script><img src=x onerror=alert(1)>\\\"'&{{script}}";
+    let text =
+        every_sign().replace("name: fast", &format!("name: \"{evil}\"")).replace("too old", "<b>old</b>");
+    fs::write(dir.path().join("c.yaml"), text).unwrap();
+    let output = tool(dir.path(), &["graph", "c.yaml", "--output", "html"]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let page = stdout(&output);
+    assert!(!page.contains("<img") && !page.contains("<b>old") && page.contains("&lt;img src=x"), "{page}");
+    assert_eq!(page.matches("</script>").count(), 1);
+    let addresses: Vec<_> = page.match_indices("://").map(|(at, _)| &page[at - 4..at + 20]).collect();
+    assert!(addresses.iter().all(|address| address.contains("www.w3.org")), "{addresses:?}");
+    for marker in ["src=x", "@import", "url("] {
+        assert!(!page.contains(&format!(" {marker}")) || marker == "src=x", "{marker}");
+    }
+    assert!(page.contains("default-src 'none'"));
+}
+
+/// Renders the page in a browser, if one is installed: the program `CHROMIUM`, by default `chromium`.
+#[test]
+fn the_page_works_in_a_browser() {
+    let browser = std::env::var("CHROMIUM").unwrap_or_else(|_| "chromium".to_owned());
+    if Command::new(&browser).arg("--version").output().is_err() {
+        eprintln!("{browser} is not installed: the page is not tested in a browser");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("c.yaml"), every_sign()).unwrap();
+    let page = stdout(&tool(dir.path(), &["graph", "c.yaml", "--output", "html"]));
+    fs::write(dir.path().join("page.html"), page).unwrap();
+    let url = format!("file://{}/page.html#gizmo/1.0.0/stable", dir.path().display());
+    let profile = format!("--user-data-dir={}/profile", dir.path().display());
+    let output = Command::new(browser)
+        .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--dump-dom", &profile, &url])
+        .output()
+        .unwrap();
+    let dom = String::from_utf8_lossy(&output.stdout);
+    assert!(dom.contains("<h2>gizmo.v1.0.0</h2>"), "{dom}");
+    assert!(dom.contains("Upgrades with OLM v0") && dom.contains("aria-pressed=\"true\""), "{dom}");
+    assert!(dom.contains("class=\"path\" d=\"M"), "the path is not drawn: {dom}");
+}
+
+#[test]
+fn a_diff_shows_what_clusters_would_do_now_and_explain_upgrade_why_not_otherwise() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("old.yaml"), VALID.replace("  skipRange: '>=1.0.0 <1.2.0'\n", "")).unwrap();
+    fs::write(dir.path().join("new.yaml"), VALID).unwrap();
+    let output = tool(dir.path(), &["diff", "old.yaml", "new.yaml", "--upgrades"]);
+    let text = stdout(&output);
+    assert!(
+        text.contains("~   upgrade from gizmo.v1.0.0 in channel stable: gizmo.v1.1.0 → gizmo.v1.2.0\n"),
+        "{text}"
+    );
+    assert!(!text.contains("upgrade from gizmo.v1.1.0"), "{text}");
+    let skipping = VALID.replace("skips: [gizmo.v0.9.0]", "skips: [gizmo.v1.1.0]");
+    fs::write(dir.path().join("skips.yaml"), skipping).unwrap();
+    let explain = |catalog: &str| {
+        let output = tool(dir.path(), &["explain-upgrade", catalog, "--package", "gizmo", "--from", "1.0.0"]);
+        stdout(&output)
+    };
+    assert_eq!(
+        explain("new.yaml"),
+        "OLM v0: gizmo.v1.0.0 → gizmo.v1.2.0 (skipRange >=1.0.0 <1.2.0): reaches the head of the channel\n    \
+         not gizmo.v1.0.0 → gizmo.v1.1.0 (replaces): gizmo.v1.2.0 is nearer to the head of the channel\n\
+         OLM v1: gizmo.v1.0.0 → gizmo.v1.2.0 (skipRange >=1.0.0 <1.2.0): reaches the head of the channel\n    \
+         not gizmo.v1.0.0 → gizmo.v1.1.0 (replaces): gizmo.v1.2.0 has a higher version\n"
+    );
+    assert!(
+        explain("skips.yaml")
+            .contains("not gizmo.v1.0.0 → gizmo.v1.1.0 (replaces): another entry skips it\n")
+    );
 }

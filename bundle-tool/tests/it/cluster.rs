@@ -3,6 +3,11 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use serde_json::json;
+
+use crate::api_server::ApiServer;
+use crate::push::Registry;
+
 fn tool(arguments: &[&str], kubeconfig: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
         .args(arguments)
@@ -17,8 +22,9 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-const COMMANDS: [&[&str]; 4] = [
+const COMMANDS: [&[&str]; 5] = [
     &["doctor"],
+    &["migrate", "gizmo-operator"],
     &["cleanup", "gizmo-operator"],
     &["run", "bundle", "tests/fixtures/bundle"],
     &["run", "bundle-upgrade", "tests/fixtures/bundle"],
@@ -87,15 +93,31 @@ fn doctor_reads_a_must_gather() {
     std::fs::create_dir_all(&namespace).unwrap();
     std::fs::copy("tests/fixtures/cluster/crash.json", namespace.join("all.json")).unwrap();
     std::fs::write(namespace.join("broken.yaml"), "a: [").unwrap();
+    std::os::unix::fs::symlink("nowhere", namespace.join("dangling.yaml")).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", namespace.join("device.yaml")).unwrap();
     let path = directory.path().display().to_string();
     let output = gather(&[&path]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let err = text(&output.stderr);
-    assert!(err.starts_with("warning: skipped a file: ") && err.contains("broken.yaml"), "{err}");
+    assert!(err.starts_with("warning: skipped a file: "), "{err}");
+    for name in ["broken.yaml", "dangling.yaml", "device.yaml"] {
+        assert!(err.contains(name), "{err}");
+    }
     insta::assert_snapshot!("doctor-must-gather", text(&output.stdout));
     let output = gather(&[&path, "-o", "json", "gizmo-crash"]);
     let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(found["problems"][0]["reason"], "container-crashes");
+    // With the log of the container, where must-gather puts it.
+    let problem = &found["problems"][0];
+    let pod = problem["object"].as_str().unwrap().split('`').nth(1).unwrap().rsplit('/').next().unwrap();
+    let logs = namespace.join(format!("pods/{pod}/manager/manager/logs"));
+    std::fs::create_dir_all(&logs).unwrap();
+    std::fs::write(logs.join("current.log"), "\n").unwrap();
+    let lines: String = (0..5000).map(|line| format!("line {line}\n")).collect();
+    std::fs::write(logs.join("previous.log"), lines + "no such flag\n").unwrap();
+    let output = text(&gather(&[&path]).stdout);
+    assert!(output.contains("| no such flag") && output.contains("| line 4991"), "{output}");
+    assert!(!output.contains("line 4990"), "{output}");
     let output = gather(&[&path, "another"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("no subscription for package `another`"));
@@ -103,4 +125,154 @@ fn doctor_reads_a_must_gather() {
     let output = gather(&[&empty.path().display().to_string()]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("contains no objects"));
+}
+
+/// A cluster with OLM v1, where every object becomes ready; `is_there` is whether bundle-tool has installed the gizmo operator.
+fn olm_v1(is_there: bool) -> ApiServer {
+    let deleted = std::sync::Mutex::new(std::collections::BTreeSet::new());
+    ApiServer::start(move |request, body| {
+        let (method, path) = request.split_once(' ').unwrap();
+        let labels = json!({"app.kubernetes.io/managed-by": "bundle-tool", "app.kubernetes.io/part-of": "gizmo-operator"});
+        let name = path.rsplit('/').next().unwrap();
+        let object = json!({
+            "metadata": {"name": name, "generation": 1, "labels": labels}, "spec": {"namespace": "gizmos"},
+            "status": {"install": {"bundle": {"name": "gizmo-operator.v1.2.0"}}, "conditions": [
+                {"type": "Serving", "status": "True"}, {"type": "Installed", "status": "True"}]}});
+        let missing = (404, json!({"message": "not found"}));
+        match (method, path) {
+            ("GET", "/apis/olm.operatorframework.io/v1") => {
+                (200, json!({"resources": [{"name": "clustercatalogs"}, {"name": "clusterextensions"}]}))
+            }
+            ("GET", "/api/v1/namespaces/gizmos") => (200, object),
+            ("GET", "/apis/olm.operatorframework.io/v1/clusterextensions") if is_there => {
+                let mut one = object;
+                one["metadata"]["name"] = "gizmo-operator".into();
+                (200, json!({"items": [one]}))
+            }
+            ("GET", "/apis/olm.operatorframework.io/v1/clustercatalogs") if is_there => {
+                let mut one = object;
+                one["metadata"]["name"] = "gizmo-operator-catalog".into();
+                (200, json!({"items": [one]}))
+            }
+            ("PATCH", _) => {
+                let applied: serde_json::Value = serde_json::from_str(body).unwrap();
+                deleted.lock().unwrap().insert(format!("applied {name}"));
+                (200, applied)
+            }
+            ("DELETE", _) => {
+                deleted.lock().unwrap().insert(name.to_owned());
+                (200, object)
+            }
+            ("GET", path) if path.starts_with("/apis/olm.operatorframework.io/v1/") => {
+                let seen = deleted.lock().unwrap();
+                let exists = is_there || seen.contains(&format!("applied {name}"));
+                if exists && !seen.contains(name) { (200, object) } else { missing }
+            }
+            ("GET", path) if path.ends_with('s') => (200, json!({"items": []})),
+            _ => missing,
+        }
+    })
+}
+
+#[test]
+fn olm_v1_installs_from_what_is_pushed() {
+    let directory = tempfile::tempdir().unwrap();
+    let kubeconfig = directory.path().join("kubeconfig");
+    let server = olm_v1(false);
+    server.kubeconfig(&kubeconfig);
+    let registry = Registry::start(directory.path());
+    let push_to = format!("{}/gizmo-bundle", registry.address);
+    let arguments = [
+        "run",
+        "bundle",
+        "tests/fixtures/bundle",
+        "--olm",
+        "v1",
+        "-n",
+        "gizmos",
+        "--push-to",
+        &push_to,
+        "--use-http",
+    ];
+    let output = tool(&[&arguments[..], &["--install-mode", "SingleNamespace=team-a"]].concat(), &kubeconfig);
+    let err = text(&output.stderr);
+    assert!(output.status.success(), "{err}");
+    assert_eq!(text(&output.stdout), "gizmo-operator.v1.2.0 is installed in namespace gizmos by OLM v1\n");
+    let writes: Vec<String> =
+        server.requests().into_iter().filter(|request| !request.starts_with("GET ")).collect();
+    assert_eq!(
+        writes,
+        [
+            "PATCH /apis/olm.operatorframework.io/v1/clustercatalogs/gizmo-operator-catalog",
+            "PATCH /apis/olm.operatorframework.io/v1/clusterextensions/gizmo-operator",
+        ]
+    );
+}
+
+#[test]
+fn olm_v1_is_checked_before_anything_is_created() {
+    let directory = tempfile::tempdir().unwrap();
+    let kubeconfig = directory.path().join("kubeconfig");
+    let without = ApiServer::start(|_, _| (404, json!({"message": "not found"})));
+    let run = ["run", "bundle", "tests/fixtures/bundle", "--olm", "v1", "-n", "gizmos"];
+    let pushed = ["--push-to", "127.0.0.1:1/gizmo-bundle"];
+    let foreign = ApiServer::start(|request, _| match request {
+        "GET /apis/olm.operatorframework.io/v1" => {
+            (200, json!({"resources": [{"name": "clustercatalogs"}, {"name": "clusterextensions"}]}))
+        }
+        _ => (200, json!({"metadata": {"name": "gizmo-operator"}})),
+    });
+    for (server, arguments, expected) in [
+        (&without, &pushed[..], "the cluster has no OLM v1"),
+        (&without, &[], "--olm v1 needs --push-to"),
+        (
+            &without,
+            &["--push-to", "127.0.0.1:1/a", "--install-mode", "MultiNamespace=a,b"],
+            "does not support install mode",
+        ),
+        (&without, &["--push-to", "127.0.0.1:1/a", "--index-image", "b"], "apply to OLM v0 only"),
+        (&foreign, &pushed, "ClusterExtension `gizmo-operator` exists, and bundle-tool did not create it"),
+    ] {
+        server.kubeconfig(&kubeconfig);
+        let output = tool(&[&run[..], arguments].concat(), &kubeconfig);
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{err}");
+        assert_eq!(err.lines().filter(|line| line.starts_with("error: ")).count(), 1, "{err}");
+        assert!(err.contains(expected) && output.stdout.is_empty(), "{arguments:?}: {err}");
+        assert!(
+            server.requests().iter().all(|request| request.starts_with("GET ")),
+            "{:?}",
+            server.requests()
+        );
+    }
+    let arguments = [&run[..], &pushed, &["--create-namespace", "--dry-run=client"]].concat();
+    let output = tool(&arguments, Path::new("/nonexistent"));
+    let printed = text(&output.stdout);
+    let kinds: Vec<_> = printed.lines().filter_map(|line| line.strip_prefix("kind: ")).collect();
+    assert_eq!(kinds, ["Namespace", "ClusterCatalog", "ClusterExtension"], "{}", text(&output.stderr));
+}
+
+#[test]
+fn what_olm_v1_installed_is_removed_only_with_its_crds() {
+    let directory = tempfile::tempdir().unwrap();
+    let kubeconfig = directory.path().join("kubeconfig");
+    let server = olm_v1(true);
+    server.kubeconfig(&kubeconfig);
+    let cleanup = ["cleanup", "gizmo-operator", "-n", "gizmos"];
+    let deletions = || {
+        let requests = server.requests().into_iter();
+        requests.filter(|request| !request.starts_with("GET ")).collect::<Vec<_>>()
+    };
+    let output = tool(&cleanup, &kubeconfig);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("use --delete-crds to delete them") && deletions().is_empty());
+    let output = tool(&[&cleanup[..], &["--delete-crds"]].concat(), &kubeconfig);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(
+        deletions(),
+        [
+            "DELETE /apis/olm.operatorframework.io/v1/clusterextensions/gizmo-operator",
+            "DELETE /apis/olm.operatorframework.io/v1/clustercatalogs/gizmo-operator-catalog",
+        ]
+    );
 }

@@ -90,3 +90,145 @@ fn what_is_no_bundle_is_an_error() {
     let message = String::from_utf8(output.stderr).unwrap();
     assert!(message.contains("old contains neither a ClusterServiceVersion nor"), "{message}");
 }
+
+/// A catalog whose channel permits upgrades between the bundles of a directory `bundles`, of which the last breaks the CRD.
+fn catalog(directory: &Path) {
+    let blobs = |name: &str, version: &str, edges: &str| {
+        format!(
+            "---\nschema: olm.bundle\nname: {name}\npackage: gizmo-operator\nimage: quay.io/example/a:{version}\n\
+             properties: [{{type: olm.package, value: {{packageName: gizmo-operator, version: {version}}}}}]\n---\n\
+             schema: olm.channel\nname: c{version}\npackage: gizmo-operator\nentries: [{{name: {name}{edges}}}]\n"
+        )
+    };
+    let text = [
+        "schema: olm.package\nname: gizmo-operator\ndefaultChannel: stable\n---\nschema: olm.channel\nname: stable\n\
+         package: gizmo-operator\nentries:\n- name: gizmo-operator.v1.0.0\n- {name: gizmo-operator.v1.1.0, replaces: \
+         gizmo-operator.v1.0.0}\n- {name: gizmo-operator.v1.2.0, replaces: gizmo-operator.v1.1.0, skipRange: '<1.2.0'}\n"
+            .to_owned(),
+        blobs("gizmo-operator.v1.0.0", "1.0.0", ""),
+        blobs("gizmo-operator.v1.1.0", "1.1.0", ""),
+        blobs("gizmo-operator.v1.2.0", "1.2.0", ", replaces: gizmo-operator.v1.1.0"),
+    ];
+    fs::create_dir_all(directory.join("catalog")).unwrap();
+    fs::write(directory.join("catalog/catalog.yaml"), text.concat()).unwrap();
+    for (from, version) in [("old", "1.0.0"), ("old", "1.1.0"), ("new", "1.2.0")] {
+        let to = directory.join("bundles").join(version);
+        crate::support::copy(&directory.join(from), &to);
+        let csv = to.join("manifests/gizmo-operator.clusterserviceversion.yaml");
+        replace(
+            &csv,
+            &[
+                ("name: gizmo-operator.v1.2.0", &format!("name: gizmo-operator.v{version}")),
+                ("\n  version: 1.2.0", &format!("\n  version: {version}")),
+            ],
+        );
+    }
+}
+
+fn tool(directory: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bundle-tool"));
+    let output = command.current_dir(directory).args(arguments).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn upgrades_that_break_a_crd_are_found() {
+    let scratch = tempfile::tempdir().unwrap();
+    versions(scratch.path());
+    catalog(scratch.path());
+    let run = |arguments: &[&str]| tool(scratch.path(), arguments);
+    let diff = ["diff", "--catalog", "catalog", "--bundles", "bundles"];
+    let (code, out, err) = run(&diff);
+    assert_eq!(code, Some(1), "{err}");
+    insta::assert_snapshot!("diff-catalog", out);
+    // Each edge that breaks is a finding, once, however many channels have it.
+    let (code, out, err) = run(&["catalog", "validate", "catalog", "--bundles", "bundles"]);
+    assert_eq!(code, Some(0), "{err}");
+    insta::assert_snapshot!("catalog-validate-bundles", out);
+    assert_eq!(out.matches("[channel-upgrade-breaks-crd]").count(), 2, "{out}");
+    let (_, out, _) = run(&["catalog", "validate", "catalog"]);
+    assert!(!out.contains("channel-upgrade-breaks-crd"), "{out}");
+    // Without the edge that breaks, nothing does.
+    let (code, out, _) = run(&[&diff[..], &["--channel", "c1.0.0"]].concat());
+    assert_eq!(
+        (code, out.as_str()),
+        (Some(0), "upgrades that break a CRD: 0 of 0, in 0 packages; bundles at hand: 3 of 3\n")
+    );
+    let (_, out, _) = run(&[&diff[..], &["-o", "json", "--package", "gizmo-operator"]].concat());
+    let found: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(found["compared"], 3);
+    assert_eq!(found["upgrades"][0]["crds"][0]["breaking"][0]["check"], "maximum");
+    // The manifests may also be in the catalog itself.
+    let rendered = ["1.0.0", "1.1.0", "1.2.0"].map(|version| {
+        let image = format!("quay.io/example/a:{version}");
+        run(&["render", &format!("bundles/{version}"), "--image", &image, "--migrate-level", "none"]).1
+    });
+    let graph = fs::read_to_string(scratch.path().join("catalog/catalog.yaml")).unwrap();
+    fs::create_dir(scratch.path().join("objects")).unwrap();
+    let graph: Vec<&str> = graph.split("---\n").filter(|one| !one.contains("olm.bundle\n")).collect();
+    fs::write(scratch.path().join("objects/graph.yaml"), graph.join("---\n")).unwrap();
+    fs::write(scratch.path().join("objects/bundles.json"), rendered.concat()).unwrap();
+    let (code, out, err) = run(&["diff", "--catalog", "objects"]);
+    assert!(code == Some(1) && out.contains("upgrades that break a CRD: 2 of 3"), "{out}{err}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_one_error() {
+    let scratch = tempfile::tempdir().unwrap();
+    versions(scratch.path());
+    catalog(scratch.path());
+    fs::create_dir(scratch.path().join("empty")).unwrap();
+    for (arguments, expected) in [
+        (&["diff", "--catalog", "catalog"][..], "contains no manifests of its bundles"),
+        (&["diff", "--catalog", "catalog", "--bundles", "empty"], "empty contains no bundles"),
+        (&["diff", "--catalog", "catalog", "--bundles", "missing"], "failed to read the bundles in missing"),
+        (
+            &["diff", "--catalog", "catalog", "--bundles", "bundles", "--channel", "x"],
+            "channel `x` is not in the catalog",
+        ),
+        (&["diff", "--catalog", "catalog", "old", "new"], "cannot be used with"),
+        (&["diff", "old"], "<NEW>"),
+        (&["diff", "old", "new", "--bundles", "bundles"], "cannot be used with"),
+        (&["catalog", "validate", "catalog", "--bundles", "empty"], "empty contains no bundles"),
+    ] {
+        let (code, out, err) = tool(scratch.path(), arguments);
+        assert_eq!(code, Some(2), "{arguments:?}: {err}");
+        assert!(out.is_empty() && err.contains(expected), "{arguments:?}: {err}");
+    }
+}
+
+#[test]
+fn served_versions_with_a_conversion_webhook_of_the_csv_are_not_compared() {
+    let scratch = tempfile::tempdir().unwrap();
+    let version = |name: &str, second: &str, webhooks: &str| {
+        let directory = scratch.path().join(name);
+        fs::create_dir_all(&directory).unwrap();
+        let schema = |kind: &str| {
+            format!(
+                "served: true, schema: {{openAPIV3Schema: {{type: object, properties: {{size: {{type: {kind}}}}}}}}}"
+            )
+        };
+        let crd = format!(
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: gizmos.example.com}}\n\
+             spec: {{scope: Namespaced, versions: [{{name: v1, storage: true, {}}}{second}]}}\n",
+            schema("integer")
+        );
+        fs::write(directory.join("crd.yaml"), crd.replace("SCHEMA", &schema("string"))).unwrap();
+        let csv = format!(
+            "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {{name: gizmo}}\n\
+             spec: {{webhookdefinitions: [{webhooks}]}}\n"
+        );
+        fs::write(directory.join("csv.yaml"), csv).unwrap();
+    };
+    let webhook = "{type: ConversionWebhook, generateName: a, conversionCRDs: [gizmos.example.com]}";
+    version("old", "", "");
+    version("without", ", {name: v2, storage: false, SCHEMA}", "");
+    version("with", ", {name: v2, storage: false, SCHEMA}", webhook);
+    let (code, out, err) = tool(scratch.path(), &["diff", "old", "without"]);
+    assert!(code == Some(1) && out.contains("v1 -> v2"), "{out}{err}");
+    let (code, out, err) = tool(scratch.path(), &["diff", "old", "with"]);
+    assert_eq!(code, Some(0), "{out}{err}");
+    let (code, out, err) = tool(scratch.path(), &["diff", "--strict", "old", "with"]);
+    assert!(code == Some(1) && out.contains("v1 -> v2"), "the CRDs as they are written: {out}{err}");
+}

@@ -15,7 +15,11 @@ const MODULES: &[(&str, &[&str])] = &[
     ("catalog", &["model", "report"]),
     ("cluster", &["model"]),
     ("diff", &["model"]),
+    ("manifests", &["model"]),
+    ("fix", &["model", "read", "report"]),
+    ("lsp", &["model", "read", "report", "rules", "catalog", "fix"]),
     ("scaffold", &["model", "read", "report"]),
+    ("sbom", &[]),
     ("scorecard", &["model", "report", "rules"]),
     ("serve", &["model", "read", "report", "catalog"]),
     (
@@ -29,7 +33,11 @@ const MODULES: &[(&str, &[&str])] = &[
             "catalog",
             "cluster",
             "diff",
+            "manifests",
+            "fix",
+            "lsp",
             "scaffold",
+            "sbom",
             "scorecard",
             "serve",
         ],
@@ -41,7 +49,9 @@ const RULES: &[(&str, &[&str])] = &[
     ("subjects", &[]),
     ("reporter", &["subjects"]),
     ("errors", &["reporter"]),
-    ("rule", &["subjects", "reporter", "errors"]),
+    ("ignores", &["rule"]),
+    ("examples", &[]),
+    ("rule", &["subjects", "reporter", "errors", "examples"]),
     ("prelude", &["subjects", "reporter", "errors", "rule"]),
     ("kubernetes", &["errors"]),
     ("openapi", &["subjects", "kubernetes"]),
@@ -357,6 +367,54 @@ fn forbidden(
 fn data_flows_one_way() {
     let wrong = forbidden(&sources(), &[], MODULES, None);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Returns the modules of the table in `lib.rs`, with what it lets them import.
+fn documented(lib: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let rows: Vec<(String, &str)> = lib
+        .lines()
+        .filter_map(|line| line.strip_prefix("//! | [`")?.strip_suffix(" |"))
+        .map(|row| (row.split('`').next().unwrap().to_owned(), row.rsplit('|').next().unwrap().trim()))
+        .collect();
+    let names: Vec<String> = rows.iter().map(|(name, _)| name.clone()).collect();
+    rows.into_iter()
+        .map(|(name, allowed)| {
+            let allowed = match allowed {
+                "nothing" => BTreeSet::new(),
+                "all" => names.iter().filter(|other| **other != name).cloned().collect(),
+                list => list.split(", ").map(|module| module.trim_matches('`').to_owned()).collect(),
+            };
+            (name, allowed)
+        })
+        .collect()
+}
+
+#[test]
+fn the_tables_list_the_modules_and_imports_that_exist() {
+    let lib = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).unwrap();
+    let table: BTreeMap<String, BTreeSet<String>> = MODULES
+        .iter()
+        .map(|(name, allowed)| ((*name).to_owned(), allowed.iter().map(|name| (*name).to_owned()).collect()))
+        .collect();
+    assert_eq!(documented(&lib), table);
+    let declared: BTreeSet<&str> =
+        lib.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';')).collect();
+    assert_eq!(table.keys().map(String::as_str).collect::<BTreeSet<_>>(), declared);
+    let modules = sources();
+    for (parent, table) in [(None, MODULES), (Some("rules"), RULES)] {
+        let depth = usize::from(parent.is_some());
+        for (name, allowed) in table {
+            let is = |module: &Module, name: &str| {
+                module.first().map(String::as_str).filter(|_| depth == 1) == parent
+                    && module.get(depth).is_some_and(|part| part == name)
+            };
+            assert!(modules.0.keys().any(|module| is(module, name)), "there is no module {name}");
+            for other in *allowed {
+                let is_used = modules.imports().any(|(from, to, _)| is(from, name) && is(to, other));
+                assert!(is_used, "{name} may import {other}, but does not");
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,12 +1,15 @@
-//! The `--help` of every command, as people read it.
+//! The `--help` of every command.
 
 use std::process::Command;
+
+/// The width of the terminal.
+const WIDTH: usize = 100;
 
 fn help(command: &[String]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
         .args(command)
         .arg("--help")
-        .env("COLUMNS", "100")
+        .env("COLUMNS", WIDTH.to_string())
         .output()
         .unwrap();
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -26,6 +29,35 @@ fn commands(help: &str) -> Vec<String> {
         .collect()
 }
 
+/// What is wrong with the examples at the end of a help text: each is a comment and commands that can be copied, so that no
+/// line is wrapped.
+fn faults_of_examples(help: &str) -> Option<String> {
+    let Some((_, examples)) = help.split_once("\nExamples:\n") else {
+        return Some("no examples".to_owned());
+    };
+    let lines = || examples.lines().filter(|line| !line.is_empty());
+    if lines().next().is_none_or(|line| !line.starts_with("  # ")) {
+        return Some("the first example has no comment".to_owned());
+    }
+    let mut continued = false;
+    let mut before = "";
+    for line in lines() {
+        let starts = line.starts_with("  # ") || (line.starts_with("  ") && !line.starts_with("   "));
+        // clap indents the rest of a wrapped line like a new command.
+        let first = line.split_whitespace().next().unwrap_or_default();
+        let wrapped = !line.starts_with("  # ")
+            && !continued
+            && !before.starts_with("  # ")
+            && before.len() + 1 + first.len() > WIDTH;
+        if starts == continued || wrapped {
+            return Some(format!("a line that was wrapped, or `\\` is missing before it: {line}"));
+        }
+        continued = line.ends_with(['\\', '|']);
+        before = line;
+    }
+    None
+}
+
 #[test]
 fn every_help_text() {
     let mut settings = insta::Settings::clone_current();
@@ -34,14 +66,22 @@ fn every_help_text() {
     settings.set_omit_expression(true);
     let mut pending = vec![Vec::new()];
     let mut seen = 0;
+    let mut wrong = Vec::new();
     while let Some(command) = pending.pop() {
         let text = help(&command);
-        for name in commands(&text) {
+        let subcommands = commands(&text);
+        if subcommands.is_empty()
+            && let Some(fault) = faults_of_examples(&text)
+        {
+            wrong.push(format!("{}: {fault}", command.join(" ")));
+        }
+        for name in subcommands {
             pending.push(command.iter().cloned().chain([name]).collect::<Vec<_>>());
         }
         let name = std::iter::once("bundle-tool".to_owned()).chain(command).collect::<Vec<_>>().join("-");
         settings.bind(|| insta::assert_snapshot!(name, text));
         seen += 1;
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(seen > 10, "only {seen} commands were found");
 }

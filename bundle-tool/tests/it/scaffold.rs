@@ -445,7 +445,12 @@ fn edits_that_are_not_committed_are_protected() {
     let webhook = [&["create", "webhook", "--version=v1beta1", "--defaulting"], TICKET].concat();
     for arguments in [&webhook[..], &["update"], &["edit", "--multigroup"]] {
         let error = directory.run(2, arguments);
-        assert!(error.starts_with("error: changes in src/lib.rs are not committed"), "{error}");
+        assert!(
+            error.starts_with(
+                "error: src/lib.rs has uncommitted changes; commit or stash them, or pass --allow-dirty"
+            ),
+            "{error}"
+        );
         assert_eq!(directory.files(), before);
     }
     directory.ok(&[&webhook[..], &["--allow-dirty"]].concat());
@@ -453,7 +458,7 @@ fn edits_that_are_not_committed_are_protected() {
     directory.commit();
     directory.write("notes.txt", "mine\n");
     let error = directory.run(2, &["update"]);
-    assert!(error.starts_with("error: changes in notes.txt are not committed"), "{error}");
+    assert!(error.starts_with("error: notes.txt has uncommitted changes"), "{error}");
     directory.commit();
     directory.ok(&["update"]);
 }
@@ -568,6 +573,51 @@ fn conflicts_of_an_update_are_marked_and_lose_nothing() {
     assert_eq!(directory.ok(&["update"]), "the scaffold is up to date\n");
     assert_eq!(directory.read("Makefile"), text);
 }
+
+/// Files of the scaffold that the example does not have: the repository around it has one for all.
+const IN_THE_REPOSITORY: [&str; 7] = [
+    ".cargo/config.toml",
+    ".github/workflows/ci.yml",
+    ".gitignore",
+    "LICENSE",
+    "Makefile",
+    "README.md",
+    "bundle-tool.toml",
+];
+
+#[test]
+fn the_example_is_todays_scaffold_with_changes() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../operator");
+    let directory = Directory::new();
+    let mut files = BTreeMap::new();
+    collect(&example, &example, &mut files);
+    for (name, text) in &files {
+        directory.write(name, text);
+    }
+    let said = directory.ok(&["update"]);
+    assert_eq!(directory.files(), files, "run `bundle-tool update --project-dir operator`: {said}");
+    assert!(said.contains("the scaffold is up to date"), "{said}");
+
+    let record = Record::parse(&directory.read(record::FILE)).unwrap();
+    let missing = record.files.values().map(|file| file.path.as_str());
+    let missing: Vec<_> = missing.filter(|path| !files.contains_key(*path)).collect();
+    assert_eq!(missing, IN_THE_REPOSITORY);
+    let sources = |name: &str| name.starts_with("src/");
+    let (mut written, mut kept) = (0, 0);
+    for (name, text) in files.iter().filter(|(name, _)| sources(name)) {
+        let scaffolded = record.files.values().find(|file| file.path == *name);
+        let patch = diffy::create_patch(scaffolded.map_or("", |file| &file.text), text);
+        let lines = patch.hunks().iter().flat_map(diffy::Hunk::lines);
+        let added = lines.filter(|line| matches!(line, diffy::Line::Insert(_))).count();
+        written += added;
+        kept += text.lines().count() - added;
+    }
+    eprintln!("{written} lines of src/ are not the scaffold's, {kept} are");
+    assert!(written < MAX_WRITTEN, "{written} lines were written for the example");
+}
+
+/// The maximum number of lines of the example's sources that are not the scaffold's.
+const MAX_WRITTEN: usize = 400;
 
 #[test]
 fn two_processes_can_create_at_once() {

@@ -13,9 +13,9 @@ use bundle_tool::serve::proto::{Bundle, Names, PackageName};
 use prost::Message as _;
 
 /// Nothing here takes longer, however slow the machine is.
-const LONG: Duration = Duration::from_mins(1);
+pub(crate) const LONG: Duration = Duration::from_mins(1);
 
-const CATALOG: &str = "
+pub(crate) const CATALOG: &str = "
 schema: olm.package
 name: gizmo
 defaultChannel: stable
@@ -40,7 +40,7 @@ properties:
 - {type: olm.csv.metadata, value: {displayName: Gizmo}}
 ";
 
-fn catalog() -> tempfile::TempDir {
+pub(crate) fn catalog() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("catalog")).unwrap();
     fs::write(dir.path().join("catalog/catalog.yaml"), CATALOG).unwrap();
@@ -59,7 +59,7 @@ fn run(dir: &Path, arguments: &[&str]) -> Output {
     command(dir, arguments).output().unwrap()
 }
 
-fn failed(dir: &Path, arguments: &[&str]) -> String {
+pub(crate) fn failed(dir: &Path, arguments: &[&str]) -> String {
     let output = run(dir, arguments);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(output.stdout.is_empty(), "{output:?}");
@@ -67,18 +67,25 @@ fn failed(dir: &Path, arguments: &[&str]) -> String {
 }
 
 /// A running server, killed on drop.
-struct Server {
+pub(crate) struct Server {
     child: Child,
     port: u16,
+    /// The port of HTTP, if it is served.
+    pub(crate) http: Option<u16>,
 }
 
 impl Server {
-    fn start(dir: &Path, arguments: &[&str]) -> Self {
+    pub(crate) fn start(dir: &Path, arguments: &[&str]) -> Self {
         let mut child = command(dir, &[&["--port", "0"], arguments].concat()).spawn().unwrap();
-        let mut address = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
-        let port = address.trim_end().rsplit(':').next().unwrap().parse().unwrap();
-        Self { child, port }
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut port = || {
+            let mut address = String::new();
+            out.read_line(&mut address).unwrap();
+            address.trim_end().trim_end_matches('/').rsplit(':').next().unwrap().parse().unwrap()
+        };
+        let first = port();
+        let http = arguments.contains(&"--http").then(port);
+        Self { child, port: first, http }
     }
 
     fn signal(&self, signal: &str) {
@@ -101,14 +108,14 @@ impl Server {
     }
 
     /// Stops the server and returns what it wrote to standard error.
-    fn stop(mut self) -> String {
+    pub(crate) fn stop(mut self) -> String {
         self.signal("-TERM");
         let (status, text) = self.wait();
         assert!(status.success(), "{text}");
         text
     }
 
-    fn packages(&self) -> Vec<String> {
+    pub(crate) fn packages(&self) -> Vec<String> {
         runtime().block_on(async {
             let client = Client::connect(("127.0.0.1", self.port)).await.unwrap();
             let messages = client.list("/api.Registry/ListPackages", &Names::default(), &[]).await.unwrap();
@@ -142,7 +149,7 @@ fn the_index_has_the_same_bytes_every_time_and_is_served() {
     assert_eq!(index, fs::read(dir.path().join("cache/catalog.index")).unwrap());
     let server = Server::start(dir.path(), &["catalog", "--cache-dir", "cache", "--cache-enforce-integrity"]);
     assert_eq!(server.packages(), ["gizmo"]);
-    assert_eq!(server.stop(), "serving 1 packages with 1 channels\n");
+    assert_eq!(server.stop(), "serving 1 package with 1 channel\n");
 }
 
 #[test]
@@ -193,7 +200,7 @@ fn an_index_that_is_missing_damaged_foreign_or_stale_is_not_served() {
     assert!(error.contains("No such file"), "{error}");
     // A directory for the index may be empty.
     let server = Server::start(dir.path(), &["catalog", "--cache-dir", "none"]);
-    assert_eq!(server.stop(), "serving 1 packages with 1 channels\n");
+    assert_eq!(server.stop(), "serving 1 package with 1 channel\n");
 }
 
 #[test]
@@ -319,7 +326,7 @@ fn hundreds_of_clients_with_a_thousand_calls_are_served() {
             assert_eq!(result.unwrap().len(), 2);
         }
     });
-    assert_eq!(server.stop(), "serving 1 packages with 1 channels\n");
+    assert_eq!(server.stop(), "serving 1 package with 1 channel\n");
 }
 
 const NAMES: &Names =

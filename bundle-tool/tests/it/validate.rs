@@ -1,10 +1,15 @@
 //! `bundle-tool validate` over directories, layouts and archives: one verdict, whatever form a bundle has.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
+use std::process;
 
 use assert_cmd::Command;
 use serde_json::Value;
+
+use crate::support::copy_bundle;
 
 fn run(args: &[&str]) -> assert_cmd::assert::Assert {
     Command::cargo_bin("bundle-tool").unwrap().args(args).assert()
@@ -16,16 +21,7 @@ fn json(assert: &assert_cmd::assert::Assert) -> Value {
 
 /// A copy of the valid bundle that tests may spoil.
 fn bundle(dir: &Path) -> PathBuf {
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/bundle");
-    let bundle = dir.join("bundle");
-    for directory in ["manifests", "metadata"] {
-        fs::create_dir_all(bundle.join(directory)).unwrap();
-        for entry in fs::read_dir(fixture.join(directory)).unwrap() {
-            let entry = entry.unwrap();
-            fs::copy(entry.path(), bundle.join(directory).join(entry.file_name())).unwrap();
-        }
-    }
-    bundle
+    copy_bundle(dir.join("bundle"))
 }
 
 #[test]
@@ -51,6 +47,54 @@ fn a_bundle_has_the_same_findings_in_a_directory_a_layout_and_an_archive() {
         assert_eq!(bundle["findings"][0]["rule"], "unsupported-kind");
         assert_eq!(bundle["findings"], bundles[0]["findings"]);
     }
+}
+
+#[test]
+fn a_watched_bundle_is_validated_again_when_a_file_changes() {
+    let dir = tempfile::tempdir().unwrap();
+    let directory = bundle(dir.path());
+    let mut child = process::Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
+        .args(["validate", "--watch"])
+        .arg(&directory)
+        .stdout(process::Stdio::piped())
+        .stderr(process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines();
+    // What is said until it waits again.
+    let mut said = || {
+        let lines = stderr.by_ref().map(Result::unwrap);
+        lines.take_while(|line| line != "waiting for changes; Ctrl-C ends").collect::<Vec<_>>()
+    };
+    let mut waits = || assert_eq!(said(), [""; 0]);
+    waits();
+    let job = directory.join("manifests/job.yaml");
+    fs::write(&job, "apiVersion: batch/v1\nkind: Job\nmetadata: {name: x}\n").unwrap();
+    waits();
+    fs::remove_file(&job).unwrap();
+    waits();
+    let away = dir.path().join("away");
+    fs::rename(&directory, &away).unwrap();
+    let problem = said().join("\n");
+    assert!(problem.contains("failed to read directory"), "{problem}");
+    fs::rename(&away, &directory).unwrap();
+    assert_eq!(said(), [""; 0]);
+    // As Ctrl-C ends it, which a shell ignores for what it runs in the background, these tests perhaps.
+    let ended = process::Command::new("kill").arg(child.id().to_string()).status();
+    assert!(ended.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.signal(), Some(15));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let passed: Vec<_> = text.lines().filter(|line| line.contains("unsupported-kind")).collect();
+    assert_eq!(passed.len(), 1, "{text}");
+    assert!(!text.contains('\x1b'), "{text}");
+
+    let watch = |reference: &str| self::stderr(&run(&["validate", "--watch", reference]).code(2));
+    let error = watch("quay.io/example/gizmo-bundle:v1.2.0");
+    assert!(
+        error.contains("cannot watch quay.io/example/gizmo-bundle:v1.2.0: expected a directory or a file")
+    );
+    assert!(watch("nowhere").contains("failed to read directory nowhere"));
 }
 
 #[test]
@@ -82,13 +126,225 @@ fn suites_are_asked_by_name_and_rules_are_left_out_by_name() {
     let directory = directory.to_str().unwrap();
     let found = |args: &[&str]| {
         let answer = json(&run(&[&["validate", "--output", "json", directory], args].concat()).success());
-        answer["bundles"][0]["findings"].as_array().unwrap().len()
+        let findings = answer["bundles"][0]["findings"].as_array().unwrap();
+        findings.iter().filter(|finding| finding["ignored"].is_null()).count()
     };
     assert_eq!(found(&[]), 0);
     assert_eq!(found(&["--suite", "categories,good-practices"]), 1);
-    assert_eq!(found(&["--suite", "all", "--allow", "channel-unconventional"]), 0);
+    assert_eq!(found(&["--suite", "good-practices", "--allow", "channel-unconventional"]), 0);
+    assert_eq!(found(&["--select-optional", "name=good-practices"]), 1);
+    assert_eq!(found(&["--select-optional", "suite=operatorframework"]), 1);
+    assert_eq!(found(&["--profile", "operatorhub"]), 1);
+    assert_eq!(found(&["--profile", "olmv1", "--watch-namespace", "gizmos"]), 1);
+    run(&["validate", directory, "--profile", "community"]).code(1);
+    run(&["validate", directory, "--profile", "certified"]).code(1);
     run(&["validate", directory, "--allow", "no-such-rule"]).code(2);
     run(&["validate", directory, "--suite", "no-such-suite"]).code(2);
+}
+
+#[test]
+fn the_flags_of_operator_sdk_for_optional_validators() {
+    let list = stdout(&run(&["validate", "--list-optional"]).success());
+    insta::assert_snapshot!("validate-list-optional", list);
+    let error = |args: &[&str]| stderr(&run(&[&["validate", "."], args].concat()).code(2));
+    let unknown = error(&["--select-optional", "name=multiarhc"]);
+    assert!(unknown.contains("did you mean `multiarch`?"), "{unknown}");
+    let unknown = error(&["--optional-values", "k8sversion=1.25"]);
+    assert!(unknown.contains("did you mean `k8s-version`?"), "{unknown}");
+    let invalid = error(&["--kube-version", "latest"]);
+    assert!(invalid.contains("invalid Kubernetes version `latest`"), "{invalid}");
+}
+
+#[test]
+fn an_api_is_removed_from_the_version_that_the_user_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let directory = bundle(dir.path());
+    let csv = directory.join("manifests/gizmo-operator.clusterserviceversion.yaml");
+    let text = fs::read_to_string(&csv).unwrap();
+    let resources = "      version: v1\n      resources: [{kind: PodDisruptionBudget, version: policy/v1beta1, name: x}]\n";
+    fs::write(
+        &csv,
+        text.replacen("      version: v1\n", resources, 1).replace("  minKubeVersion: 1.27.0\n", ""),
+    )
+    .unwrap();
+    let directory = directory.to_str().unwrap();
+    let severity = |args: &[&str]| {
+        let suite = [
+            "validate",
+            "--output",
+            "json",
+            directory,
+            "--suite",
+            "deprecated-apis",
+            "--allow",
+            "min-kube-version-missing",
+        ];
+        let assert = run(&[&suite, args].concat());
+        let answer: Value = serde_json::from_slice(&assert.get_output().stdout).unwrap();
+        let findings = answer["bundles"][0]["findings"].as_array().unwrap();
+        let is_removed = |finding: &&Value| finding["rule"].as_str().unwrap().starts_with("removed-api");
+        findings.iter().find(is_removed).unwrap()["severity"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(severity(&[]), "warning");
+    assert_eq!(severity(&["--kube-version", "1.24"]), "warning");
+    assert_eq!(severity(&["--kube-version", "1.25"]), "error");
+    assert_eq!(severity(&["--optional-values", "k8s-version=v1.30"]), "error");
+}
+
+#[test]
+fn a_submission_is_validated_in_its_repository() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path();
+    let git = |args: &[&str]| {
+        let names = ["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"];
+        let status =
+            std::process::Command::new("git").arg("-C").arg(root).args(names).args(args).output().unwrap();
+        assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stderr));
+    };
+    let operator = root.join("operators/gizmo-operator");
+    let add = |version: &str| {
+        fs::create_dir_all(&operator).unwrap();
+        let copy = bundle(&operator);
+        fs::rename(copy, operator.join(version)).unwrap();
+    };
+    let findings = |args: &[&str]| -> Vec<String> {
+        let path = operator.join("1.2.0").to_str().unwrap().to_owned();
+        let all = [&["validate", &path, "--suite", "community", "--output", "json"], args].concat();
+        let answer: Value = serde_json::from_slice(&run(&all).get_output().stdout).unwrap();
+        let found =
+            answer["bundles"].as_array().unwrap().iter().flat_map(|one| one["findings"].as_array().unwrap());
+        let repository =
+            ["community-ci", "community-version-d", "community-update", "community-name", "pull-request"];
+        let rule = |finding: &Value| finding["rule"].as_str().unwrap().to_owned();
+        found.map(rule).filter(|rule| repository.iter().any(|prefix| rule.starts_with(prefix))).collect()
+    };
+    git(&["init", "-q", "-b", "main"]);
+    add("1.1.0");
+    fs::write(operator.join("ci.yaml"), "reviewers: [me]\n").unwrap();
+    git(&["add", "-A"]);
+    git(&["commit", "-qm", "one"]);
+    git(&["checkout", "-qb", "next"]);
+    add("1.2.0");
+    git(&["add", "-A"]);
+    git(&["commit", "-qm", "two"]);
+    assert_eq!(findings(&["--base", "main"]), ["community-update-graph-missing"]);
+    fs::write(operator.join("ci.yaml"), "updateGraph: semver\n").unwrap();
+    fs::write(operator.join("1.1.0/metadata/notes.yaml"), "a: 1\n").unwrap();
+    fs::write(root.join("README.md"), "# Catalog\n").unwrap();
+    git(&["add", "-A"]);
+    git(&["commit", "-qm", "three"]);
+    let wanted = ["pull-request-foreign-file", "pull-request-bundle-modified", "community-ci-invalid"];
+    assert_eq!(findings(&["--base", "main"]), wanted);
+    git(&["rm", "-qr", "operators/gizmo-operator/1.1.0"]);
+    git(&["commit", "-qm", "four"]);
+    let found = findings(&["--base", "main"]);
+    assert!(found.contains(&"pull-request-mixed".to_owned()), "{found:?}");
+    assert!(found.contains(&"pull-request-bundle-deleted".to_owned()), "{found:?}");
+    let path = operator.to_str().unwrap();
+    let error = stderr(&run(&["validate", path, "--base", "main"]).code(2));
+    assert!(error.contains("--base requires the suite `community`"), "{error}");
+    let error = stderr(&run(&["validate", path, "--base", "nowhere"]).code(2));
+    assert!(error.contains("unknown base `nowhere`: expected a branch or a commit"), "{error}");
+    git(&["checkout", "-q", "--orphan", "other"]);
+    git(&["commit", "-qm", "five"]);
+    let error = stderr(&run(&["validate", path, "--base", "main"]).code(2));
+    assert!(error.contains("`main` and HEAD have no common ancestor; in a shallow clone, run"), "{error}");
+}
+
+#[test]
+fn a_strangers_repository_runs_no_program() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("a repository");
+    let operator = root.join("operators/gizmo-operator");
+    let git = |args: &[&str]| {
+        let names = ["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"];
+        let output =
+            std::process::Command::new("git").arg("-C").arg(&root).args(names).args(args).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    fs::create_dir_all(&operator).unwrap();
+    fs::rename(bundle(&operator), operator.join("1.1.0")).unwrap();
+    git(&["init", "-q", "-b", "main"]);
+    git(&["add", "-A"]);
+    git(&["commit", "-qm", "one"]);
+    git(&["checkout", "-qb", "next"]);
+    fs::rename(operator.join("1.1.0"), operator.join("1.2.0")).unwrap();
+    fs::create_dir_all(root.join("catalogs/v4/gizmo-operator")).unwrap();
+    fs::write(root.join("catalogs/v4/gizmo-operator/catalog.yaml"), "schema: olm.bundle\n").unwrap();
+    // Names that could be taken for commits.
+    fs::write(root.join("HEAD"), "").unwrap();
+    fs::write(root.join("main"), "").unwrap();
+    git(&["add", "-A"]);
+    git(&["commit", "-qm", "two"]);
+    let path = operator.join("1.2.0").to_str().unwrap().to_owned();
+    let validate =
+        || run(&["validate", &path, "--base", "refs/heads/main", "--suite", "community", "--output", "json"]);
+
+    let marker = dir.path().join("marker");
+    let program = format!("touch '{}'; false", marker.display());
+    for key in ["core.fsmonitor", "diff.external", "core.sshCommand", "diff.x.textconv", "diff.x.command"] {
+        git(&["config", key, &program]);
+    }
+    fs::write(root.join(".git/info/attributes"), "* diff=x\n").unwrap();
+    let _ = fs::remove_file(&marker);
+    let answer: Value = serde_json::from_slice(&validate().code(1).get_output().stdout).unwrap();
+    assert!(answer["bundles"][0]["findings"].to_string().contains("pull-request-mixed"), "{answer}");
+    assert!(!marker.exists());
+
+    // A partial clone fetches what it lacks with a program of its configuration.
+    for (key, value) in [
+        ("core.repositoryformatversion", "1"),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.url", root.to_str().unwrap()),
+        ("remote.origin.promisor", "true"),
+        ("remote.origin.uploadpack", &program),
+    ] {
+        git(&["config", key, value]);
+    }
+    let object = git(&["rev-parse", "refs/heads/next:catalogs/v4/gizmo-operator/catalog.yaml"]);
+    fs::remove_file(root.join(".git/objects").join(&object[..2]).join(&object[2..])).unwrap();
+    let _ = fs::remove_file(&marker);
+    let error = stderr(&validate().code(2));
+    assert!(error.contains("fetch all objects of a partial clone before"), "{error}");
+    assert!(!marker.exists());
+
+    // Files of a bundle that make its directory look like a repository.
+    let inner = operator.join("1.2.0");
+    fs::write(inner.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    fs::create_dir_all(inner.join("objects")).unwrap();
+    fs::create_dir_all(inner.join("refs")).unwrap();
+    fs::write(inner.join("config"), format!("[core]\nworktree = .\nfsmonitor = {program:?}\n")).unwrap();
+    let error = stderr(&validate().code(2));
+    assert!(error.contains("safe.bareRepository"), "{error}");
+    assert!(!marker.exists());
+}
+
+#[test]
+fn the_configuration_of_an_extension_is_validated_against_the_bundle() {
+    let dir = tempfile::tempdir().unwrap();
+    let directory = bundle(dir.path());
+    let config = dir.path().join("config.yaml");
+    let validate = |text: &str| {
+        fs::write(&config, text).unwrap();
+        let paths = [directory.to_str().unwrap(), config.to_str().unwrap()];
+        run(&[
+            "validate",
+            paths[0],
+            "--suite",
+            "olmv1",
+            "--config",
+            paths[1],
+            "--install-namespace",
+            "operators",
+        ])
+    };
+    validate("watchNamespace: gizmos\n").success();
+    validate("").success();
+    let assert = validate("watchNamespce: gizmos\n").code(1);
+    assert!(stdout(&assert).contains("unknown field `watchNamespce`: did you mean `watchNamespace`?"));
+    validate("- a\n").code(2);
+    validate("a: [\n").code(2);
 }
 
 fn stderr(assert: &assert_cmd::assert::Assert) -> String {
@@ -111,7 +367,7 @@ fn a_bundle_that_cannot_be_read_has_not_passed() {
     let file = bundle(dir.path()).join("metadata/annotations.yaml");
     let message = stderr(&run(&["validate", file.to_str().unwrap()]).code(2));
     assert!(
-        message.contains("annotations.yaml is not a directory; expected a bundle directory, or"),
+        message.contains("annotations.yaml is not a directory; expected a bundle directory, a catalog, or"),
         "{message}"
     );
 }

@@ -3,6 +3,21 @@
 use super::problem::Place;
 use crate::model::version::Version;
 
+impl Blob {
+    /// Returns the package that the blob belongs to, or is; empty where there is none.
+    #[must_use]
+    pub fn package(&self) -> &str {
+        match self {
+            Self::Package(blob) => &blob.name,
+            Self::Channel(blob) => &blob.package,
+            Self::Bundle(blob) => &blob.package,
+            Self::Deprecations(blob) => &blob.package,
+            Self::Other { package } => package,
+            Self::Invalid => "",
+        }
+    }
+}
+
 /// One blob.
 #[derive(Debug)]
 pub enum Blob {
@@ -15,7 +30,10 @@ pub enum Blob {
     /// `olm.deprecations`
     Deprecations(Deprecations),
     /// Any other schema.
-    Other,
+    Other {
+        /// The package; empty where it belongs to none.
+        package: String,
+    },
     /// A document that is not a blob: a problem names it.
     Invalid,
 }
@@ -36,7 +54,7 @@ pub struct Package {
 }
 
 /// `olm.channel`
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Channel {
     /// The name.
     pub name: String,
@@ -50,6 +68,14 @@ pub struct Channel {
     pub package_place: Place,
     /// Whether some field has a wrong type.
     pub is_incomplete: bool,
+}
+
+impl Channel {
+    /// Returns the channel with some of its entries.
+    #[must_use]
+    pub fn with_entries(&self, keep: impl Fn(&Entry) -> bool) -> Self {
+        Self { entries: self.entries.iter().filter(|entry| keep(entry)).cloned().collect(), ..self.clone() }
+    }
 }
 
 /// One entry of a channel.
@@ -121,7 +147,7 @@ pub struct Deprecation {
     pub schema: String,
     /// The channel or bundle; empty for the package.
     pub name: String,
-    /// What users are told.
+    /// The message for users.
     pub message: String,
     /// Where the deprecation begins.
     pub place: Place,

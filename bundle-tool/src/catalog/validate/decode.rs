@@ -4,13 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::blob::{Blob, Bundle, Channel, Deprecation, Deprecations, Entry, Package};
-use super::fields::{self, Mismatch, Type, bytes, check, field, fold, string};
-use super::graph;
+use super::fields::{self, Mismatch, Type, bytes, check};
 use super::problem::{Place, Problem, Rule};
 use super::reference;
 use super::rules;
 use crate::model::version::{self, Range};
-use crate::model::yaml::{Kind, Path, Position, SyntaxError, Value};
+use crate::model::yaml::{Kind, Path, Position, SyntaxError, Value, field, fold, string};
 
 /// The maximum length of a package's name: a DNS label's.
 const MAX_PACKAGE_NAME: usize = 63;
@@ -23,7 +22,7 @@ const MAX_RELEASE: usize = 20;
 pub struct Decoded {
     /// The blob.
     pub blob: Blob,
-    /// What is wrong with it by itself.
+    /// What is wrong with it, regardless of other documents.
     pub problems: Vec<Problem>,
 }
 
@@ -115,7 +114,7 @@ impl Decoder<'_, '_> {
             "olm.channel" => self.channel(root),
             "olm.bundle" => self.bundle(root),
             "olm.deprecations" => self.deprecations(root),
-            _ => Blob::Other,
+            _ => Blob::Other { package: string(root, "package").to_owned() },
         }
     }
 
@@ -192,7 +191,7 @@ impl Decoder<'_, '_> {
                     format!("the icon's media type is `{named}`, but its data is `{found}`")
                 }
                 Some(_) => return,
-                None => "the icon's data is not a picture in a known format".to_owned(),
+                None => "the icon's data is not an image in a known format".to_owned(),
             }
         };
         self.report(&rules::PACKAGE_ICON_INVALID, icon.position(), "icon", message);
@@ -205,7 +204,7 @@ impl Decoder<'_, '_> {
         if name.is_empty() {
             self.report(&rules::CHANNEL_NAME_MISSING, at, "name", "missing required field `name`");
         } else if name.chars().any(|char| char.is_whitespace() || char.is_control()) {
-            let message = format!("channel names must not contain white space: `{name}`");
+            let message = format!("channel names must not contain whitespace: `{name}`");
             self.report(&rules::CHANNEL_NAME_INVALID, at, "name", message);
         }
         let mut entries = Vec::new();
@@ -224,18 +223,14 @@ impl Decoder<'_, '_> {
             }
             entries.push(entry);
         }
-        let channel = Channel {
+        Blob::Channel(Channel {
             name,
             package: string(root, "package").to_owned(),
             entries,
             place: self.place(root.position()),
             package_place: self.field_place(root, "package"),
             is_incomplete,
-        };
-        if !is_incomplete {
-            graph::check(&channel, &mut self.problems);
-        }
-        Blob::Channel(channel)
+        })
     }
 
     fn entry(&mut self, item: Value<'_>, index: usize) -> Entry {
@@ -501,7 +496,7 @@ fn check_release(release: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the media type of a picture, where its format is known.
+/// Returns the media type of an image, if its format is known.
 fn media_type(data: &[u8]) -> Option<&'static str> {
     let is_svg = || {
         let start = &data[..data.len().min(64 << 10)];

@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 
-use crate::model::yaml::{Kind, Path, Position, Value};
+use crate::model::yaml::{Kind, Path, Position, Value, is_same_name};
 
 /// What a field may hold.
 #[derive(Debug)]
@@ -224,43 +224,4 @@ pub(super) fn data(value: Value<'_>) -> Vec<u8> {
             .collect(),
         _ => value.as_str().and_then(bytes).unwrap_or_default(),
     }
-}
-
-/// Returns whether Go's decoder takes `key` for the field `name`, which is ASCII.
-#[must_use]
-pub fn is_same_name(key: &str, name: &str) -> bool {
-    if key.is_ascii() {
-        return key.eq_ignore_ascii_case(name);
-    }
-    fold(key) == fold(name)
-}
-
-/// Returns a key without differences of case.
-pub(super) fn fold(key: &str) -> String {
-    let folded = key.chars().flat_map(|char| {
-        match char {
-            'ſ' => 's',
-            '\u{212a}' => 'k',
-            _ => char,
-        }
-        .to_lowercase()
-    });
-    folded.collect()
-}
-
-/// Returns the key and value that count for the field `name` of a map: of several keys that differ in case the last
-/// one in the order of their bytes, in which opm passes them on.
-pub(super) fn entry<'a>(value: Value<'a>, name: &str) -> Option<(Value<'a>, Value<'a>)> {
-    let found = value.entries().filter(|(key, _)| is_same_name(key.text(), name));
-    found.max_by(|(a, _), (b, _)| a.text().cmp(b.text()))
-}
-
-/// Returns the value of a field; see [`entry`].
-pub(super) fn field<'a>(value: Value<'a>, name: &str) -> Option<Value<'a>> {
-    entry(value, name).map(|(_, value)| value)
-}
-
-/// Returns the string in a field, empty where there is none.
-pub(super) fn string<'a>(value: Value<'a>, name: &str) -> &'a str {
-    field(value, name).and_then(Value::as_str).unwrap_or_default()
 }

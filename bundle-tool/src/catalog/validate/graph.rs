@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use super::blob::{Channel, Entry};
 use super::problem::{Place, Problem, Rule};
 use super::rules;
+use crate::model::version::Version;
 
 /// How many names a message lists.
 const MAX_NAMES: usize = 10;
@@ -24,31 +25,44 @@ pub fn heads(channel: &Channel) -> Vec<&Entry> {
     channel.entries.iter().filter(|entry| !incoming.contains(entry.name.as_str())).collect()
 }
 
-/// Reports what is wrong with the graph of a channel.
-pub(super) fn check(channel: &Channel, problems: &mut Vec<Problem>) {
-    let mut report = |rule: &'static Rule, place: Place, message: String| {
-        problems.push(Problem::new(rule, place, "entries", &message));
-    };
-    let of_entry =
-        |entry: &Entry| Place { file: channel.place.file.clone(), line: entry.line, column: entry.column };
-    let name = &channel.name;
+/// What OLM makes of the graph of a channel.
+#[derive(Debug)]
+pub enum Shape<'c> {
+    /// There is no entry.
+    Empty,
+    /// Every entry is replaced or skipped by another one.
+    NoHead,
+    /// Several entries are neither replaced nor skipped.
+    Heads(Vec<&'c Entry>),
+    /// `replaces` leads from the head back to an entry.
+    Cycle {
+        /// The entry that closes the cycle.
+        at: &'c Entry,
+        /// The names from the entry that `at` leads back to, up to `at`.
+        names: Vec<&'c str>,
+    },
+    /// Some entries are neither skipped nor reached from the head.
+    Stranded {
+        /// The head.
+        head: &'c Entry,
+        /// The entries.
+        entries: Vec<&'c Entry>,
+    },
+    /// The head leads to every entry that is not skipped.
+    Whole(&'c Entry),
+}
+
+/// Follows `replaces` from the head of a channel.
+#[must_use]
+pub fn shape(channel: &Channel) -> Shape<'_> {
     if channel.entries.is_empty() {
-        report(&rules::CHANNEL_EMPTY, channel.place.clone(), format!("channel `{name}` has no entries"));
-        return;
+        return Shape::Empty;
     }
-    let head = match heads(channel)[..] {
+    let mut heads = heads(channel);
+    let head = match heads[..] {
         [head] => head,
-        [] => {
-            let message =
-                format!("channel `{name}` has no head: every entry is replaced or skipped by another");
-            report(&rules::CHANNEL_HEAD_MISSING, channel.place.clone(), message);
-            return;
-        }
-        ref several => {
-            let message = format!("channel `{name}` has several heads: {}", listed(several));
-            report(&rules::CHANNEL_HEADS_SEVERAL, channel.place.clone(), message);
-            return;
-        }
+        [] => return Shape::NoHead,
+        _ => return Shape::Heads(std::mem::take(&mut heads)),
     };
     // Of two entries with one name, which is a problem of its own, the last counts.
     let entries: HashMap<&str, &Entry> =
@@ -65,15 +79,7 @@ pub(super) fn check(channel: &Channel, problems: &mut Vec<Problem>) {
         }
         if !chain.insert(next) {
             let from = order.iter().position(|name| *name == next).unwrap_or_default();
-            let mut cycle: Vec<&str> = order[from..].iter().copied().take(MAX_NAMES).collect();
-            if order.len() - from > MAX_NAMES {
-                cycle.push("…");
-            }
-            cycle.push(next);
-            let message =
-                format!("cycle in the `replaces` chain of channel `{name}`: `{}`", cycle.join("` → `"));
-            report(&rules::CHANNEL_CYCLE, of_entry(entry), message);
-            return;
+            return Shape::Cycle { at: entry, names: order.split_off(from) };
         }
         order.push(next);
         current = entries.get(next).copied();
@@ -83,14 +89,105 @@ pub(super) fn check(channel: &Channel, problems: &mut Vec<Problem>) {
         .iter()
         .filter(|entry| !chain.contains(entry.name.as_str()) && !skipped.contains(entry.name.as_str()))
         .collect();
-    if let Some(first) = stranded.first() {
-        let message = format!(
-            "entries of channel `{name}` cannot be reached from its head `{}`: {}",
-            head.name,
-            listed(&stranded)
-        );
-        report(&rules::CHANNEL_ENTRY_STRANDED, of_entry(first), message);
+    if stranded.is_empty() { Shape::Whole(head) } else { Shape::Stranded { head, entries: stranded } }
+}
+
+/// Returns whether [`check`] reports problems of the rule.
+pub(super) fn is_checked(rule: &Rule) -> bool {
+    [
+        &rules::CHANNEL_EMPTY,
+        &rules::CHANNEL_HEAD_MISSING,
+        &rules::CHANNEL_HEADS_SEVERAL,
+        &rules::CHANNEL_CYCLE,
+        &rules::CHANNEL_ENTRY_STRANDED,
+    ]
+    .contains(&rule)
+}
+
+/// Reports what is wrong with the graph of a channel. `version` is that of a bundle.
+pub(super) fn check<'v>(
+    channel: &Channel,
+    version: impl Fn(&str) -> Option<&'v Version>,
+    problems: &mut Vec<Problem>,
+) {
+    let mut report = |rule: &'static Rule, place: Place, message: String, proposal: Option<String>| {
+        problems.push(Problem::new(rule, place, "entries", &message).propose(proposal));
+    };
+    let of_entry =
+        |entry: &Entry| Place { file: channel.place.file.clone(), line: entry.line, column: entry.column };
+    let name = &channel.name;
+    match shape(channel) {
+        Shape::Whole(_) => {}
+        Shape::Empty => {
+            let message = format!("channel `{name}` has no entries");
+            report(&rules::CHANNEL_EMPTY, channel.place.clone(), message, None);
+        }
+        Shape::NoHead => {
+            let message =
+                format!("channel `{name}` has no head: every entry is replaced or skipped by another");
+            // The edge that leads to the highest version cannot be meant.
+            let newest = channel.entries.iter().max_by_key(|entry| version(&entry.name));
+            let over = newest.and_then(|newest| {
+                channel
+                    .entries
+                    .iter()
+                    .find(|entry| entry.replaces == newest.name || entry.skips.contains(&newest.name))
+            });
+            let proposal = newest.zip(over).map(|(newest, over)| {
+                format!("do not let `{}` replace or skip `{}`, the newest entry", over.name, newest.name)
+            });
+            report(&rules::CHANNEL_HEAD_MISSING, channel.place.clone(), message, proposal);
+        }
+        Shape::Heads(several) => {
+            let message = format!("channel `{name}` has several heads: {}", listed(&several));
+            let newest = several.iter().max_by_key(|entry| (version(&entry.name), &entry.name));
+            let proposal = newest.map(|newest| {
+                let others: Vec<&Entry> =
+                    several.iter().copied().filter(|entry| entry.name != newest.name).collect();
+                match others[..] {
+                    [other] if newest.replaces.is_empty() => {
+                        format!("let `{}` replace or skip `{}`", newest.name, other.name)
+                    }
+                    _ => format!("let `{}` skip {}", newest.name, listed(&others)),
+                }
+            });
+            report(&rules::CHANNEL_HEADS_SEVERAL, channel.place.clone(), message, proposal);
+        }
+        Shape::Cycle { at, names } => {
+            let mut cycle: Vec<&str> = names.iter().copied().take(MAX_NAMES).collect();
+            if names.len() > MAX_NAMES {
+                cycle.push("…");
+            }
+            cycle.extend(names.first());
+            let message =
+                format!("cycle in the `replaces` chain of channel `{name}`: `{}`", cycle.join("` → `"));
+            let proposal = format!("remove `replaces: {}` from the entry `{}`", at.replaces, at.name);
+            report(&rules::CHANNEL_CYCLE, of_entry(at), message, Some(proposal));
+        }
+        Shape::Stranded { head, entries } => {
+            let message = format!(
+                "entries of channel `{name}` cannot be reached from its head `{}`: {}",
+                head.name,
+                listed(&entries)
+            );
+            let proposal = format!(
+                "let `{}` skip {}, or let the entries between replace them",
+                head.name,
+                listed(&entries)
+            );
+            if let Some(first) = entries.first() {
+                report(&rules::CHANNEL_ENTRY_STRANDED, of_entry(first), message, Some(proposal));
+            }
+        }
     }
+}
+
+/// Returns the problem of an upgrade from the bundle `from` to an entry, which breaks a CRD as `what` says.
+#[must_use]
+pub fn upgrade_breaks(channel: &Channel, from: &str, to: &Entry, what: &str) -> Problem {
+    let place = Place { file: channel.place.file.clone(), line: to.line, column: to.column };
+    let message = format!("the upgrade from `{from}` to `{}` breaks {what}", to.name);
+    Problem::new(&rules::CHANNEL_UPGRADE_BREAKS_CRD, place, "entries", &message)
 }
 
 fn listed(entries: &[&Entry]) -> String {

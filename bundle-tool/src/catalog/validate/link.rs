@@ -5,8 +5,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::blob::{Blob, Bundle, Channel, Deprecations, Package};
+use super::graph;
 use super::problem::{Place, Problem, Rule};
 use super::rules;
+use crate::report::suggest::nearest;
+
+/// How many names are looked up for a suggestion: it takes time, and only so many problems of a rule are shown.
+const MAX_SUGGESTIONS: usize = 100;
 
 /// A package with all that belongs to it. Of several blobs of one name the first counts.
 #[derive(Debug)]
@@ -27,29 +32,58 @@ pub type Packages<'b> = BTreeMap<&'b str, Linked<'b>>;
 /// Links the blobs and returns the packages with the problems that linking finds.
 #[must_use]
 pub fn link(blobs: &[Blob]) -> (Packages<'_>, Vec<Problem>) {
-    let mut linker = Linker { problems: Vec::new() };
+    let mut linker = Linker { problems: Vec::new(), suggestions: 0 };
     let mut packages = linker.packages(blobs);
     for blob in blobs {
         match blob {
             Blob::Channel(channel) => linker.channel(channel, &mut packages),
             Blob::Bundle(bundle) => linker.bundle(bundle, &mut packages),
             Blob::Deprecations(deprecations) => linker.deprecations(deprecations, &mut packages),
-            Blob::Package(_) | Blob::Other | Blob::Invalid => {}
+            Blob::Package(_) | Blob::Other { .. } | Blob::Invalid => {}
         }
     }
     for linked in packages.values() {
         linker.package(linked);
+    }
+    // Of all channels, also those that have no package or are duplicates.
+    for blob in blobs {
+        if let Blob::Channel(channel) = blob
+            && !channel.is_incomplete
+        {
+            let package = packages.get(channel.package.as_str());
+            let version = |name: &str| package?.bundles.get(name)?.version.as_ref();
+            graph::check(channel, version, &mut linker.problems);
+        }
     }
     (packages, linker.problems)
 }
 
 struct Linker {
     problems: Vec<Problem>,
+    /// How many names were looked up for a suggestion.
+    suggestions: usize,
 }
 
 impl Linker {
     fn report(&mut self, rule: &'static Rule, place: &Place, path: &str, message: impl Into<String>) {
-        self.problems.push(Problem::new(rule, place.clone(), path, &message.into()));
+        self.propose(rule, place, path, message, None);
+    }
+
+    /// Returns the name that is likely meant.
+    fn near<'n>(&mut self, name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+        self.suggestions += 1;
+        if self.suggestions > MAX_SUGGESTIONS { None } else { nearest(name, names) }
+    }
+
+    fn propose(
+        &mut self,
+        rule: &'static Rule,
+        place: &Place,
+        path: &str,
+        message: impl Into<String>,
+        proposal: Option<String>,
+    ) {
+        self.problems.push(Problem::new(rule, place.clone(), path, &message.into()).propose(proposal));
     }
 
     fn packages<'b>(&mut self, blobs: &'b [Blob]) -> Packages<'b> {
@@ -145,11 +179,16 @@ impl Linker {
                     ),
                     None => format!("default channel `{}` does not exist", package.default_channel),
                 };
-                self.report(
+                let names = || linked.channels.keys().copied();
+                let near = self.near(&package.default_channel, names());
+                let only = names().next().filter(|_| names().count() == 1);
+                let proposal = near.or(only).map(|channel| format!("set `defaultChannel: {channel}`"));
+                self.propose(
                     &rules::DEFAULT_CHANNEL_UNKNOWN,
                     &package.default_channel_place,
                     "defaultChannel",
                     message,
+                    proposal,
                 );
             }
         }
@@ -166,10 +205,13 @@ impl Linker {
 
     /// Every entry has a bundle, every bundle an entry.
     fn entries(&mut self, linked: &Linked<'_>) {
-        let mut used = HashSet::new();
+        let entries: HashSet<&str> = linked
+            .channels
+            .values()
+            .flat_map(|channel| channel.entries.iter().map(|entry| entry.name.as_str()))
+            .collect();
         for channel in linked.channels.values() {
             for entry in &channel.entries {
-                used.insert(entry.name.as_str());
                 let place =
                     Place { file: channel.place.file.clone(), line: entry.line, column: entry.column };
                 let Some(bundle) = linked.bundles.get(entry.name.as_str()) else {
@@ -179,7 +221,12 @@ impl Linker {
                             "channel `{}` has entry `{}`, but there is no such bundle",
                             channel.name, entry.name
                         );
-                        self.report(&rules::CHANNEL_BUNDLE_MISSING, &place, "entries", message);
+                        // Another version is no misspelling: only bundles that no channel has are likely to be meant.
+                        let unused = linked.bundles.keys().copied().filter(|name| !entries.contains(name));
+                        let proposal = self.near(&entry.name, unused).map(|near| {
+                            format!("correct the name, if `{near}` is meant; add the `olm.bundle` blob or remove the entry otherwise")
+                        });
+                        self.propose(&rules::CHANNEL_BUNDLE_MISSING, &place, "entries", message, proposal);
                     }
                     continue;
                 };
@@ -199,7 +246,7 @@ impl Linker {
         if linked.channels.values().any(|channel| channel.is_incomplete) {
             return;
         }
-        for bundle in linked.bundles.values().filter(|bundle| !used.contains(bundle.name.as_str())) {
+        for bundle in linked.bundles.values().filter(|bundle| !entries.contains(bundle.name.as_str())) {
             let message =
                 format!("bundle `{}` is not in any channel of package `{}`", bundle.name, bundle.package);
             self.report(&rules::BUNDLE_NOT_IN_CHANNEL, &bundle.place, "name", message);
@@ -257,7 +304,11 @@ impl Linker {
             if !is_known {
                 let what = if schema == "olm.channel" { "channel" } else { "bundle" };
                 let message = format!("{what} `{name}` is not in package `{}`", linked.package.name);
-                self.report(&rules::DEPRECATION_TARGET_UNKNOWN, place, &path, message);
+                // Another version of a bundle is no misspelling.
+                let channels = linked.channels.keys().copied().filter(|_| schema == "olm.channel");
+                let near = self.near(name, channels);
+                let proposal = near.map(|near| format!("set `name: {near}`, or remove the deprecation"));
+                self.propose(&rules::DEPRECATION_TARGET_UNKNOWN, place, &path, message, proposal);
             }
         }
     }

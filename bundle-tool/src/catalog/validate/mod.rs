@@ -16,8 +16,8 @@ use crate::report::Severity;
 
 pub use blob::{Blob, Bundle, Channel, Deprecation, Deprecations, Entry, Package};
 pub use decode::{Decoded, Input, check_package_name, decode};
-pub use fields::{bytes as base64_data, is_same_name};
-pub use graph::heads;
+pub use fields::bytes as base64_data;
+pub use graph::{Shape, heads, shape, upgrade_breaks};
 pub use link::{Linked, Packages, link};
 pub use problem::{Place, Problem, Rule};
 pub use rules::RULES;
@@ -53,6 +53,20 @@ impl Report {
 /// Where a document could not be read, the documents are not linked: what it lacks would be reported of the others.
 #[must_use]
 pub fn report(documents: Vec<Decoded>) -> Report {
+    match report_with(documents, |_| Ok::<_, std::convert::Infallible>(Vec::new())) {
+        Ok(report) => report,
+        Err(never) => match never {},
+    }
+}
+
+/// Puts together what was found in all documents of a catalog, with what `check` finds in its packages.
+///
+/// # Errors
+/// That of `check`.
+pub fn report_with<E>(
+    documents: Vec<Decoded>,
+    check: impl FnOnce(&Packages<'_>) -> Result<Vec<Problem>, E>,
+) -> Result<Report, E> {
     let mut problems = Vec::new();
     let mut blobs = Vec::with_capacity(documents.len());
     for document in documents {
@@ -62,8 +76,11 @@ pub fn report(documents: Vec<Decoded>) -> Report {
     let mut report =
         Report { packages: Vec::new(), channels: 0, bundles: 0, problems: Vec::new(), omitted: 0 };
     let (packages, linked) = link(&blobs);
-    if !blobs.iter().any(|blob| matches!(blob, Blob::Invalid)) {
-        problems.extend(linked);
+    let is_complete = !blobs.iter().any(|blob| matches!(blob, Blob::Invalid));
+    // The graph of a channel does not depend on other documents.
+    problems.extend(linked.into_iter().filter(|problem| is_complete || graph::is_checked(problem.rule)));
+    if is_complete {
+        problems.extend(check(&packages)?);
     }
     for (name, linked) in packages {
         report.packages.push(name.to_owned());
@@ -80,5 +97,5 @@ pub fn report(documents: Vec<Decoded>) -> Report {
     });
     report.omitted = all - problems.len();
     report.problems = problems;
-    report
+    Ok(report)
 }

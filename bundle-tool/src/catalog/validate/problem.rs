@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::model::text::shortened;
+use crate::model::text::{sentence, shortened};
 use crate::report::Severity;
 
 /// A rule of `catalog validate`.
@@ -20,6 +20,20 @@ pub struct Rule {
     pub help: &'static str,
     /// Where the rule comes from.
     pub source: &'static str,
+}
+
+impl Rule {
+    /// Returns the rule as a page in Markdown: what it looks for, what to do, where it comes from.
+    #[must_use]
+    pub fn page(&self) -> String {
+        let Self { id, severity, what, help, source } = self;
+        let by = if *severity == Severity::Error { " · rejected by opm" } else { "" };
+        format!(
+            "# {id}\n\n**{severity}** · `catalog validate`{by}\n\n## What\n\n{what}\n\n## How to fix\n\n{}\n\n\
+             ## Source\n\n- {source}\n",
+            sentence(help)
+        )
+    }
 }
 
 /// A place in a file of the catalog.
@@ -44,6 +58,8 @@ pub struct Problem {
     pub place: Place,
     /// The field below the document's root; empty for the document as a whole.
     pub path: String,
+    /// What to do here, where more is known than [`Rule::help`] says.
+    pub proposal: Option<String>,
 }
 
 /// The maximum number of characters of a message or a path: they quote names from the catalog.
@@ -54,7 +70,19 @@ impl Problem {
     pub(super) fn new(rule: &'static Rule, place: Place, path: &str, message: &str) -> Self {
         let (path, message) =
             (shortened(path, MAX_TEXT).into_owned(), shortened(message, MAX_TEXT).into_owned());
-        Self { rule, message, place, path }
+        Self { rule, message, place, path, proposal: None }
+    }
+
+    /// Adds what to do here.
+    pub(super) fn propose(mut self, proposal: Option<String>) -> Self {
+        self.proposal = proposal.map(|text| shortened(&text, MAX_TEXT).into_owned());
+        self
+    }
+
+    /// Returns what to do.
+    #[must_use]
+    pub fn help(&self) -> &str {
+        self.proposal.as_deref().unwrap_or(self.rule.help)
     }
 }
 
@@ -81,7 +109,7 @@ impl Serialize for Problem {
             rule: self.rule.id,
             severity: self.rule.severity,
             message: &self.message,
-            help: self.rule.help,
+            help: self.help(),
             file: &self.place.file,
             line: of_line(self.place.line),
             column: of_line(self.place.column),

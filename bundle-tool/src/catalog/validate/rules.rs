@@ -94,7 +94,7 @@ rules! {
         "A channel has several entries that no other entry replaces or skips."
         "let the newest entry replace or skip the others" "operator-registry `alpha/model/model.go`";
     CHANNEL_NAME_INVALID "channel-name-invalid" Warning
-        "A channel's name contains white space or control characters, which a Subscription on the command line and most consoles do not take."
+        "A channel's name contains whitespace or control characters, which a Subscription on the command line and most consoles do not accept."
         "use letters, digits, `-` and `.`" "operator-framework/api `pkg/validation`";
     CHANNEL_NAME_MISSING "channel-name-missing" Error
         "A channel has no name."
@@ -105,6 +105,9 @@ rules! {
     CHANNEL_SKIP_RANGE_INVALID "channel-skip-range-invalid" Error
         "An entry's `skipRange` is not a range of versions."
         "use a range such as `>=1.0.0 <1.2.0`" "operator-registry `alpha/model/model.go`";
+    CHANNEL_UPGRADE_BREAKS_CRD "channel-upgrade-breaks-crd" Warning
+        "An upgrade that an entry permits changes a CRD so that existing objects break: OLM v1 does not make the upgrade. Checked with --bundles."
+        "keep what the change removes, or add it as a new version of the API" "operator-controller `internal/operator-controller/rukpak/preflights/crdupgradesafety`";
     CHANNEL_VERSION_DECREASES "channel-version-decreases" Warning
         "An entry replaces an entry with a higher version: the upgrade would be a downgrade."
         "swap the entries, or correct the version" "operator-lifecycle-manager `pkg/controller/registry/resolver`";
@@ -135,7 +138,7 @@ rules! {
         "remove one of the blobs" "operator-registry `alpha/declcfg/declcfg_to_model.go`";
     PACKAGE_ICON_INVALID "package-icon-invalid" Warning
         "A package's icon has no data, no media type, or data of another type than it names: consoles do not show it."
-        "set `base64data` and the `mediatype` of the picture" "operator-registry `alpha/model/model.go`, where the check is disabled";
+        "set `base64data`, and `mediatype` to its format" "operator-registry `alpha/model/model.go`, where the check is disabled";
     PACKAGE_NAME_INVALID "package-name-invalid" Error
         "A package's name is not a DNS label."
         "use at most 63 lower-case letters, digits and `-`, with a letter or digit at both ends"

@@ -23,7 +23,10 @@ use crate::model::text::printable;
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Compare the published catalog with the next one
-  bundle-tool catalog diff quay.io/example/catalog:latest catalog")]
+  bundle-tool catalog diff quay.io/example/catalog:latest catalog
+
+  # Show also what each cluster that follows a channel of a package would do now
+  bundle-tool catalog diff quay.io/example/catalog:latest catalog --package my-operator --upgrades")]
 pub(super) struct Diff {
     /// Catalog before the change: a directory, a file, `oci:DIR`, `oci-archive:FILE` or an image name
     #[arg(value_name = "OLD")]
@@ -34,6 +37,9 @@ pub(super) struct Diff {
     /// Package to compare [default: all]
     #[arg(long, value_name = "NAME")]
     package: Option<String>,
+    /// Show to which bundle a cluster with each bundle would be upgraded next, where that changes
+    #[arg(long)]
+    upgrades: bool,
     #[command(flatten)]
     format: OutputOption<Format>,
     #[command(flatten)]
@@ -45,7 +51,7 @@ impl Diff {
         let old = load::blobs(&self.old, &self.registries)?;
         let new = load::blobs(&self.new, &self.registries)?;
         let ((old, _), (new, _)) = (link(&old), link(&new));
-        let mut differences = diff(&old, &new)?;
+        let mut differences = diff(&old, &new, self.upgrades)?;
         if let Some(package) = &self.package {
             differences.retain(|difference| difference.package == *package);
         }

@@ -6,16 +6,20 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
 use super::load;
-use crate::catalog::upgrade::{Olm, Upgrades};
+use crate::catalog::upgrade::{Olm, Other, Reason, Upgrades};
 use crate::catalog::validate::{heads, link};
 use crate::cli::exit::Exit;
 use crate::cli::images::Registries;
 use crate::model::text::printable;
 use crate::model::version;
 
+/// How many steps are explained, and how many other upgrades of each.
+const MAX_EXPLAINED: usize = 10;
+
 /// Show how OLM upgrades an installed bundle
 ///
-/// Shows each upgrade of OLM v0 (subscriptions) and OLM v1 (cluster extensions) within a channel, and the edge that permits it.
+/// Shows each upgrade of OLM v0 (subscriptions) and OLM v1 (cluster extensions) within a channel, the edge that permits it, and
+/// why OLM does not make the others that an edge permits.
 ///
 /// Exit status: 0 if both reach the head of the channel, 1 if one does not, 2 if the catalog cannot be read.
 #[derive(Debug, Args)]
@@ -24,7 +28,7 @@ use crate::model::version;
   bundle-tool catalog explain-upgrade catalog --package my-operator --from 1.0.0
 
   # Show the upgrades of a bundle that is not in the catalog any more
-  bundle-tool catalog explain-upgrade catalog --package my-operator --channel stable --from my-operator.v0.9.0")]
+  bundle-tool catalog explain-upgrade catalog --package my-operator --from my-operator.v0.9.0")]
 pub(super) struct ExplainUpgrade {
     /// Catalog: a directory, a file, `oci:DIR`, `oci-archive:FILE`, an image name, or `-` for standard input
     #[arg(value_name = "REF")]
@@ -74,7 +78,8 @@ impl ExplainUpgrade {
         let mut exit = Exit::Success;
         let head_names: Vec<&str> = heads(channel).iter().map(|head| head.name.as_str()).collect();
         for (label, olm) in [("OLM v0", Olm::V0), ("OLM v1", Olm::V1)] {
-            let steps = Upgrades::new(linked, channel, olm)?.path(linked, from, installed.as_ref());
+            let upgrades = Upgrades::new(linked, channel, olm)?;
+            let steps = upgrades.path(linked, from, installed.as_ref());
             write!(out, "{label}: {}", printable(from))?;
             for step in &steps {
                 write!(out, " → {} ({})", printable(&step.to), printable(&step.by.to_string()))?;
@@ -94,8 +99,31 @@ impl ExplainUpgrade {
                 exit = Exit::Findings;
                 writeln!(out, ": no entry of channel {} replaces or skips it", printable(name))?;
             }
+            let mut at = (from, installed.as_ref());
+            for made in steps.iter().map(Some).chain([None]).take(MAX_EXPLAINED) {
+                for other in upgrades.others(at.0, at.1, MAX_EXPLAINED) {
+                    explain(at.0, &other, made.map(|step| step.to.as_str()), &mut out)?;
+                }
+                let Some(step) = made else { break };
+                let version = linked.bundles.get(step.to.as_str()).and_then(|bundle| bundle.version.as_ref());
+                at = (step.to.as_str(), version);
+            }
         }
         out.flush()?;
         Ok(exit)
     }
+}
+
+/// Writes why another upgrade is not made.
+fn explain(from: &str, other: &Other, made: Option<&str>, out: &mut impl io::Write) -> io::Result<()> {
+    let reason = match (other.reason, made) {
+        (Reason::Skipped, _) => "another entry skips it".to_owned(),
+        (Reason::Unreached, _) | (_, None) => {
+            "`replaces` does not lead to it from the head of the channel".to_owned()
+        }
+        (Reason::Farther, Some(made)) => format!("{} is nearer to the head of the channel", printable(made)),
+        (Reason::Lower, Some(made)) => format!("{} has a higher version", printable(made)),
+    };
+    let (to, by) = (printable(&other.step.to), other.step.by.to_string());
+    writeln!(out, "    not {} → {to} ({}): {reason}", printable(from), printable(&by))
 }

@@ -6,8 +6,9 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 
 use super::load;
-use crate::catalog::graph;
-use crate::catalog::validate::link;
+use crate::catalog::graph::{self, Drawing, Installed};
+use crate::catalog::upgrade::Olm;
+use crate::catalog::validate::{Packages, link};
 use crate::cli::exit::Exit;
 use crate::cli::format::{Formats, OutputOption};
 use crate::cli::images::Registries;
@@ -20,8 +21,15 @@ use crate::cli::images::Registries;
   # Show the channels of a package in the terminal, the newest bundle first
   bundle-tool catalog graph catalog --package my-operator
 
+  # Write a page in which the upgrades from each bundle can be followed
+  bundle-tool catalog graph catalog --output html > graph.html
+
+  # Draw a package, and highlight the upgrades from version 1.0.0
+  bundle-tool catalog graph catalog --package my-operator --output svg --from 1.0.0 > graph.svg
+
   # Draw one channel with Graphviz
-  bundle-tool catalog graph catalog --package my-operator --channel stable --output dot | dot -Tsvg > graph.svg")]
+  bundle-tool catalog graph catalog --package my-operator --channel stable --output dot |
+    dot -Tsvg > graph.svg")]
 pub(super) struct Graph {
     /// Catalog: a directory, a file, `oci:DIR`, `oci-archive:FILE`, an image name, or `-` for standard input
     #[arg(value_name = "REF")]
@@ -32,6 +40,12 @@ pub(super) struct Graph {
     /// Channel to show [default: all]
     #[arg(long, value_name = "NAME")]
     channel: Option<String>,
+    /// Installed bundle whose upgrades are highlighted: its name or version (svg only)
+    #[arg(long, value_name = "BUNDLE|VERSION")]
+    from: Option<String>,
+    /// OLM whose upgrades are highlighted
+    #[arg(long, value_name = "VERSION", default_value = "v0", requires = "from")]
+    olm: Resolver,
     #[command(flatten)]
     format: OutputOption<Output>,
     #[command(flatten)]
@@ -46,6 +60,19 @@ enum Output {
     Mermaid,
     /// A Graphviz graph
     Dot,
+    /// A drawing of one package
+    Svg,
+    /// A self-contained page for browsers, with zoom and search
+    Html,
+}
+
+/// Which OLM resolves upgrades.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Resolver {
+    /// Subscriptions
+    V0,
+    /// Cluster extensions
+    V1,
 }
 
 impl Formats for Output {
@@ -66,14 +93,42 @@ impl Graph {
                 bail!("channel `{channel}` is not in the catalog");
             }
         }
+        if self.from.is_some() && self.format.output != Output::Svg {
+            bail!(
+                "--from requires --output svg; a page shows the upgrades from the bundle that is selected in it"
+            );
+        }
         let text = match self.format.output {
             Output::Text => graph::text(&packages),
             Output::Mermaid => graph::mermaid(&packages),
             Output::Dot => graph::dot(&packages),
+            Output::Svg => self.svg(&packages)?,
+            Output::Html => {
+                // The page may be published: it does not say where the catalog was on this machine.
+                let name = self.catalog.trim_end_matches('/');
+                let is_path = std::path::Path::new(name).exists();
+                graph::page(name.rsplit('/').next().filter(|_| is_path).unwrap_or(name), &packages)?
+            }
         };
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;
         out.flush()?;
         Ok(Exit::Success)
+    }
+
+    fn svg(&self, packages: &Packages<'_>) -> Result<String> {
+        let mut all = packages.values();
+        let (Some(linked), None) = (all.next(), all.next()) else {
+            bail!(
+                "a drawing shows one package, but the catalog has {}: select one with --package, or use --output html",
+                packages.len()
+            );
+        };
+        let olm = match self.olm {
+            Resolver::V0 => Olm::V0,
+            Resolver::V1 => Olm::V1,
+        };
+        let from = self.from.as_deref().map(|bundle| Installed { bundle, olm });
+        Ok(graph::svg(linked, &Drawing { from })?)
     }
 }

@@ -1,11 +1,18 @@
 //! `bundle-tool catalog`: file-based catalogs in directories.
 
 mod add;
+pub(super) mod contents;
+mod deprecate;
 mod diff;
+pub(super) mod edges;
 mod explain_upgrade;
 mod graph;
-mod load;
-mod validate;
+pub(super) mod load;
+mod migrate;
+mod prune;
+mod store;
+mod template;
+pub(super) mod validate;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -24,9 +31,13 @@ pub(super) struct Catalog {
 #[derive(Debug, Subcommand)]
 enum Command {
     Add(add::Add),
+    Deprecate(deprecate::Deprecate),
     Diff(diff::Diff),
     ExplainUpgrade(explain_upgrade::ExplainUpgrade),
     Graph(graph::Graph),
+    Migrate(migrate::Migrate),
+    Prune(prune::Prune),
+    Template(template::TemplateCommand),
     Validate(validate::Validate),
 }
 
@@ -34,9 +45,13 @@ impl Catalog {
     pub(super) fn run(self) -> Result<Exit> {
         match self.command {
             Command::Add(command) => command.run(),
+            Command::Deprecate(command) => command.run(),
             Command::Diff(command) => command.run(),
             Command::ExplainUpgrade(command) => command.run(),
             Command::Graph(command) => command.run(),
+            Command::Migrate(command) => command.run(),
+            Command::Prune(command) => command.run(),
+            Command::Template(command) => command.run(),
             Command::Validate(command) => command.run(),
         }
     }

@@ -1,19 +1,24 @@
 //! `bundle-tool catalog validate`.
 
-use std::io::{self, Write};
+use std::collections::HashMap;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
 use serde::Serialize;
 
-use super::load;
+use super::edges::{self, AtHand};
+use super::{contents, load};
 use crate::catalog::validate::{self, Problem, Report};
 use crate::cli::exit::{Exit, print_error};
-use crate::cli::format::{Format, OutputOption};
 use crate::cli::images::Registries;
-use crate::model::text::printable;
+use crate::cli::report::{ReportOptions, Run, print_errors};
+use crate::diff;
+use crate::model::text::counted;
 use crate::read::catalog::{CatalogError, Source};
-use crate::report::{Severity, UnreadBundle};
+use crate::read::file;
+use crate::report::{Diagnostic, Excerpt, Lines, Severity, Subject, UnreadBundle, path_below};
 
 /// Validate file-based catalogs
 ///
@@ -29,14 +34,21 @@ use crate::report::{Severity, UnreadBundle};
   # Validate the catalog in an image, as JSON
   bundle-tool catalog validate quay.io/example/catalog:latest --output json
 
+  # Report also the upgrades that break a CRD, for the bundles of a repository
+  bundle-tool catalog validate catalog --bundles community-operators-prod
+
   # Validate what another command renders
   opm alpha render-template basic template.yaml | bundle-tool catalog validate -")]
 pub(super) struct Validate {
     /// Catalogs: directories, files, `oci:DIR`, `oci-archive:FILE`, image names, or `-` for standard input
     #[arg(required = true, value_name = "REF")]
     catalogs: Vec<String>,
+    /// Directory of a bundle, or of bundles at most three levels below: report the upgrades between bundles at hand, there or in
+    /// the catalog, that break a CRD as OLM v1 checks it (repeatable)
+    #[arg(long, value_name = "DIR")]
+    bundles: Vec<PathBuf>,
     #[command(flatten)]
-    format: OutputOption<Format>,
+    report: ReportOptions,
     #[command(flatten)]
     registries: Registries,
 }
@@ -53,111 +65,156 @@ pub(in crate::cli) fn check(name: &str, sources: Vec<Source>) -> Result<bool> {
         return Ok(true);
     }
     report.problems.retain(|problem| problem.rule.severity == Severity::Error);
-    let mut out = io::stderr().lock();
-    text(name, &report.problems, &mut out)?;
-    let errors = counted(report.problems.len() + report.omitted, "error");
+    print_errors(&[CatalogReport::new(name, None, report).subject()])?;
     writeln!(
-        out,
-        "error: the catalog is invalid ({errors}) and was not written; use --no-validate to write it nevertheless"
+        io::stderr(),
+        "error: the catalog is invalid and was not written; use --no-validate to write it nevertheless"
     )?;
     Ok(false)
 }
 
+/// Validates a catalog, and the upgrades between bundles at hand.
+fn with_upgrades(sources: Vec<Source>, at_hand: &AtHand) -> Result<Report> {
+    let (documents, kept) = contents::documents(sources, |bundle| edges::crds_of(&bundle))?;
+    validate::report_with(documents, |packages| {
+        let found = edges::breaking(packages, &at_hand.with(kept), None, &diff::Options::default())?;
+        let problem = |upgrade: &edges::Upgrade<'_>| {
+            let (channel, _) = upgrade.channels.first()?;
+            Some(validate::upgrade_breaks(channel, upgrade.from, upgrade.to, &upgrade.summary()))
+        };
+        Ok(found.upgrades.iter().filter_map(problem).collect())
+    })
+}
+
 impl Validate {
     pub(super) fn run(self) -> Result<Exit> {
-        let mut exit = Exit::Success;
+        self.report.check()?;
         let mut catalogs = Vec::new();
         let mut unreadable = Vec::new();
+        let at_hand = match self.bundles.as_slice() {
+            [] => None,
+            directories => Some(AtHand::read(directories)?),
+        };
         for reference in &self.catalogs {
-            let report =
-                load::sources(reference, &self.registries).and_then(|sources| Ok(validate(sources)?));
+            let sources = load::sources(reference, &self.registries);
+            let report = sources.and_then(|sources| match &at_hand {
+                Some(at_hand) => with_upgrades(sources, at_hand),
+                None => Ok(validate(sources)?),
+            });
             match report.with_context(|| format!("failed to read {reference}")) {
                 Ok(report) => {
-                    if !report.passed() && exit == Exit::Success {
-                        exit = Exit::Findings;
-                    }
-                    catalogs.push((reference.as_str(), report));
+                    catalogs.push(CatalogReport::new(reference, Some(Path::new(reference)), report));
                 }
                 Err(error) => {
-                    exit = Exit::Failure;
                     print_error(&error)?;
                     unreadable.push(UnreadBundle { path: reference.clone(), message: format!("{error:#}") });
                 }
             }
         }
-        let mut out = io::BufWriter::new(io::stdout().lock());
-        match self.format.output {
-            Format::Text => {
-                for (reference, report) in &catalogs {
-                    text(reference, &report.problems, &mut out)?;
-                    summary(reference, report, &mut out)?;
-                }
-            }
-            Format::Json => json(&catalogs, &unreadable, &mut out)?,
-        }
-        out.flush()?;
-        Ok(exit)
+        let subjects: Vec<_> = catalogs.iter().map(CatalogReport::subject).collect();
+        let passed = subjects.iter().all(|subject| subject.passed);
+        self.report.print(&Run {
+            bundles: None,
+            catalogs: Some(catalogs.iter().map(CatalogReport::json).collect()),
+            subjects,
+            text: None,
+            unreadable: &unreadable,
+        })?;
+        Ok(match (unreadable.is_empty(), passed) {
+            (false, _) => Exit::Failure,
+            (true, true) => Exit::Success,
+            (true, false) => Exit::Findings,
+        })
     }
 }
 
-fn count(problems: &[Problem], severity: Severity) -> usize {
-    problems.iter().filter(|problem| problem.rule.severity == severity).count()
+/// What was found in one catalog, with the lines that its problems point at.
+pub(in crate::cli) struct CatalogReport {
+    path: String,
+    report: Report,
+    excerpts: Vec<Option<Excerpt>>,
 }
 
-fn counted(count: usize, name: &str) -> String {
-    format!("{count} {name}{}", if count == 1 { "" } else { "s" })
+impl CatalogReport {
+    /// Returns the report of the catalog that the user named `path`; lines are shown of files below `root`.
+    pub(in crate::cli) fn new(path: &str, root: Option<&Path>, report: Report) -> Self {
+        let root = root.filter(|root| root.exists());
+        let excerpts = root.map_or_else(Vec::new, |root| excerpts(root, &report.problems));
+        Self { path: path.to_owned(), report, excerpts }
+    }
+
+    /// Returns what printers take.
+    pub(in crate::cli) fn subject(&self) -> Subject<'_> {
+        let diagnostics = self.report.problems.iter().enumerate().map(|(index, problem)| Diagnostic {
+            severity: problem.rule.severity,
+            rule: problem.rule.id,
+            message: &problem.message,
+            help: problem.help(),
+            file: file_name(&self.path, &problem.place.file),
+            place: (problem.place.line > 0).then_some((problem.place.line, problem.place.column)),
+            end_column: None,
+            path: &problem.path,
+            related: Vec::new(),
+            ignored: None,
+            excerpt: self.excerpts.get(index).and_then(Option::as_ref),
+        });
+        Subject {
+            kind: "catalog",
+            path: &self.path,
+            name: None,
+            passed: self.report.passed(),
+            contents: Some(self.contents()),
+            omitted: self.report.omitted,
+            diagnostics: diagnostics.collect(),
+        }
+    }
+
+    fn contents(&self) -> String {
+        let Report { packages, channels, bundles, .. } = &self.report;
+        let counts = [(packages.len(), "package"), (*channels, "channel"), (*bundles, "bundle")];
+        counts.map(|(count, name)| counted(count, name)).join(", ")
+    }
+
+    /// Returns the entry of the JSON document.
+    pub(in crate::cli) fn json(&self) -> Entry<'_> {
+        Entry {
+            path: &self.path,
+            passed: self.report.passed(),
+            packages: &self.report.packages,
+            channels: self.report.channels,
+            bundles: self.report.bundles,
+            findings: &self.report.problems,
+            omitted: self.report.omitted,
+        }
+    }
 }
 
-/// Prints problems as `validate` prints findings.
-fn text(reference: &str, problems: &[Problem], out: &mut impl Write) -> io::Result<()> {
-    let reference = reference.trim_end_matches('/');
+/// Returns the path of a file of a catalog, from where the user is: the name of a single file stands for itself.
+fn file_name(catalog: &str, file: &str) -> String {
+    let catalog = catalog.trim_end_matches('/');
+    if catalog.ends_with(file) { catalog.to_owned() } else { path_below(catalog, Some(file)) }
+}
+
+/// Returns the lines that problems point at; files that cannot be read again have none.
+fn excerpts(root: &Path, problems: &[Problem]) -> Vec<Option<Excerpt>> {
+    let mut files: HashMap<&str, Vec<u8>> = HashMap::new();
     for problem in problems {
-        // The name of a single file stands for itself.
-        let file = match () {
-            () if reference.ends_with(&*problem.place.file) => reference.to_owned(),
-            () => format!("{reference}/{}", problem.place.file),
-        };
-        write!(out, "{}", printable(&file))?;
-        if problem.place.line > 0 {
-            write!(out, ":{}:{}", problem.place.line, problem.place.column)?;
-        }
-        let rule = problem.rule;
-        writeln!(out, ": {}[{}]: {}", rule.severity, rule.id, printable(&problem.message))?;
-        if !problem.path.is_empty() {
-            writeln!(out, "    at {}", printable(&problem.path))?;
-        }
-        writeln!(out, "    help: {}", rule.help)?;
+        files.entry(&problem.place.file).or_insert_with(|| {
+            let path = if root.is_dir() { root.join(&*problem.place.file) } else { root.to_owned() };
+            file::read(&path, file::MAX_FILE_SIZE).unwrap_or_default()
+        });
     }
-    Ok(())
+    let lines: HashMap<&str, Lines<'_>> =
+        files.iter().map(|(name, bytes)| (*name, Lines::new(bytes))).collect();
+    let excerpt = |problem: &Problem| {
+        lines.get(&*problem.place.file)?.excerpt(problem.place.line, problem.place.column)
+    };
+    problems.iter().map(excerpt).collect()
 }
 
-fn summary(reference: &str, report: &Report, out: &mut impl Write) -> io::Result<()> {
-    let packages = counted(report.packages.len(), "package");
-    let channels = counted(report.channels, "channel");
-    let bundles = counted(report.bundles, "bundle");
-    let verdict = if report.passed() { "passed" } else { "failed" };
-    let errors = counted(count(&report.problems, Severity::Error), "error");
-    let warnings = counted(count(&report.problems, Severity::Warning), "warning");
-    write!(
-        out,
-        "{}: {packages}, {channels}, {bundles}, {verdict}: {errors}, {warnings}",
-        printable(reference)
-    )?;
-    match report.omitted {
-        0 => writeln!(out),
-        omitted => writeln!(out, " ({} of the same rules omitted)", counted(omitted, "more finding")),
-    }
-}
-
-#[derive(Serialize)]
-struct Json<'a> {
-    version: u32,
-    catalogs: Vec<Entry<'a>>,
-    unreadable: &'a [UnreadBundle],
-}
-
-#[derive(Serialize)]
-struct Entry<'a> {
+/// A catalog in the JSON document.
+#[derive(Debug, Serialize)]
+pub(in crate::cli) struct Entry<'a> {
     path: &'a str,
     passed: bool,
     packages: &'a [String],
@@ -165,18 +222,4 @@ struct Entry<'a> {
     bundles: usize,
     findings: &'a [Problem],
     omitted: usize,
-}
-
-fn json(catalogs: &[(&str, Report)], unreadable: &[UnreadBundle], out: &mut impl Write) -> io::Result<()> {
-    let catalogs = catalogs.iter().map(|(path, report)| Entry {
-        path,
-        passed: report.passed(),
-        packages: &report.packages,
-        channels: report.channels,
-        bundles: report.bundles,
-        findings: &report.problems,
-        omitted: report.omitted,
-    });
-    serde_json::to_writer_pretty(&mut *out, &Json { version: 1, catalogs: catalogs.collect(), unreadable })?;
-    writeln!(out)
 }

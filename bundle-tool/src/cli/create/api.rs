@@ -23,15 +23,17 @@ use crate::scaffold::{DeployImage, Error, Resource, Webhooks, names, plugins};
     disable_version_flag = true,
     after_long_help = "\
 Examples:
-  Add a kind with its controller:
-    bundle-tool create api --group travel --version v1alpha1 --kind FlightTicket
+  # Add a kind with its controller
+  bundle-tool create api --group travel --version v1alpha1 --kind FlightTicket
 
-  Add a kind whose controller runs an image:
-    bundle-tool create api --group cache --version v1alpha1 --kind Memcached --image docker.io/library/memcached:1.6 \\
-      --image-container-command memcached,--memory-limit=64 --image-container-port 11211 --run-as-user 1001
+  # Add a kind whose controller runs an image
+  bundle-tool create api --group cache --version v1alpha1 --kind Memcached \\
+    --image docker.io/library/memcached:1.6 \\
+    --image-container-command memcached,--memory-limit=64 --image-container-port 11211 \\
+    --run-as-user 1001
 
-  Add a version:
-    bundle-tool create api --group travel --version v1 --kind FlightTicket"
+  # Add a version
+  bundle-tool create api --group travel --version v1 --kind FlightTicket"
 )]
 pub(super) struct Api {
     /// Group, without the project's domain
@@ -52,7 +54,7 @@ pub(super) struct Api {
     /// Create the controller
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = clap::ArgAction::Set)]
     controller: bool,
-    /// Put the objects into namespaces
+    /// Make the kind namespaced
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = clap::ArgAction::Set)]
     namespaced: bool,
     /// Plugin keys, comma-separated; `deploy-image/v1` requires --image

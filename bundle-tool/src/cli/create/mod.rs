@@ -12,11 +12,12 @@ use crate::cli::exit::Exit;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  Add a kind with its controller:
-    bundle-tool create api --group travel --version v1alpha1 --kind FlightTicket
+  # Add a kind with its controller
+  bundle-tool create api --group travel --version v1alpha1 --kind FlightTicket
 
-  Add a webhook:
-    bundle-tool create webhook --group travel --version v1alpha1 --kind FlightTicket --programmatic-validation")]
+  # Add a webhook
+  bundle-tool create webhook --group travel --version v1alpha1 --kind FlightTicket \\
+    --programmatic-validation")]
 pub(super) struct Create {
     #[command(subcommand)]
     command: Command,

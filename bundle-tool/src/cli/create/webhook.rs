@@ -19,11 +19,12 @@ use crate::scaffold::merge::Existing;
     disable_version_flag = true,
     after_long_help = "\
 Examples:
-  Add a webhook that sets defaults and one that validates:
-    bundle-tool create webhook --group travel --version v1 --kind FlightTicket --defaulting --programmatic-validation
+  # Add a webhook that sets defaults and one that validates
+  bundle-tool create webhook --group travel --version v1 --kind FlightTicket \\
+    --defaulting --programmatic-validation
 
-  Convert between the versions of a kind:
-    bundle-tool create webhook --group travel --version v1 --kind FlightTicket --conversion"
+  # Convert between the versions of a kind
+  bundle-tool create webhook --group travel --version v1 --kind FlightTicket --conversion"
 )]
 pub(super) struct Webhook {
     /// Group, without the project's domain

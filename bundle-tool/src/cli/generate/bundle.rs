@@ -44,14 +44,16 @@ const CARGO_TOML: &str = "Cargo.toml";
     disable_version_flag = true,
     after_long_help = "\
 Examples:
-  Generate a bundle from the manifests in deploy/:
-    bundle-tool generate bundle --input-dir deploy --package lake-operator --version 0.1.0 --channels stable
+  # Generate a bundle from the manifests in deploy/
+  bundle-tool generate bundle --input-dir deploy --package lake-operator --version 0.1.0 \\
+    --channels stable
 
-  Generate a bundle from what kustomize prints:
-    kubectl kustomize config/manifests | bundle-tool generate bundle --package lake-operator --version 0.1.0
+  # Generate a bundle from what kustomize prints
+  kubectl kustomize config/manifests |
+    bundle-tool generate bundle --package lake-operator --version 0.1.0
 
-  Check in CI that the bundle in git is up to date:
-    bundle-tool generate bundle --input-dir deploy --check"
+  # Check in CI that the bundle in git is up to date
+  bundle-tool generate bundle --input-dir deploy --check"
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct Bundle {
@@ -205,7 +207,7 @@ impl Bundle {
         Ok(Exit::Success)
     }
 
-    /// Finds the digests of all images, if that is asked for.
+    /// Finds the digests of all images, if requested.
     fn pin(&self, input: &Input, options: &mut Options) -> Result<Option<Lock>> {
         if !self.use_image_digests {
             return Ok(None);

@@ -30,14 +30,14 @@ const DEFAULT_CRDS: &str = "config/crd/bases";
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  Create or update the base CSV from Cargo.toml and the CRDs in config/crd/bases:
-    bundle-tool generate manifests
+  # Create or update the base CSV from Cargo.toml and the CRDs in config/crd/bases
+  bundle-tool generate manifests
 
-  Use CRDs in another directory:
-    bundle-tool generate manifests --crds-dir deploy/crds
+  # Use CRDs in another directory
+  bundle-tool generate manifests --crds-dir deploy/crds
 
-  Check in CI that the base is up to date:
-    bundle-tool generate manifests --check")]
+  # Check in CI that the base is up to date
+  bundle-tool generate manifests --check")]
 pub(super) struct Manifests {
     /// Cargo.toml of the operator; if it does not exist, the base contains placeholders
     #[arg(long, value_name = "FILE", default_value = "Cargo.toml")]
@@ -54,7 +54,7 @@ pub(super) struct Manifests {
     /// Package name [default: from Cargo.toml]
     #[arg(long, value_name = "NAME")]
     package: Option<String>,
-    /// Ask for what is not known
+    /// Prompt for missing values
     #[arg(long)]
     interactive: bool,
     /// Write nothing, print how the base would change, and exit with 1 if it would

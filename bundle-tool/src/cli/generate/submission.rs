@@ -23,11 +23,11 @@ use crate::read;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  Prepare a pull request in a clone of community-operators:
-    bundle-tool generate submission ../community-operators --reviewers ada,bob
+  # Prepare a pull request in a clone of community-operators
+  bundle-tool generate submission ../community-operators --reviewers ada,bob
 
-  Publish through the catalogs of two OpenShift versions:
-    bundle-tool generate submission ../community-operators-prod --catalogs v4.19,v4.20")]
+  # Publish through the catalogs of two OpenShift versions
+  bundle-tool generate submission ../community-operators-prod --catalogs v4.19,v4.20")]
 pub(super) struct Submission {
     /// Clone of community-operators, community-operators-prod or a similar repository
     #[arg(value_name = "DIR")]

@@ -10,10 +10,9 @@ use clap::Args;
 use super::destination::Destination;
 use crate::cli::exit::Exit;
 use crate::cli::images::created;
+use crate::cli::report::check_bundle;
 use crate::model::bundle::{Annotations, Bundle, Content, MANIFESTS, METADATA};
 use crate::read;
-use crate::report::{self, Severity};
-use crate::rules::{self, Selection};
 use oci_images::layout::{FileMap, Image, Layer, Recipe, layer};
 
 /// Build and push the image of a bundle
@@ -26,7 +25,8 @@ use oci_images::layout::{FileMap, Image, Layer, Recipe, layer};
   bundle-tool push bundle bundle quay.io/example/operator-bundle:v1.0.0
 
   # Push to a registry on this machine, and keep the digest
-  bundle-tool push bundle bundle localhost:5000/operator-bundle:v1.0.0 --plain-http --digest-file digest
+  bundle-tool push bundle bundle localhost:5000/operator-bundle:v1.0.0 \\
+    --plain-http --digest-file digest
 
   # Write the image to an OCI archive
   bundle-tool push bundle bundle quay.io/example/operator-bundle:v1.0.0 --to oci-archive:bundle.tar")]
@@ -46,15 +46,11 @@ pub(super) struct PushBundle {
 
 /// Validates the bundle with the suite that is always enabled; prints what is wrong with it.
 fn is_valid(bundle: &Bundle) -> Result<bool> {
-    let mut report = rules::validate(bundle, &Selection::default());
-    if report.passed() {
+    if check_bundle(bundle)? {
         return Ok(true);
     }
-    report.findings.retain(|finding| finding.severity == Severity::Error);
-    let mut out = io::stderr().lock();
-    report::text(&[report], &[], &mut out)?;
     writeln!(
-        out,
+        io::stderr(),
         "error: the bundle is invalid and was not pushed; use --no-validate to push it nevertheless"
     )?;
     Ok(false)

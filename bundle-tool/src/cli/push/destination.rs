@@ -1,62 +1,101 @@
 //! Where an image is sent.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use atomic_files::Pending;
 use clap::Args;
-use oci_images::layout::{self, Image};
-use oci_images::registry::{Progress, Repository, Resolver};
+use jiff::Timestamp;
+use oci_images::layout::{self, Artifact};
+use oci_images::place::Place;
+use oci_images::registry::{Attachment, Progress, Repository, Resolver, SigningKey};
+use serde_json::json;
 
 use crate::cli::exit::Exit;
-use crate::cli::images::{Registries, Target};
+use crate::cli::images::{Registries, Target, created};
 use crate::cli::runtime::runtime;
+use crate::read::file;
+use crate::sbom;
 
 /// Where an image is sent.
 #[derive(Debug, Args)]
 pub(super) struct Destination {
     /// Write the image to an OCI layout or archive instead of pushing it
-    #[arg(long, value_name = "oci:DIR|oci-archive:FILE")]
+    #[arg(long, value_name = "oci:DIR|oci-archive:FILE|docker-archive:FILE")]
     to: Option<Target>,
     /// File to write the image's digest to
     #[arg(long, value_name = "FILE")]
     digest_file: Option<PathBuf>,
+    /// File to write the image's name, digest, media type and size to, as JSON with the keys of docker buildx
+    #[arg(long, value_name = "FILE")]
+    metadata_file: Option<PathBuf>,
+    #[expect(clippy::doc_markdown, reason = "a help text, in which a variable is shown as in a shell")]
+    /// Sign the pushed image with this private key, as cosign does; $COSIGN_PASSWORD decrypts the key
+    #[arg(long, value_name = "KEY", conflicts_with = "to")]
+    sign: Option<PathBuf>,
+    #[expect(clippy::doc_markdown, reason = "a help text, which shows a name as it is written")]
+    /// Attach a software bill of materials to the pushed image: SPDX or CycloneDX in JSON, or a Cargo.lock, which becomes SPDX
+    #[arg(long, value_name = "FILE", conflicts_with = "to")]
+    sbom: Option<PathBuf>,
     #[command(flatten)]
     pub(super) registries: Registries,
 }
 
 impl Destination {
-    /// Sends `image` as `name`; layers without their bytes come from `base`.
-    pub(super) async fn send(&self, name: &str, image: Image, base: Option<&Repository>) -> Result<()> {
+    /// Sends an image or an index as `name`; layers without their bytes come from `base`.
+    pub(super) async fn send(
+        &self,
+        name: &str,
+        artifact: impl Into<Artifact>,
+        base: Option<&Repository>,
+    ) -> Result<()> {
+        let artifact = artifact.into();
         let reference = Repository::parse(name)?;
-        let digest = image.digest().to_string();
-        // Opened first: an image is not pushed if its digest cannot be written.
+        let digest = artifact.digest().to_string();
+        let descriptor = artifact.manifest().descriptor().clone();
+        // Opened first: an image is not pushed if its digest cannot be written, or if it cannot be signed.
         let digest_file = self.digest_file.as_deref().map(Pending::new).transpose()?;
+        let metadata_file = self.metadata_file.as_deref().map(Pending::new).transpose()?;
+        let key = self.sign.as_deref().map(signing_key).transpose()?;
+        let sbom = self.sbom.as_deref().map(|path| bill_of_materials(path, name)).transpose()?;
         let progress = Progress::new(format!("pushing {name}"));
         let printed = match &self.to {
             None => {
                 let repository =
                     Repository::for_writing(&reference, &self.registries.options(), &Resolver::from_env())
                         .await?;
-                repository.push(&image, base, &progress).await?.reference
+                let pushed = repository.push(&artifact, base, &progress).await?;
+                if let Some(key) = key {
+                    repository.sign(artifact.digest(), &key).await.context("failed to sign the image")?;
+                }
+                if let Some(sbom) = sbom {
+                    repository.attach(&descriptor, sbom).await.context("failed to attach the SBOM")?;
+                }
+                pushed.reference
             }
             Some(target) => {
-                let image = match base {
-                    Some(base) => base.with_layers(image, &progress).await?,
-                    None => image,
+                let artifact = match base {
+                    Some(base) => base.with_blobs(artifact, &progress).await?,
+                    None => artifact,
                 };
-                let whole = reference.whole();
-                match target {
-                    Target::Directory(path) => layout::write_directory(path, &image, &whole)?,
-                    Target::Archive(path) => layout::write_archive(path, &image, &whole)?,
-                }
+                write(&target.0, artifact, &reference.whole())?;
                 format!("{}/{}@{digest}", reference.registry(), reference.repository())
             }
         };
         drop(progress);
         if let Some(mut file) = digest_file {
             file.append(digest.as_bytes())?;
+            file.commit()?;
+        }
+        if let Some(mut file) = metadata_file {
+            let metadata = json!({
+                "containerimage.descriptor": descriptor,
+                "containerimage.digest": digest,
+                "image.name": reference.whole(),
+            });
+            file.append(format!("{metadata:#}\n").as_bytes())?;
             file.commit()?;
         }
         let mut out = io::stdout().lock();
@@ -66,10 +105,52 @@ impl Destination {
     }
 
     /// [`Destination::send`] for an image that has all of its layers.
-    pub(super) fn send_whole(&self, name: &str, image: Image) -> Result<Exit> {
+    pub(super) fn send_whole(&self, name: &str, artifact: impl Into<Artifact>) -> Result<Exit> {
         runtime()?
-            .block_on(self.send(name, image, None))
+            .block_on(self.send(name, artifact, None))
             .with_context(|| format!("failed to push {name}"))?;
         Ok(Exit::Success)
     }
+}
+
+/// Reads a private key, which an environment variable decrypts.
+fn signing_key(path: &Path) -> Result<SigningKey> {
+    let password = std::env::var("COSIGN_PASSWORD").unwrap_or_default();
+    Ok(SigningKey::read(path, &password)?)
+}
+
+/// Maximum size of a bill of materials in bytes.
+const MAX_SBOM: u64 = 64 << 20;
+
+/// Reads what is attached to the image `name`.
+fn bill_of_materials(path: &Path, name: &str) -> Result<Attachment> {
+    let failed = || format!("failed to read the SBOM {}", path.display());
+    let bytes = file::read(path, MAX_SBOM).with_context(failed)?;
+    let (media_type, bytes) = if path.extension().is_some_and(|extension| extension == "lock") {
+        let text = str::from_utf8(&bytes).context("invalid UTF-8").with_context(failed)?;
+        let created =
+            Timestamp::from_second(created()?.cast_signed()).context("invalid SOURCE_DATE_EPOCH")?;
+        (sbom::SPDX, sbom::from_cargo_lock(text, name, &created.to_string()).with_context(failed)?)
+    } else {
+        let Some(media_type) = sbom::media_type(&bytes) else {
+            bail!("{} is not an SBOM: expected SPDX or CycloneDX in JSON, or a Cargo.lock", path.display());
+        };
+        (media_type, bytes)
+    };
+    Ok(Attachment { media_type: media_type.to_owned(), bytes, annotations: BTreeMap::new() })
+}
+
+/// Writes an image to a layout or an archive, as `name` if the place has no other name for it.
+fn write(place: &Place, image: Artifact, name: &str) -> Result<()> {
+    match place {
+        Place::Directory(path, own) => {
+            layout::write_directory(path, image, own.as_deref().unwrap_or(name))?;
+        }
+        Place::Archive(path, own) => layout::write_archive(path, image, own.as_deref().unwrap_or(name))?,
+        Place::DockerArchive(path, own) => {
+            layout::write_docker_archive(path, image, own.as_deref().unwrap_or(name))?;
+        }
+        place => bail!("{place} is not a layout or an archive"),
+    }
+    Ok(())
 }

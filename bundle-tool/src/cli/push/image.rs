@@ -3,29 +3,35 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
 use super::destination::Destination;
+use super::platforms::Platforms;
 use crate::cli::exit::Exit;
 use crate::cli::images::created;
-use oci_images::layout::{FileMap, Platform, Recipe, architectures, layer};
+use oci_images::layout::{Artifact, FileMap, Image, Platform, Recipe, architectures, layer};
 
 /// Build and push an image FROM scratch with files and directories, such as an operator's image
 ///
 /// Files belong to root and are readable by everyone; of their modes, only the executable bit is kept. Without --platform,
-/// the image is for the architecture of its programs.
+/// the image is for the architecture of its programs; with a program for each of several platforms, an index is pushed.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Push an operator's binary
   bundle-tool push image quay.io/example/operator:v1.0.0 target/release/manager=/manager \\
-    --entrypoint /manager --user 65532:65532")]
+    --entrypoint /manager --user 65532:65532
+
+  # For two platforms, with a file that both have, signed
+  bundle-tool push image quay.io/example/operator:v1.0.0 LICENSE=/licenses/ \\
+    --platform linux/amd64=amd64/manager,linux/arm64=arm64/manager --entrypoint /manager \\
+    --sign cosign.key")]
 pub(super) struct PushImage {
     /// Name of the image, such as registry.example.com/name:tag
     #[arg(value_name = "IMAGE")]
     name: String,
     /// File or directory and its path in the image, such as target/release/manager=/manager
-    #[arg(required = true, value_name = "SOURCE=TARGET")]
+    #[arg(required_unless_present = "platform", value_name = "SOURCE=TARGET")]
     files: Vec<FileArgument>,
     /// Program with its first arguments: words, or a JSON list of strings
     #[arg(long, value_name = "WORDS|JSON", value_parser = parse_words)]
@@ -39,9 +45,10 @@ pub(super) struct PushImage {
     /// Label (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair)]
     label: Vec<(String, String)>,
-    /// Platform of the image, such as linux/arm64 [default: the architecture of its programs]
-    #[arg(long, value_name = "OS/ARCH")]
-    platform: Option<Platform>,
+    /// Platform of the image, or the program of --entrypoint for each of several platforms: linux/amd64=FILE,linux/arm64=FILE
+    /// [default: the architecture of the programs]
+    #[arg(long, value_name = "OS/ARCH[=FILE,...]")]
+    platform: Option<Platforms>,
     #[command(flatten)]
     destination: Destination,
 }
@@ -53,20 +60,45 @@ impl PushImage {
         for FileArgument { source, target } in &self.files {
             files.collect(source, target)?;
         }
+        match self.platform.clone() {
+            None => self.destination.send_whole(&self.name, self.build(None, &files, created)?),
+            Some(Platforms::One(platform)) => {
+                self.destination.send_whole(&self.name, self.build(Some(platform), &files, created)?)
+            }
+            Some(Platforms::Programs(programs)) => {
+                let Some(target) = self.entrypoint.as_ref().and_then(|Words(words)| words.first()) else {
+                    bail!("a program for each platform needs --entrypoint, which is its path in the image");
+                };
+                let mut images = Vec::new();
+                for (platform, program) in programs {
+                    let mut files = files.clone();
+                    files.collect(&program, target)?;
+                    let image = self
+                        .build(Some(platform.clone()), &files, created)
+                        .with_context(|| format!("{} is not a program for {platform}", program.display()))?;
+                    images.push((platform, Artifact::from(image)));
+                }
+                self.destination.send_whole(&self.name, Artifact::index(images)?)
+            }
+        }
+    }
+
+    /// Builds the image for one platform.
+    fn build(&self, platform: Option<Platform>, files: &FileMap, created: u64) -> Result<Image> {
         if files.is_empty() {
             bail!("the image contains no file");
         }
         let recipe = Recipe {
-            platform: platform(self.platform, &files)?,
-            layers: vec![layer(&files, created)?],
-            entrypoint: self.entrypoint.map(|Words(words)| words),
-            user: self.user,
-            env: BTreeMap::from_iter(self.env),
-            labels: BTreeMap::from_iter(self.label),
+            platform: self::platform(platform, files)?,
+            layers: vec![layer(files, created)?],
+            entrypoint: self.entrypoint.clone().map(|Words(words)| words),
+            user: self.user.clone(),
+            env: BTreeMap::from_iter(self.env.clone()),
+            labels: BTreeMap::from_iter(self.label.clone()),
             created,
             ..Recipe::default()
         };
-        self.destination.send_whole(&self.name, recipe.build()?)
+        Ok(recipe.build()?)
     }
 }
 

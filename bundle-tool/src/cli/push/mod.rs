@@ -4,12 +4,15 @@ mod bundle;
 mod catalog;
 mod destination;
 mod image;
+mod index_image;
+mod platforms;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
 use super::exit::Exit;
 pub(super) use bundle::image as bundle_image;
+pub(super) use index_image::{SelfServing, can_serve_itself, data_only};
 
 /// Build an image and push it to a registry, or write it to an OCI layout
 ///

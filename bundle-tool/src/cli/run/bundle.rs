@@ -1,29 +1,30 @@
 //! `bundle-tool run bundle`: installs a bundle.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
+use super::access::{Access, Pods, Security};
 use super::content::{self, Facts};
 use super::source::{self, Input};
+use super::state::State;
+use super::v1;
 use crate::cli::cluster::{Connection, Printer, print_problem};
 use crate::cli::exit::Exit;
 use crate::cli::images::{Location, Registries, duration};
+use crate::cli::report::check_bundle;
 use crate::cli::runtime::runtime;
-use crate::cluster::install::{Failure, Installation, Report, look};
-use crate::cluster::kinds;
+use crate::cluster::client::Write as Stored;
+use crate::cluster::install::{Failure, Installation, Report};
 use crate::cluster::manifests::{Catalog, Request};
-use crate::cluster::preflight::{self, InstallMode};
-use crate::cluster::snapshot::{Snapshot, list, name_of, namespace_of, string};
-use crate::cluster::{Cluster, Problem};
+use crate::cluster::preflight::InstallMode;
+use crate::cluster::v1::install;
+use crate::cluster::{Cluster, Kind, Problem};
 use crate::model::{self, yaml};
-use crate::report::{self, Severity};
-use crate::rules::{self, Selection};
-use crate::{diff, read};
+use crate::read;
 
 /// Install a bundle on a cluster with OLM, and explain what goes wrong
 ///
@@ -42,12 +43,15 @@ use crate::{diff, read};
   # Push a bundle and an index image, and install from them
   bundle-tool run bundle ./bundle --push-to registry.example.com/gizmo-bundle
 
+  # Install with OLM v1
+  bundle-tool run bundle ./bundle --olm v1 --namespace gizmos \\
+    --push-to registry.example.com/gizmo-bundle
+
   # Print the manifests for GitOps
   bundle-tool run bundle quay.io/example/gizmo-bundle:v1.2.0 --dry-run=client -o yaml")]
 pub(in super::super) struct RunBundle {
-    /// Bundle: a directory, `oci:DIR`, `oci-archive:FILE` or an image
-    #[arg(value_name = "REF")]
-    reference: String,
+    #[command(flatten)]
+    pub(super) common: Common,
     /// Namespaces that the operator watches: `AllNamespaces`, `OwnNamespace`, `SingleNamespace=NS` or
     /// `MultiNamespace=NS,…` [default: those of the existing `OperatorGroup`, or the first of `AllNamespaces` and
     /// `OwnNamespace` that the bundle supports]
@@ -56,24 +60,38 @@ pub(in super::super) struct RunBundle {
     /// Index image whose catalog the bundle is added to
     #[arg(long, value_name = "IMAGE")]
     index_image: Option<String>,
-    /// Channel of the subscription [default: the bundle's default channel]
-    #[arg(long, value_name = "NAME")]
-    channel: Option<String>,
-    /// Push the bundle to this repository, and an index image beside it
-    #[arg(long, value_name = "REGISTRY/REPO[:TAG]")]
-    push_to: Option<String>,
+    /// Version of OLM to install with; v1 needs --push-to
+    #[arg(long, value_name = "VERSION", value_enum, default_value_t = Olm::V0)]
+    olm: Olm,
     /// Create the namespace if it does not exist
     #[arg(long)]
     create_namespace: bool,
-    /// Install even if a check before the installation fails
-    #[arg(long)]
-    force: bool,
     /// Print the objects and create none: as they are sent (client), or as the API server would store them (server)
     #[arg(long, value_name = "WHERE", value_enum)]
     dry_run: Option<DryRun>,
     /// Output format of --dry-run
     #[arg(long, short, value_enum, default_value_t = Format::Yaml, requires = "dry_run")]
     output: Format,
+    /// Whether an installed bundle is replaced.
+    #[arg(skip)]
+    is_upgrade: bool,
+}
+
+/// What an installation and an upgrade have in common.
+#[derive(Debug, Clone, Args)]
+pub(super) struct Common {
+    /// Bundle: a directory, `oci:DIR`, `oci-archive:FILE` or an image
+    #[arg(value_name = "REF")]
+    reference: String,
+    /// Channel of the subscription [default: the bundle's default channel]
+    #[arg(long, value_name = "NAME")]
+    channel: Option<String>,
+    /// Push the bundle to this repository, and beside it an index image that serves itself
+    #[arg(long, value_name = "REGISTRY/REPO[:TAG]")]
+    push_to: Option<String>,
+    /// Continue even if a check fails, or if an upgrade breaks existing objects
+    #[arg(long)]
+    force: bool,
     #[command(flatten)]
     pods: Pods,
     /// Maximum time for everything
@@ -83,45 +101,14 @@ pub(in super::super) struct RunBundle {
     connection: Connection,
     #[command(flatten)]
     access: Access,
-    /// Whether an installed bundle is replaced.
-    #[arg(skip)]
-    is_upgrade: bool,
 }
 
-/// What runs on the cluster to serve the catalog.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Catalog options")]
-pub(super) struct Pods {
-    /// Image with opm that serves the catalog [default: the one that OLM unpacks bundles with]
-    #[arg(long, value_name = "IMAGE")]
-    opm_image: Option<String>,
-    /// Secret with credentials for pulling images, in the operator's namespace
-    #[arg(long, value_name = "NAME")]
-    pull_secret_name: Option<String>,
-    /// Service account of the catalog's pod
-    #[arg(long, value_name = "NAME")]
-    service_account: Option<String>,
-    /// Pod Security level that the catalog's pod complies with
-    #[arg(long, value_enum, default_value_t = Security::Restricted)]
-    security_context_config: Security,
-}
-
-/// How registries are reached from here.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Registry options")]
-pub(super) struct Access {
-    /// Secret with a certificate authority of the registry in its key cert.pem, in the operator's namespace
-    #[arg(long, value_name = "NAME")]
-    ca_secret_name: Option<String>,
-    /// PEM file with certificate authorities to trust in addition to the system's (repeatable)
-    #[arg(long, value_name = "FILE")]
-    ca_file: Vec<PathBuf>,
-    /// Use HTTP without TLS for the registries of REF, --index-image and --push-to
-    #[arg(long)]
-    use_http: bool,
-    /// Deprecated name of --use-http
-    #[arg(long, hide = true)]
-    skip_tls: bool,
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Olm {
+    /// `CatalogSource` and `Subscription`
+    V0,
+    /// `ClusterCatalog` and `ClusterExtension`
+    V1,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -140,41 +127,17 @@ enum Format {
     Json,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Security {
-    /// Restricted
-    Restricted,
-    /// No security context
-    Legacy,
-}
-
-/// The maximum size of the certificate in --ca-secret-name.
-const MAX_CERTIFICATE: usize = 1 << 20;
-
 impl RunBundle {
     /// Returns the command that replaces an installed bundle.
-    pub(super) fn upgrade(
-        reference: String,
-        channel: Option<String>,
-        push_to: Option<String>,
-        force: bool,
-        timeout: Duration,
-        (pods, connection, access): (Pods, Connection, Access),
-    ) -> Self {
+    pub(super) fn upgrade(common: Common) -> Self {
         Self {
-            reference,
+            common,
             install_mode: None,
             index_image: None,
-            channel,
-            push_to,
+            olm: Olm::V0,
             create_namespace: false,
-            force,
             dry_run: None,
             output: Format::Yaml,
-            pods,
-            timeout,
-            connection,
-            access,
             is_upgrade: true,
         }
     }
@@ -186,38 +149,42 @@ impl RunBundle {
     async fn install(&self) -> Result<Exit> {
         let mut printer = Printer::new();
         // Printing what would be sent needs no cluster, if nothing of the cluster is asked for.
-        let offline = self.dry_run == Some(DryRun::Client) && self.access.ca_secret_name.is_none();
-        let cluster = match self.connection.connect().await {
+        let offline = self.dry_run == Some(DryRun::Client) && self.common.access.ca_secret_name.is_none();
+        let cluster = match self.common.connection.connect().await {
             Ok(cluster) => Some(cluster),
             Err(_) if offline => None,
             Err(error) => return Err(error),
         };
-        let namespace = match (&self.connection.namespace, &cluster) {
+        let namespace = match (&self.common.connection.namespace, &cluster) {
             (Some(namespace), _) => namespace.clone(),
-            (None, Some(cluster)) => self.connection.namespace(cluster),
+            (None, Some(cluster)) => self.common.connection.namespace(cluster),
             (None, None) => "default".to_owned(),
         };
         let registries = self
+            .common
             .access
             .registries(
                 cluster.as_ref(),
                 &namespace,
-                [Some(&self.reference), self.index_image.as_ref(), self.push_to.as_ref()],
-                self.timeout,
+                [Some(&self.common.reference), self.index_image.as_ref(), self.common.push_to.as_ref()],
+                self.common.timeout,
             )
             .await?;
-        printer.step(&format!("reading {}", self.reference));
-        let mut input = Input::read(&self.reference, &registries.options).await?;
+        printer.step(&format!("reading {}", self.common.reference));
+        let mut input = Input::read(&self.common.reference, &registries.options).await?;
         let mut facts = content::facts(&input.bundle, &namespace)?;
         facts.candidate.create_namespace = self.create_namespace;
         facts.candidate.is_upgrade = self.is_upgrade;
-        if let Some(channel) = &self.channel {
+        if let Some(channel) = &self.common.channel {
             facts.channels.insert(0, channel.clone());
         }
-        if !self.force && !is_valid(&input)? {
+        if self.olm == Olm::V1 {
+            return self.install_v1(cluster, input, &facts, &registries.options, printer).await;
+        }
+        if !self.common.force && !check_bundle(&input.bundle)? {
             bail!(
                 "bundle {} is invalid and was not installed; use --force to install it nevertheless",
-                self.reference
+                self.common.reference
             );
         }
         let state = match &cluster {
@@ -232,7 +199,7 @@ impl RunBundle {
         if let Some(state) = &state {
             printer.step("checking the cluster");
             match state.check(&input, &facts, self.install_mode.as_ref()) {
-                (Ok(found), problems) if problems.is_empty() || self.force || offline => {
+                (Ok(found), problems) if problems.is_empty() || self.common.force || offline => {
                     targets = found;
                     printer.finish();
                     print_problems("warning", &problems)?;
@@ -249,7 +216,10 @@ impl RunBundle {
         if let (true, Some(state)) = (self.is_upgrade, &state) {
             replaces = state.installed(&facts)?;
             printer.finish();
-            if replaces != facts.candidate.csv && state.breaks(&replaces, &input, &facts)? && !self.force {
+            if replaces != facts.candidate.csv
+                && state.breaks(&replaces, &input, &facts)?
+                && !self.common.force
+            {
                 bail!(
                     "the upgrade breaks existing objects, and nothing was changed; use --force to upgrade nevertheless"
                 );
@@ -264,7 +234,7 @@ impl RunBundle {
             return self.print(&objects);
         }
         let (Some(cluster), Some(state)) = (cluster, state) else { bail!("no cluster is configured") };
-        let mut installation = Installation::new(&cluster, &request, self.timeout);
+        let mut installation = Installation::new(&cluster, &request, self.common.timeout);
         let create_namespace = self.create_namespace && !state.has_namespace(&namespace);
         if !create_namespace {
             let stored = installation.dry_run(&objects).await.context("nothing was created")?;
@@ -304,6 +274,91 @@ impl RunBundle {
         }
     }
 
+    /// Installs the bundle with OLM v1.
+    async fn install_v1(
+        &self,
+        cluster: Option<Cluster>,
+        mut input: Input,
+        facts: &Facts,
+        registries: &Registries,
+        mut printer: Printer,
+    ) -> Result<Exit> {
+        let (package, namespace) = (&facts.candidate.package, &facts.candidate.namespace);
+        let pods = &self.common.pods;
+        if self.index_image.is_some() || pods.opm_image.is_some() || pods.pull_secret_name.is_some() {
+            bail!("--index-image, --opm-image and --pull-secret-name apply to OLM v0 only");
+        }
+        let Some(name) = &self.common.push_to else {
+            bail!("--olm v1 needs --push-to: OLM v1 installs only from catalog images");
+        };
+        let name = tagged(name, &facts.version);
+        let config = v1::config(self.install_mode.as_ref(), namespace)?;
+        printer.finish();
+        if !self.common.force && !v1::check(&input.bundle, &config, namespace)? {
+            bail!(
+                "OLM v1 rejects bundle {}, and nothing was created; use --force to install it nevertheless",
+                self.common.reference
+            );
+        }
+        let mut create_namespace = self.create_namespace;
+        if let (Some(cluster), false) = (&cluster, self.dry_run == Some(DryRun::Client)) {
+            printer.step("checking the cluster");
+            create_namespace = v1::check_cluster(cluster, package, namespace, self.create_namespace).await?;
+        }
+        let index = format!("{name}-index");
+        let image = match self.dry_run {
+            None => {
+                input.push(&name, registries).await?;
+                let catalog = content::single(&input.bundle, input.image.as_deref(), facts, "")?;
+                let mut text = Vec::new();
+                catalog.write_json(&mut text)?;
+                // catalogd reads the catalog's files, and runs nothing.
+                source::push_index(&index, &text, false, registries).await?
+            }
+            Some(_) => index,
+        };
+        let objects = v1::objects(facts, &image, config, create_namespace);
+        if self.dry_run == Some(DryRun::Client) {
+            printer.finish();
+            return self.print(&objects);
+        }
+        let Some(cluster) = cluster else { bail!("no cluster is configured") };
+        if self.dry_run == Some(DryRun::Server) {
+            let mut stored = Vec::new();
+            for object in &objects {
+                if let Some(kind) = Kind::of(object) {
+                    stored.push(cluster.apply(kind, object, Stored::DryRun).await?);
+                }
+            }
+            printer.finish();
+            return self.print(&stored);
+        }
+        let (csv, timeout) = (&facts.candidate.csv, self.common.timeout);
+        let mut created = Vec::new();
+        let mut show = |report: Report| printer.report(&report);
+        let result = tokio::select! {
+            result = install::run(&cluster, &objects, csv, timeout, &mut created, &mut show) => Some(result),
+            () = interrupted() => None,
+        };
+        printer.finish();
+        let Some(result) = result else {
+            v1::left_behind(&created, package, namespace)?;
+            bail!("interrupted")
+        };
+        if let Err(failure) = result {
+            print_failure(&failure)?;
+            v1::left_behind(&created, package, namespace)?;
+            return match failure {
+                Failure::Cluster(error) => Err(error.into()),
+                _ => bail!("{csv} is not installed"),
+            };
+        }
+        let mut out = io::stdout().lock();
+        writeln!(out, "{csv} is installed in namespace {namespace} by OLM v1")?;
+        out.flush()?;
+        Ok(Exit::Success)
+    }
+
     async fn request(
         &self,
         input: &mut Input,
@@ -312,7 +367,7 @@ impl RunBundle {
         state: Option<&State>,
         registries: &Registries,
     ) -> Result<Request> {
-        let tag = self.push_to.as_ref().map(|name| tagged(name, &facts.version));
+        let tag = self.common.push_to.as_ref().map(|name| tagged(name, &facts.version));
         if let (Some(name), None) = (&tag, self.dry_run) {
             input.push(name, registries).await?;
         } else if let Some(name) = &tag {
@@ -338,13 +393,14 @@ impl RunBundle {
         let catalog = match &tag {
             Some(name) => {
                 let index = format!("{name}-index");
+                let serves_itself = source::serves_itself();
                 let image = match self.dry_run {
-                    None => source::push_index(&index, text, registries).await?,
+                    None => source::push_index(&index, &text, serves_itself, registries).await?,
                     Some(_) => index,
                 };
-                Catalog::Image(image)
+                Catalog::Image { name: image, serves_itself }
             }
-            None => self.pods.served(text, state)?,
+            None => self.common.pods.served(text, state)?,
         };
         Ok(Request {
             package: facts.candidate.package.clone(),
@@ -353,8 +409,8 @@ impl RunBundle {
             namespace: facts.candidate.namespace.clone(),
             targets,
             catalog,
-            pull_secret: self.pods.pull_secret_name.clone(),
-            restricted: self.pods.security_context_config == Security::Restricted,
+            pull_secret: self.common.pods.pull_secret_name.clone(),
+            restricted: self.common.pods.security_context_config == Security::Restricted,
             create_namespace: self.create_namespace
                 && state.is_none_or(|state| !state.has_namespace(&facts.candidate.namespace)),
         })
@@ -400,17 +456,6 @@ fn tagged(name: &str, version: &str) -> String {
     if last.contains(':') { name.to_owned() } else { format!("{name}:v{}", version.replace('+', "-")) }
 }
 
-/// Validates a bundle; prints the errors.
-fn is_valid(input: &Input) -> Result<bool> {
-    let mut report = rules::validate(&input.bundle, &Selection::default());
-    if report.passed() {
-        return Ok(true);
-    }
-    report.findings.retain(|finding| finding.severity == Severity::Error);
-    report::text(&[report], &[], &mut io::stderr().lock())?;
-    Ok(false)
-}
-
 fn print_problems(label: &str, problems: &[Problem]) -> io::Result<()> {
     let mut out = io::stderr().lock();
     problems.iter().try_for_each(|problem| print_problem(&mut out, label, problem, ""))
@@ -439,253 +484,6 @@ fn left_behind(created: &[String], package: &str, namespace: &str) -> io::Result
         out,
         "help: remove them with `bundle-tool cleanup {package} -n {namespace}`, or run the same command again to continue"
     )
-}
-
-/// The registries, with the file of the certificate that a secret has.
-struct Prepared {
-    options: Registries,
-    /// Deleted when the command ends.
-    _certificate: Option<tempfile::NamedTempFile>,
-}
-
-impl Access {
-    async fn registries(
-        &self,
-        cluster: Option<&Cluster>,
-        namespace: &str,
-        references: [Option<&String>; 3],
-        timeout: Duration,
-    ) -> Result<Prepared> {
-        let mut files = self.ca_file.clone();
-        let mut certificate = None;
-        if let (Some(name), Some(cluster)) = (&self.ca_secret_name, cluster) {
-            let secret = cluster
-                .get(kinds::SECRET, namespace, name)
-                .await?
-                .with_context(|| format!("secret `{name}` does not exist in namespace `{namespace}`"))?;
-            let encoded = secret["data"]["cert.pem"]
-                .as_str()
-                .with_context(|| format!("secret `{name}` has no key cert.pem"))?;
-            let bytes = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, encoded)
-                .with_context(|| format!("key cert.pem of secret `{name}` is not valid base64"))?;
-            if bytes.len() > MAX_CERTIFICATE {
-                bail!("key cert.pem of secret `{name}` exceeds {MAX_CERTIFICATE} bytes");
-            }
-            let mut file = tempfile::NamedTempFile::new().context("failed to create a temporary file")?;
-            file.write_all(&bytes).context("failed to write a temporary file")?;
-            files.push(file.path().to_owned());
-            certificate = Some(file);
-        }
-        let mut hosts = Vec::new();
-        if self.use_http || self.skip_tls {
-            for reference in references.into_iter().flatten() {
-                if let Ok(Location::Registry(name)) = Location::parse(reference) {
-                    hosts.push(name.registry().to_owned());
-                }
-            }
-        }
-        Ok(Prepared { options: Registries::new(files, hosts, timeout), _certificate: certificate })
-    }
-}
-
-impl Pods {
-    /// Returns a catalog that is served from a `ConfigMap`.
-    fn served(&self, content: Vec<u8>, state: Option<&State>) -> Result<Catalog> {
-        let image = self.opm_image.clone().or_else(|| state.and_then(State::opm_image)).context(
-            "the image with opm is not known from OLM's catalog-operator; name one with --opm-image",
-        )?;
-        let digest = oci_images::layout::sha256(&content).to_string();
-        Ok(Catalog::Served {
-            content: String::from_utf8(content).context("the catalog is not valid UTF-8")?,
-            digest,
-            image,
-            service_account: self.service_account.clone(),
-            // OpenShift assigns a user of its own, and rejects others.
-            user: (!state.is_some_and(|state| state.openshift)).then_some(1001),
-        })
-    }
-}
-
-/// What is known of the cluster.
-struct State {
-    snapshot: Snapshot,
-    version: String,
-    openshift: bool,
-}
-
-impl State {
-    async fn read(cluster: &Cluster, namespace: &str) -> Result<Self> {
-        let version = cluster.version().await?;
-        let action = "read the APIs of the cluster";
-        let groups = cluster.get_path("/apis", action).await?;
-        let has = |group: &str| list(&groups, "/groups").iter().any(|one| one["name"] == group);
-        if !has("operators.coreos.com") {
-            bail!("the cluster has no OLM: it does not serve operators.coreos.com; install OLM first");
-        }
-        let resources = cluster.get_path("/apis/operators.coreos.com/v1alpha1", action).await?;
-        for kind in [kinds::CATALOG_SOURCE, kinds::SUBSCRIPTION, kinds::INSTALL_PLAN, kinds::CSV] {
-            if !list(&resources, "/resources").iter().any(|one| one["name"] == kind.plural) {
-                bail!("the installation of OLM is incomplete: the cluster does not serve {}", kind.plural);
-            }
-        }
-        let mut snapshot = look(cluster, namespace).await?;
-        let read = [
-            kinds::CATALOG_SOURCE,
-            kinds::SUBSCRIPTION,
-            kinds::INSTALL_PLAN,
-            kinds::CSV,
-            kinds::OPERATOR_GROUP,
-            kinds::POD,
-        ];
-        if let Some(reason) = snapshot.unread(&read) {
-            bail!("the cluster cannot be checked, and nothing was created: {reason}");
-        }
-        let any = crate::cluster::client::Select::default();
-        let all = cluster
-            .snapshot(&[
-                (kinds::CRD, None, any),
-                (kinds::SUBSCRIPTION, None, any),
-                (kinds::CSV, None, crate::cluster::client::Select { labels: "!olm.copiedFrom", fields: "" }),
-            ])
-            .await?;
-        for kind in [kinds::CRD, kinds::SUBSCRIPTION, kinds::CSV] {
-            let elsewhere: Vec<_> =
-                all.of(kind).iter().filter(|one| namespace_of(one) != namespace).cloned().collect();
-            snapshot.extend(kind, elsewhere);
-        }
-        if snapshot.of(kinds::DEPLOYMENT).iter().all(|one| name_of(one) != "catalog-operator")
-            && !snapshot.unreadable.contains_key(kinds::DEPLOYMENT.kind)
-        {
-            bail!("the installation of OLM is incomplete: its deployment catalog-operator does not exist");
-        }
-        Ok(Self { snapshot, version, openshift: has("security.openshift.io") })
-    }
-
-    fn has_namespace(&self, namespace: &str) -> bool {
-        self.snapshot.of(kinds::NAMESPACE).iter().any(|one| name_of(one) == namespace)
-    }
-
-    /// Returns the image with opm that OLM unpacks bundles with.
-    fn opm_image(&self) -> Option<String> {
-        crate::cluster::manifests::opm_image(&self.snapshot)
-    }
-
-    /// Returns the name of the installed CSV.
-    fn installed(&self, facts: &Facts) -> Result<String> {
-        let (package, namespace) = (&facts.candidate.package, &facts.candidate.namespace);
-        let subscription = self
-            .snapshot
-            .within(kinds::SUBSCRIPTION, namespace)
-            .find(|one| string(one, "/spec/name") == package)
-            .with_context(|| {
-                format!("package `{package}` is not installed in namespace `{namespace}`; install it with `bundle-tool run bundle`")
-            })?;
-        let installed = string(subscription, "/status/installedCSV");
-        if installed.is_empty() {
-            bail!(
-                "subscription `{}` of package `{package}` has installed nothing yet; run `bundle-tool doctor {package} -n {namespace}`",
-                name_of(subscription)
-            );
-        }
-        Ok(installed.to_owned())
-    }
-
-    /// Prints what an upgrade changes; returns whether it breaks something.
-    fn breaks(&self, installed: &str, input: &Input, facts: &Facts) -> Result<bool> {
-        let csv = self.snapshot.get(kinds::CSV, &facts.candidate.namespace, installed);
-        let crds = facts.candidate.owned.iter().filter_map(|name| preflight::crd(&self.snapshot, name));
-        let mut manifests = Vec::new();
-        for object in
-            csv.into_iter().map(|csv| (kinds::CSV, csv)).chain(crds.clone().map(|crd| (kinds::CRD, crd)))
-        {
-            let mut object = (object.0, object.1.clone());
-            // Items of lists have neither.
-            object.1["apiVersion"] = object.0.api_version.into();
-            object.1["kind"] = object.0.kind.into();
-            manifests.extend(read::manifests::stream("cluster", object.1.to_string().as_bytes())?);
-        }
-        let old = diff::Version::of_objects(manifests.iter().map(|manifest| manifest.tree.root()));
-        let stored_versions = crds
-            .flat_map(|crd| list(crd, "/status/storedVersions"))
-            .filter_map(|version| version.as_str().map(str::to_owned))
-            .collect();
-        let options = diff::Options { strict: false, stored_versions };
-        let difference = diff::compare(old, diff::Version::of_bundle(&input.bundle), &options);
-        diff::text(&difference, &mut io::stderr().lock())?;
-        Ok(difference.breaks())
-    }
-
-    /// Checks what can be known before anything is created.
-    #[expect(
-        clippy::type_complexity,
-        reason = "the namespaces of the group or what is wrong with it, and everything else"
-    )]
-    fn check(
-        &self,
-        input: &Input,
-        facts: &Facts,
-        mode: Option<&InstallMode>,
-    ) -> (std::result::Result<Option<Vec<String>>, Box<Problem>>, Vec<Problem>) {
-        let crds: Vec<String> =
-            self.snapshot.of(kinds::CRD).iter().map(|crd| name_of(crd).to_owned()).collect();
-        let mut problems = preflight::problems(&self.snapshot, &facts.candidate, &self.version, &crds);
-        let olm = crate::cluster::diagnose::olm_deployments(&self.snapshot)
-            .filter(|one| crate::cluster::snapshot::number(one, "/status/availableReplicas") == 0);
-        for deployment in olm {
-            let name = name_of(deployment);
-            problems.push(Problem::of_preflight(
-                "olm-not-running",
-                crate::cluster::diagnose::object(kinds::DEPLOYMENT, deployment),
-                format!("OLM's deployment `{name}` has no available replica"),
-                format!("see why: kubectl describe deployment {name} -n {}", namespace_of(deployment)),
-            ));
-        }
-        if !facts.candidate.is_upgrade {
-            problems.extend(self.broken_crds(input, facts));
-        }
-        (preflight::operator_group(&self.snapshot, &facts.candidate, mode), problems)
-    }
-
-    /// Compares the CRDs of the bundle with those of the cluster.
-    fn broken_crds(&self, input: &Input, facts: &Facts) -> Vec<Problem> {
-        let mut found = Vec::new();
-        for name in &facts.candidate.owned {
-            let Some(existing) = preflight::crd(&self.snapshot, name) else { continue };
-            let mut object = existing.clone();
-            // Items of lists have neither.
-            object["apiVersion"] = kinds::CRD.api_version.into();
-            object["kind"] = kinds::CRD.kind.into();
-            let Ok(manifests) = read::manifests::stream("cluster", object.to_string().as_bytes()) else {
-                continue;
-            };
-            let old = diff::Version::of_objects(manifests.iter().map(|manifest| manifest.tree.root()));
-            let crds = input.bundle.of_kind("CustomResourceDefinition").filter(|crd| crd.name() == name);
-            let new = diff::Version::of_objects(crds.map(|crd| crd.root));
-            if new.is_empty() || old.is_empty() {
-                continue;
-            }
-            let stored_versions = list(existing, "/status/storedVersions")
-                .iter()
-                .filter_map(|version| version.as_str().map(str::to_owned))
-                .collect();
-            let difference = diff::compare(old, new, &diff::Options { strict: false, stored_versions });
-            let mut text = Vec::new();
-            if difference.breaks() && diff::text(&difference, &mut text).is_ok() {
-                let mut problem = Problem::of_preflight(
-                    "crd-breaks-objects",
-                    format!("CustomResourceDefinition `{name}`"),
-                    format!("CRD `{name}` exists, and the bundle's breaks it for existing objects"),
-                    "keep what the change removes, or delete the CRD if its objects are not needed; --force installs it \
-                     nevertheless"
-                        .into(),
-                );
-                problem.evidence =
-                    String::from_utf8_lossy(&text).lines().map(str::to_owned).take(20).collect();
-                found.push(problem);
-            }
-        }
-        found
-    }
 }
 
 #[cfg(test)]

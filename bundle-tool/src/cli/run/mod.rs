@@ -1,9 +1,12 @@
 //! `bundle-tool run`: installs a bundle on a cluster with OLM.
 
+mod access;
 mod bundle;
 mod content;
 mod source;
+mod state;
 mod upgrade;
+mod v1;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};

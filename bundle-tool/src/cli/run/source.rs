@@ -1,18 +1,15 @@
-//! The bundle that is installed: read from a directory, an archive or a registry, and pushed if asked to.
+//! The bundle that is installed: read from a directory, an archive or a registry, and pushed on request.
 
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::cli::images::{Location, Registries, created};
+use crate::cli::images::{Location, Registries};
 use crate::cli::push;
 use crate::model::{Annotations, Bundle};
 use crate::read;
-use oci_images::layout::{Contents, FileMap, Image, Platform, Recipe, Source, layer};
+use oci_images::layout::{Contents, Image, Platform};
 use oci_images::registry::{Progress, Repository, Resolver};
-
-/// The label with the path of the catalog in an index image (operator-registry, `pkg/containertools`).
-const CONFIGS_LABEL: &str = "operators.operatorframework.io.index.configs.v1";
 
 /// A bundle, and how it can be pushed.
 pub(super) struct Input {
@@ -41,8 +38,8 @@ impl Input {
         let read = || format!("failed to read {reference}");
         let (mut image, repository) =
             location.open(&Platform::default(), registries).await.with_context(read)?;
-        let pushed = match (&location, repository) {
-            (Location::Registry(name), Some(repository)) => {
+        let pushed = match (location.registry(), repository) {
+            (Some(name), Some(repository)) => {
                 image = repository.with_layers(image, &Progress::new("pulling")).await.with_context(read)?;
                 Some(format!("{}/{}@{}", name.registry(), name.repository(), image.digest()))
             }
@@ -102,19 +99,25 @@ async fn push_image(name: &str, image: &Image, registries: &Registries) -> Resul
     Ok(format!("{}/{}@{}", reference.registry(), reference.repository(), image.digest()))
 }
 
-/// Pushes an index image with data only, and returns its name by digest.
-pub(super) async fn push_index(name: &str, catalog: Vec<u8>, registries: &Registries) -> Result<String> {
-    let created = created()?;
-    let mut files = FileMap::new();
-    files.add(
-        "/configs/catalog.json",
-        oci_images::layout::File { source: Source::Bytes(catalog), executable: false },
-    )?;
-    let recipe = Recipe {
-        labels: [(CONFIGS_LABEL.to_owned(), "/configs".to_owned())].into(),
-        layers: vec![layer(&files, created)?],
-        created,
-        ..Recipe::default()
+/// Returns whether an index image can serve itself: not where the running program cannot serve from an image FROM scratch.
+pub(super) fn serves_itself() -> bool {
+    push::can_serve_itself()
+}
+
+/// Pushes an index image, which serves itself or has only the data; returns its name by digest.
+pub(super) async fn push_index(
+    name: &str,
+    catalog: &[u8],
+    serves_itself: bool,
+    registries: &Registries,
+) -> Result<String> {
+    let scratch = tempfile::tempdir().context("failed to create a temporary directory")?;
+    atomic_files::file(&scratch.path().join("catalog.json"), catalog)?;
+    let directory = scratch.path();
+    let image = if serves_itself {
+        push::SelfServing { directory, server_binary: None, platform: None, may_be_invalid: false }.image()?
+    } else {
+        push::data_only(directory)?
     };
-    push_image(name, &recipe.build()?, registries).await
+    push_image(name, &image, registries).await
 }

@@ -6,6 +6,7 @@
 
 mod decode;
 mod emit;
+mod fold;
 mod path;
 mod position;
 mod scalar;
@@ -14,6 +15,7 @@ mod within;
 
 pub use decode::{DecodeError, Decoded, Unknown, decode, decode_ignoring_case};
 pub use emit::{compare_keys, emit, emit_within, is_plain_string};
+pub use fold::{field, fold, is_same_name, string};
 pub use path::{Path, Step};
 pub use position::Position;
 pub use scalar::{Scalar, is_refused, json_only, resolve, single_text};

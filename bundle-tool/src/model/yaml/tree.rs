@@ -1,6 +1,7 @@
 //! One YAML document as an arena of nodes: 32 bytes a node, no allocation for each, aliases shared instead of copied.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::path::{Path, Step};
@@ -84,6 +85,12 @@ impl Tree {
             Some(id) => Value { tree: self, id },
             None => Value { tree: &NULL, id: NodeId(0) },
         }
+    }
+
+    /// Returns the ranges of the document's text that scalars of several lines or of many bytes take, in order. They
+    /// tell what is written within a scalar from what is written beside it, such as a comment.
+    pub fn scalars(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        self.written.iter().map(|written| written.start as usize..written.end as usize)
     }
 
     /// Returns how deep the document is nested: 1 for a scalar, 2 for a list of scalars.
@@ -464,6 +471,16 @@ impl<'a> Value<'a> {
         position
     }
 
+    /// Returns the value at a path.
+    #[must_use]
+    pub fn at_path(self, path: &Path<'_>) -> Option<Value<'a>> {
+        path.steps().into_iter().try_fold(self, |value, step| match step {
+            Step::Field(name) => name.split('.').try_fold(value, Value::get),
+            Step::Key(name) => value.get(name),
+            Step::Index(index) => value.item(index),
+        })
+    }
+
     /// The last entry of a map with a key, and so the one that counts.
     fn entry(self, name: &str) -> Option<(Value<'a>, Value<'a>)> {
         let Some(order) = self.order() else {
@@ -506,6 +523,34 @@ impl<'a> Value<'a> {
             .get(written.start as usize..(written.end as usize).min(source.len()))
             .and_then(|source| position_within(source, start, written.style, self.text(), offset))
             .unwrap_or(start)
+    }
+
+    /// Returns the position of the byte `offset` of a string's text, as [`Value::position_within`] does, also in a short
+    /// string, which is written on one line; `document` is the text of the file.
+    #[must_use]
+    pub fn position_within_text(self, offset: usize, document: &[u8]) -> Position {
+        let start = self.position();
+        let found = self.position_within(offset);
+        if found != start
+            || offset == 0
+            || self.tree.written.binary_search_by_key(&self.id, |written| written.node).is_ok()
+        {
+            return found;
+        }
+        let line = (start.line as usize)
+            .checked_sub(1)
+            .and_then(|line| document.split(|byte| *byte == b'\n').nth(line));
+        let line = line.and_then(|line| std::str::from_utf8(line).ok()).unwrap_or_default();
+        let source = line.char_indices().nth((start.column as usize).saturating_sub(1));
+        let Some(source) = source.map(|(at, _)| &line[at..]) else { return start };
+        let style = match source.chars().next() {
+            Some('"') => Style::DoubleQuoted,
+            Some('\'') => Style::SingleQuoted,
+            // An alias, or a scalar with an anchor or a tag, is written elsewhere or begins later.
+            Some('*' | '&' | '!') | None => return start,
+            Some(_) => Style::Plain,
+        };
+        position_within(source, start, style, self.text(), offset).unwrap_or(start)
     }
 
     /// Converts the value to JSON as `sigs.k8s.io/yaml` does: floats without fraction become integers, the last of equal

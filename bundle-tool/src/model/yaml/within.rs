@@ -136,7 +136,7 @@ fn flow(source: &str, start: Position, quote: Option<char>, offset: usize) -> Op
     let mut rest = source;
     let mut here = start;
     loop {
-        let char = rest.chars().next()?;
+        let Some(char) = rest.chars().next() else { return (decoded == offset).then_some(here) };
         // The length in the source, and the number of bytes that it decodes to.
         let (length, bytes) = if char == ' ' || char == '\t' || is_break(char) {
             let blanks = rest.len() - rest.trim_start_matches(|c| c == ' ' || c == '\t' || is_break(c)).len();
@@ -150,7 +150,11 @@ fn flow(source: &str, start: Position, quote: Option<char>, offset: usize) -> Op
         } else if char == '\\' && quote == Some('"') {
             escape(&rest[1..])?
         } else if Some(char) == quote {
-            if char == '\'' && rest[1..].starts_with('\'') { (2, 1) } else { return None }
+            match char {
+                '\'' if rest[1..].starts_with('\'') => (2, 1),
+                // The end of the text.
+                _ => return (decoded == offset).then_some(here),
+            }
         } else {
             (char.len_utf8(), char.len_utf8())
         };

@@ -10,20 +10,21 @@
 mod ignore;
 mod split;
 
+use std::collections::BTreeMap;
 use std::io::{BufReader, Cursor};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
-use serde_json::Value as Json;
 
 use self::ignore::Ignore;
 use self::split::{Chunk, SplitError, Splitter};
 use super::file::{self, Unreadable};
-use super::walk::{self, Kind, WalkError, walk};
+use super::overlay::Overlay;
+use super::walk::{self, Kind, WalkError};
 use super::yaml::{self, Aliased};
-use crate::model::catalog::{Bundle, Catalog, Channel, Package};
-use crate::model::yaml::{Path as FieldPath, Position, SyntaxError, Tree, Value, decode};
+use crate::model::catalog::{Blob, Catalog};
+use crate::model::yaml::{Position, SyntaxError, Tree};
 
 pub use self::ignore::MAX_PATTERNS;
 
@@ -163,18 +164,27 @@ impl Parsed {
 /// # Errors
 /// The directory cannot be listed, or an `.indexignore` file cannot be read.
 pub fn sources(root: &Path) -> Result<Vec<Source>, CatalogError> {
+    sources_with(root, &Overlay::default())
+}
+
+/// Lists the files of the catalog at `root`, with texts that stand for some of them.
+///
+/// # Errors
+/// As for [`sources`].
+pub fn sources_with(root: &Path, overlay: &Overlay) -> Result<Vec<Source>, CatalogError> {
     if root.is_file() {
         let name = root.file_name().unwrap_or_default().to_string_lossy();
         return Ok(vec![Source { name: name.as_ref().into(), content: Content::Path(root.to_owned()) }]);
     }
-    let entries = walk(root, walk::Options::default())?;
+    let entries = overlay.walk(root, walk::Options::default())?;
     let is_ignore_file = |name: &str| name.rsplit('/').next() == Some(ignore::FILE_NAME);
     let mut ignore = Ignore::default();
     for entry in entries.iter().filter(|entry| is_ignore_file(&entry.name)) {
         if !matches!(entry.kind, Kind::File(_)) {
             continue;
         }
-        let text = file::read(&entry.path, MAX_IGNORE_SIZE)
+        let text = overlay
+            .read(&entry.path, MAX_IGNORE_SIZE)
             .map_err(|reason| CatalogError::Unreadable { file: entry.name.clone(), reason })?;
         let directory = entry.name.strip_suffix(ignore::FILE_NAME).unwrap_or_default();
         ignore
@@ -194,11 +204,29 @@ pub fn sources(root: &Path) -> Result<Vec<Source>, CatalogError> {
             // A directory that cannot be listed is not a file that a pattern could name.
             Kind::Unreadable(reason) => Content::Unreadable(reason),
             _ if ignore.is_ignored(&entry.name) => continue,
-            _ => Content::Path(entry.path),
+            _ => match overlay.get(&entry.path) {
+                Some(text) => Content::Bytes(text.as_bytes().to_vec()),
+                None => Content::Path(entry.path),
+            },
         };
         sources.push(Source { name: entry.name.into(), content });
     }
     Ok(sources)
+}
+
+/// Returns the files of a catalog in memory, by their paths below it, as [`sources`] does.
+///
+/// # Errors
+/// An `.indexignore` file has too many or too long patterns.
+pub fn sources_in(files: BTreeMap<String, Vec<u8>>) -> Result<Vec<Source>, CatalogError> {
+    let is_ignore_file = |name: &str| name.rsplit('/').next() == Some(ignore::FILE_NAME);
+    let mut ignore = Ignore::default();
+    for (name, bytes) in files.iter().filter(|(name, _)| is_ignore_file(name)) {
+        let directory = name.strip_suffix(ignore::FILE_NAME).unwrap_or_default();
+        ignore.add(directory, bytes).map_err(|reason| CatalogError::Ignore { file: name.clone(), reason })?;
+    }
+    let files = files.into_iter().filter(|(name, _)| !is_ignore_file(name) && !ignore.is_ignored(name));
+    Ok(files.map(|(name, bytes)| Source { name: name.into(), content: Content::Bytes(bytes) }).collect())
 }
 
 /// Calls `each` for every document of the files, in parallel, and returns what it returns in the order of the files.
@@ -248,47 +276,25 @@ pub fn read(root: &Path) -> Result<Catalog, CatalogError> {
 pub fn blobs(sources: Vec<Source>, limits: Limits) -> Result<Catalog, CatalogError> {
     let mut catalog = Catalog::default();
     for blob in documents(sources, limits, |document| blob(&document))? {
-        match blob? {
-            Blob::Package(blob) => catalog.packages.push(*blob),
-            Blob::Channel(blob) => catalog.channels.push(*blob),
-            Blob::Bundle(blob) => catalog.bundles.push(*blob),
-            Blob::Other(blob) => catalog.others.push(blob),
-        }
+        catalog.push(blob?);
     }
     Ok(catalog)
 }
 
-/// One blob of a catalog.
-enum Blob {
-    Package(Box<Package>),
-    Channel(Box<Channel>),
-    Bundle(Box<Bundle>),
-    Other(Json),
-}
-
 /// Reads one document as a blob.
 fn blob(document: &Document) -> Result<Blob, CatalogError> {
-    let parsed = match &document.content {
-        Ok(parsed) => parsed,
-        Err(error) => {
-            return Err(CatalogError::Syntax { file: document.file.to_string(), error: error.clone() });
-        }
-    };
-    let root = parsed.tree.root();
-    let wrong = |position: Position, reason: String| CatalogError::Blob {
-        file: document.file.to_string(),
-        position: parsed.in_file(position),
-        reason,
-    };
-    let schema = root.get("schema").and_then(Value::as_str).unwrap_or_default();
-    let decoded = match schema {
-        "" => return Err(wrong(root.position(), "missing required field `schema`".to_owned())),
-        "olm.package" => decode(root, &FieldPath::ROOT).map(|blob| Blob::Package(Box::new(blob.object))),
-        "olm.channel" => decode(root, &FieldPath::ROOT).map(|blob| Blob::Channel(Box::new(blob.object))),
-        "olm.bundle" => decode(root, &FieldPath::ROOT).map(|blob| Blob::Bundle(Box::new(blob.object))),
-        _ => Ok(Blob::Other(root.to_json())),
-    };
-    decoded.map_err(|error| wrong(error.position, format!("{}: {}", error.path, error.message)))
+    match &document.content {
+        Err(error) => Err(CatalogError::Syntax { file: document.file.to_string(), error: error.clone() }),
+        Ok(parsed) => Blob::decode(parsed.tree.root()).map_err(|error| CatalogError::Blob {
+            file: document.file.to_string(),
+            position: parsed.in_file(error.position),
+            reason: if error.path == "schema" {
+                error.message
+            } else {
+                format!("{}: {}", error.path, error.message)
+            },
+        }),
+    }
 }
 
 /// A document that is not yet parsed.
@@ -311,7 +317,8 @@ impl Raw {
 fn parse(chunk: &Chunk, aliased: &mut Aliased) -> Result<Parsed, SyntaxError> {
     if chunk.text.starts_with(SQLITE) {
         let message =
-            "this is an SQLite index, not a file-based catalog: convert it with `opm migrate`".to_owned();
+            "this is an SQLite index, not a file-based catalog: convert it with `opm migrate` of opm 1.72 or earlier"
+                .to_owned();
         return Err(SyntaxError { message, position: Position { line: 1, column: 1 } });
     }
     let yaml::Parsed { documents, error, json_only, aliased: of_text, .. } = yaml::parse(&chunk.text);

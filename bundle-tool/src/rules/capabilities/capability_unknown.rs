@@ -1,4 +1,4 @@
-use crate::report::suggest::unknown;
+use crate::report::suggest::{nearest, unknown};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
@@ -24,6 +24,15 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     if !LEVELS.contains(&level.as_str()) {
         let root = Path::ROOT;
         let path = root.field("metadata.annotations");
-        reporter.field(&csv.object, &path.key("capabilities"), unknown("capability level", level, &LEVELS));
+        let key = path.key("capabilities");
+        let set = |name: &str| {
+            let is_meant = name.eq_ignore_ascii_case(level.trim());
+            let safety = if is_meant { Safety::Safe } else { Safety::Unsafe };
+            Fix::new(safety, &key, Change::SetString(name.to_owned()))
+        };
+        reporter.fix(
+            nearest(level.trim(), LEVELS).or(LEVELS.into_iter().find(|name| *name == level.trim())).map(set),
+        );
+        reporter.field(&csv.object, &key, unknown("capability level", level, &LEVELS));
     }
 }

@@ -1,4 +1,4 @@
-use crate::report::suggest::did_you_mean;
+use crate::report::suggest::{did_you_mean, nearest};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
@@ -43,6 +43,13 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         } else {
             format!("unknown category `{category}`{}", did_you_mean(category, CATEGORIES))
         };
-        reporter.field(&csv.object, &path.key("categories"), message);
+        let key = path.key("categories");
+        let corrected = |name: &str| {
+            let all = written.split(',').map(|part| if part.trim() == category { name } else { part.trim() });
+            let safety = if name.eq_ignore_ascii_case(category) { Safety::Safe } else { Safety::Unsafe };
+            Fix::new(safety, &key, Change::SetString(all.collect::<Vec<_>>().join(", ")))
+        };
+        reporter.fix(nearest(category, CATEGORIES).map(corrected));
+        reporter.field(&csv.object, &key, message);
     }
 }

@@ -1,6 +1,6 @@
 use super::shape;
 use crate::rules::prelude::*;
-use crate::rules::reporter::unknown_field;
+use crate::rules::reporter::{rename, unknown_field};
 
 pub(super) static RULE: Rule = Rule {
     id: "crd-field-unknown",
@@ -19,6 +19,7 @@ fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
         if reporter.skip_if_full() {
             continue;
         }
+        reporter.fix(rename(&field));
         reporter.at(crd.object.file, &field.path, field.position, unknown_field(&field));
     }
 }

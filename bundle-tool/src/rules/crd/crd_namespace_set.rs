@@ -18,6 +18,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
     if !crd.object.namespace().is_empty() {
         let path = Path::ROOT.field("metadata.namespace");
+        reporter.fix(Fix::new(Safety::Safe, &path, Change::Remove));
         reporter.field(
             &crd.object,
             &path,

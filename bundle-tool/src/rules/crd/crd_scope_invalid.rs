@@ -22,5 +22,10 @@ fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
         "" => "missing required field `spec.scope`: must be `Namespaced` or `Cluster`".to_owned(),
         _ => format!("unsupported scope `{scope}`: must be `Namespaced` or `Cluster`"),
     };
+    let meant = ["Namespaced", "Cluster"].into_iter().find(|name| name.eq_ignore_ascii_case(scope));
+    let set = |name: &str| {
+        Fix::new(Safety::Safe, &Path::ROOT.field("spec.scope"), Change::SetString(name.to_owned()))
+    };
+    reporter.fix(meant.map(set));
     reporter.field(&crd.object, &Path::ROOT.field("spec.scope"), message);
 }

@@ -1,5 +1,5 @@
 use crate::rules::prelude::*;
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 pub(super) static RULE: Rule = Rule {
     id: "crd-version-duplicate",
@@ -18,11 +18,13 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(crd: &Crd<'_>, reporter: &mut Reporter<'_>) {
     let versions = Path::ROOT.field("spec.versions");
-    let mut seen = HashSet::new();
+    let mut seen = HashMap::new();
     for (index, version) in crd.versions.iter().enumerate() {
-        if !seen.insert(version.name()) {
+        let first = *seen.entry(version.name()).or_insert(index);
+        if first < index {
             let message = format!("duplicate version `{}`", version.name());
             reporter.field(&crd.object, &versions.index(index).field("name"), message);
+            reporter.related(&crd.object, &versions.index(first).field("name"), "first defined here");
         }
     }
 }

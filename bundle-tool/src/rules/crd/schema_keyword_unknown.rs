@@ -1,5 +1,5 @@
 use crate::model::crd::{Keyword, Keywords};
-use crate::report::suggest::did_you_mean;
+use crate::report::suggest::{did_you_mean, nearest};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
@@ -28,6 +28,9 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
             let known = Keyword::ALL.iter().map(|keyword| keyword.name());
             let message = format!("unknown keyword `{name}`{}", did_you_mean(name, known));
             let path = if name.contains('.') { node.path.key(name) } else { node.path.field(name) };
+            let known = Keyword::ALL.iter().map(|keyword| keyword.name());
+            let fix = |near: &str| Fix::new(Safety::Unsafe, &path, Change::Rename(near.to_owned()));
+            reporter.fix(nearest(name, known).map(fix));
             reporter.field(&node.crd.object, &path, message);
         }
     }

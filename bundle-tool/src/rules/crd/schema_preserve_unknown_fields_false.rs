@@ -20,6 +20,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     let keyword = Keyword::XPreserveUnknownFields;
     if node.schema.get(keyword).and_then(Value::as_bool) == Some(false) {
+        reporter.fix(Fix::new(Safety::Safe, &node.path.field(keyword.name()), Change::Remove));
         reporter.keyword(node, keyword, format!("`{}` must be true or unset", keyword.name()));
     }
 }

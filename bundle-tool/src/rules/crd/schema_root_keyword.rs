@@ -13,27 +13,26 @@ pub(super) static RULE: Rule = Rule {
         "pkg/apis/apiextensions/validation/validation.go",
         &["allowedAtRootSchema"],
     )],
-    check: Check::Schema(
-        Keywords::of(&[
-            Keyword::Enum,
-            Keyword::AllOf,
-            Keyword::OneOf,
-            Keyword::AnyOf,
-            Keyword::Not,
-            Keyword::MaxProperties,
-            Keyword::MinProperties,
-            Keyword::Default,
-            Keyword::XEmbeddedResource,
-            Keyword::XIntOrString,
-            Keyword::XListMapKeys,
-            Keyword::XListType,
-            Keyword::XMapType,
-            Keyword::Definitions,
-            Keyword::PatternProperties,
-        ]),
-        check,
-    ),
+    check: Check::Schema(FORBIDDEN, check),
 };
+
+const FORBIDDEN: Keywords = Keywords::of(&[
+    Keyword::Enum,
+    Keyword::AllOf,
+    Keyword::OneOf,
+    Keyword::AnyOf,
+    Keyword::Not,
+    Keyword::MaxProperties,
+    Keyword::MinProperties,
+    Keyword::Default,
+    Keyword::XEmbeddedResource,
+    Keyword::XIntOrString,
+    Keyword::XListMapKeys,
+    Keyword::XListType,
+    Keyword::XMapType,
+    Keyword::Definitions,
+    Keyword::PatternProperties,
+]);
 
 fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
     if node.role != SchemaRole::Root || !node.crd.has_status(node.version) {
@@ -56,17 +55,3 @@ fn check(node: &SchemaNode<'_, '_>, reporter: &mut Reporter<'_>) {
         }
     }
 }
-
-const FORBIDDEN: Keywords = Keywords::of(&[
-    Keyword::Enum,
-    Keyword::AllOf,
-    Keyword::OneOf,
-    Keyword::AnyOf,
-    Keyword::Not,
-    Keyword::MaxProperties,
-    Keyword::MinProperties,
-    Keyword::Default,
-    Keyword::XListMapKeys,
-    Keyword::XListType,
-    Keyword::XMapType,
-]);

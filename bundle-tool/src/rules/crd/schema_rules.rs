@@ -82,26 +82,35 @@ fn check(schema: &ValidSchema<'_, '_>, wanted: Field, reporter: &mut Reporter<'_
         .flat_map(|report| &report.problems)
         .filter(|problem| problem.field == wanted)
     {
-        let message = match problem.place {
-            Some((line, column)) => {
-                format!("{} (line {line}, column {column} of the expression)", problem.message)
-            }
-            None => problem.message.clone(),
-        };
+        let message = problem.message.as_str();
         at(&schema.path, &problem.path, &mut |path| {
             let rules = path.field(Keyword::XValidations.name());
             match (problem.rule, problem.field) {
                 (Some(index), Field::Schema) => {
-                    reporter.field(object, &rules.index(index), message.as_str());
+                    reporter.field(object, &rules.index(index), message);
                 }
                 (Some(index), field) => {
                     let rule = rules.index(index);
-                    reporter.field(object, &rule.field(field.name()), message.as_str());
+                    let path = rule.field(field.name());
+                    match problem.place {
+                        Some((line, column)) => {
+                            let text = object.root.at_path(&path).map_or("", |value| value.text());
+                            reporter.within(object, &path, offset(text, line, column), message);
+                        }
+                        None => reporter.field(object, &path, message),
+                    }
                 }
-                (None, _) => reporter.field(object, path, message.as_str()),
+                (None, _) => reporter.field(object, path, message),
             }
         });
     }
+}
+
+/// Returns the byte of a text at a line and column, in characters from 1.
+fn offset(text: &str, line: usize, column: usize) -> usize {
+    let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let line = text.get(before..).unwrap_or_default();
+    before + line.char_indices().nth(column.saturating_sub(1)).map_or(line.len(), |(at, _)| at)
 }
 
 /// Calls `then` with the path that `steps` lead to.
@@ -114,5 +123,7 @@ fn at(path: &Path<'_>, steps: &[Step], then: &mut dyn FnMut(&Path<'_>)) {
         }
         Step::Items => at(&path.field("items"), rest, then),
         Step::AdditionalProperties => at(&path.field("additionalProperties"), rest, then),
+        // A step that this program does not know: the schema reached so far is the closest place.
+        _ => then(path),
     }
 }

@@ -28,6 +28,8 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     for key in csv.typed.metadata.annotations.iter().flat_map(|annotations| annotations.keys()) {
         let meant = NAMES.iter().find(|name| name.eq_ignore_ascii_case(key));
         if let Some(name) = meant.filter(|name| *name != key) {
+            let rename = Change::Rename((*name).to_owned());
+            reporter.fix(Fix::new(Safety::Safe, &path.key(key), rename));
             reporter.field(
                 &csv.object,
                 &path.key(key),

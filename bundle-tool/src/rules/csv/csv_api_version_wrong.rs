@@ -26,9 +26,12 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         let version = csv.api_version();
         // csv-field-missing reports a missing version.
         if !is_without_version(version) && version != "operators.coreos.com/v1alpha1" {
+            let path = Path::ROOT.field("apiVersion");
+            let set = Change::SetString("operators.coreos.com/v1alpha1".to_owned());
+            reporter.fix(Fix::new(Safety::Safe, &path, set));
             reporter.field(
                 &csv,
-                &Path::ROOT.field("apiVersion"),
+                &path,
                 format!("unexpected apiVersion `{version}`: must be `operators.coreos.com/v1alpha1`"),
             );
         }

@@ -1,4 +1,5 @@
 use crate::rules::prelude::*;
+use crate::rules::shared::scalars;
 
 pub(super) static RULE: Rule = Rule {
     id: "csv-undecodable",
@@ -22,6 +23,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     for (object, error) in &context.undecodable_csvs {
+        reporter.fix(scalars::fix(object, error));
         reporter.at(object.file, &error.path, error.position, error.message.clone());
     }
 }

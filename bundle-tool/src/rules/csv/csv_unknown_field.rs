@@ -1,5 +1,5 @@
 use crate::rules::prelude::*;
-use crate::rules::reporter::unknown_field;
+use crate::rules::reporter::{rename, unknown_field};
 
 pub(super) static RULE: Rule = Rule {
     id: "csv-unknown-field",
@@ -25,6 +25,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         if reporter.skip_if_full() {
             continue;
         }
+        reporter.fix(rename(unknown));
         reporter.at(csv.object.file, &unknown.path, unknown.position, unknown_field(unknown));
     }
 }

@@ -22,6 +22,8 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     if has(examples::KEY) && has(examples::OTHER_KEY) {
         let root = Path::ROOT;
         let path = root.field("metadata.annotations");
+        let remove = Fix::new(Safety::Unsafe, &path.key(examples::OTHER_KEY), Change::Remove);
+        reporter.fix(remove);
         reporter.field(
             &csv.object,
             &path.key(examples::OTHER_KEY),

@@ -13,15 +13,21 @@ pub(super) static RULE: Rule = Rule {
         "pkg/validation/internal/csv.go",
         &["matchGVKProvidedAPIs"],
     )],
-    check: Check::Csv(check),
+    check: Check::Bundle(check),
 };
 
-fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
+fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
+    context.csvs.iter().for_each(|csv| check_csv(context, csv, reporter));
+}
+
+fn check_csv(context: &Context<'_>, csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let Some(Ok(found)) = examples::read(csv) else { return };
     let provided = examples::provided(csv);
     let root = Path::ROOT;
     let path = root.field("metadata.annotations");
-    for example in found.difference(&provided) {
+    let undefined = examples::undefined(context, csv);
+    let foreign = found.difference(&provided);
+    for example in foreign.filter(|example| !undefined.iter().any(|api| api.resembles(example))) {
         let message = format!("unexpected example of `{example}`: the operator does not own this API");
         reporter.field(&csv.object, &path.key(examples::key(csv)), message);
     }

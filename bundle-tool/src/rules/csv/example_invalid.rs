@@ -21,12 +21,8 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         let key = examples::key(csv);
         let path = Path::ROOT.field("metadata.annotations");
         let path = path.key(key);
-        let text = csv.dig(&["metadata", "annotations", key]);
-        match problem.offset.zip(text) {
-            Some((offset, text)) => {
-                let position = text.position_within(offset);
-                reporter.at(csv.object.file, &path.to_string(), position, problem.message);
-            }
+        match problem.offset {
+            Some(offset) => reporter.within(&csv.object, &path, offset, problem.message),
             None => reporter.field(&csv.object, &path, problem.message),
         }
     }

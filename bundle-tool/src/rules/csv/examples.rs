@@ -5,7 +5,8 @@ use std::fmt;
 
 use serde_json::Value as Json;
 
-use crate::model::yaml::json_only;
+use crate::model::csv::CrdDescription;
+use crate::model::yaml::{Value, json_only};
 use crate::rules::prelude::*;
 
 /// The annotation with the examples.
@@ -103,6 +104,38 @@ fn gvk(example: &Json) -> Result<Gvk, Problem> {
         None => ("", text("apiVersion")),
     };
     Ok(Gvk { group: group.to_owned(), version: version.to_owned(), kind: text("kind").to_owned() })
+}
+
+/// Returns the APIs that the operator claims to own, but that no CRD of the bundle defines: owned-crd-missing reports
+/// them, and what follows for their examples is no defect of its own.
+pub(super) fn undefined(context: &Context<'_>, csv: &Csv<'_>) -> BTreeSet<Gvk> {
+    let mut defined = BTreeSet::new();
+    for crd in context.bundle.of_kind("CustomResourceDefinition") {
+        let text = |keys: &[&str]| crd.root.dig(keys).and_then(Value::as_str).unwrap_or_default();
+        let kind = text(&["spec", "names", "kind"]);
+        let versions = crd.root.dig(&["spec", "versions"]).into_iter().flat_map(Value::items);
+        let versions = versions.filter_map(|version| version.get("name").and_then(Value::as_str));
+        for version in versions.chain([text(&["spec", "version"])]) {
+            defined.insert((crd.name(), version, kind));
+        }
+    }
+    let owned = csv.typed.spec.customresourcedefinitions.owned.iter();
+    let missing = owned.filter(|owned| {
+        !defined.contains(&(owned.name.as_str(), owned.version.as_str(), owned.kind.as_str()))
+    });
+    let gvk = |owned: &CrdDescription| Gvk {
+        group: owned.name.split_once('.').map_or("", |(_, group)| group).to_owned(),
+        version: owned.version.clone(),
+        kind: owned.kind.clone(),
+    };
+    missing.map(gvk).collect()
+}
+
+impl Gvk {
+    /// Returns whether this may be meant to be the other API: the group or the kind is the same.
+    pub(super) fn resembles(&self, other: &Self) -> bool {
+        self.group == other.group || self.kind == other.kind
+    }
 }
 
 /// Returns the APIs that the operator owns.

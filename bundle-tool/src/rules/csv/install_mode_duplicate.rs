@@ -1,5 +1,5 @@
 use crate::rules::prelude::*;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 pub(super) static RULE: Rule = Rule {
     id: "install-mode-duplicate",
@@ -20,11 +20,17 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let list = root.field("spec.installModes");
     let modes = &csv.typed.spec.install_modes;
-    let mut seen = BTreeSet::new();
+    let mut seen = BTreeMap::new();
     for (index, mode) in modes.iter().enumerate() {
-        if !seen.insert(&mode.r#type) {
+        let first = *seen.entry(&mode.r#type).or_insert(index);
+        if first < index {
             let message = format!("duplicate install mode `{}`", mode.r#type);
-            reporter.field(&csv.object, &list.index(index), message);
+            let same = modes[..index]
+                .iter()
+                .any(|other| other.r#type == mode.r#type && other.supported == mode.supported);
+            let fix = Fix::new(Safety::Safe, &list.index(index), Change::Remove);
+            reporter.fix(same.then_some(fix)).field(&csv.object, &list.index(index), message);
+            reporter.related(&csv.object, &list.index(first), "first listed here");
         }
     }
 }

@@ -1,5 +1,5 @@
 use crate::model::csv::INSTALL_MODES;
-use crate::report::suggest::unknown;
+use crate::report::suggest::{nearest, unknown};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
@@ -23,7 +23,12 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     for (index, mode) in csv.typed.spec.install_modes.iter().enumerate() {
         if !INSTALL_MODES.contains(&mode.r#type.as_str()) {
             let message = unknown("install mode", &mode.r#type, &INSTALL_MODES);
-            reporter.field(&csv.object, &list.index(index), message);
+            let entry = list.index(index);
+            let fix = |name: &str| {
+                Fix::new(Safety::Unsafe, &entry.field("type"), Change::SetString(name.to_owned()))
+            };
+            reporter.fix(nearest(&mode.r#type, INSTALL_MODES).map(fix));
+            reporter.field(&csv.object, &entry, message);
         }
     }
 }

@@ -19,6 +19,10 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let strategy = csv.typed.spec.install.strategy.as_str();
     if !strategy.is_empty() && strategy != "deployment" {
         let message = format!("unsupported install strategy `{strategy}`: must be `deployment`");
-        reporter.field(&csv.object, &Path::ROOT.field("spec.install.strategy"), message);
+        let path = Path::ROOT.field("spec.install.strategy");
+        let is_meant = strategy.trim().eq_ignore_ascii_case("deployment");
+        let safety = if is_meant { Safety::Safe } else { Safety::Unsafe };
+        reporter.fix(Fix::new(safety, &path, Change::SetString("deployment".to_owned())));
+        reporter.field(&csv.object, &path, message);
     }
 }

@@ -29,6 +29,9 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         && let Err(error) = version::strict(version)
     {
         let message = format!("invalid version `{version}`: {error}");
-        reporter.field(&csv.object, &Path::ROOT.field("spec.minKubeVersion"), message);
+        let path = Path::ROOT.field("spec.minKubeVersion");
+        let set =
+            |version: version::Version| Fix::new(Safety::Safe, &path, Change::SetString(version.to_string()));
+        reporter.fix(version::tolerant(version).ok().map(set)).field(&csv.object, &path, message);
     }
 }

@@ -3,7 +3,7 @@ use crate::rules::prelude::*;
 pub(super) static RULE: Rule = Rule {
     id: "min-kube-version-missing",
     suite: Suite::Bundle,
-    severity: Severity::Warning,
+    severity: Severity::Info,
     what: "The CSV has no `spec.minKubeVersion`.",
     impacts: &[Impact::Specific(
         "OLM installs the operator on every version of Kubernetes, including those that lack APIs it requires.",

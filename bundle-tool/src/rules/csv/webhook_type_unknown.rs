@@ -1,4 +1,4 @@
-use crate::report::suggest::unknown;
+use crate::report::suggest::{nearest, unknown};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
@@ -23,6 +23,9 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         if !known.contains(&webhook.r#type.as_str()) {
             let entry = list.index(index);
             let message = unknown("webhook type", &webhook.r#type, &known);
+            let path = entry.field("type");
+            let set = |name: &str| Fix::new(Safety::Unsafe, &path, Change::SetString(name.to_owned()));
+            reporter.fix(nearest(&webhook.r#type, known).map(set));
             reporter.field(&csv.object, &entry.field("type"), message);
         }
     }

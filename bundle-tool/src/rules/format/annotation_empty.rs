@@ -1,4 +1,3 @@
-use super::annotations;
 use crate::model::Annotations;
 use crate::rules::prelude::*;
 
@@ -22,7 +21,20 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         if let Some(annotations) = context.bundle.annotations()
             && annotations.get(key) == Some("")
         {
-            annotations::report(&annotations, key, reporter, format!("empty annotation `{key}`"));
+            let channels: Vec<&str> = annotations.channels().collect();
+            match (key, &channels[..]) {
+                (Annotations::DEFAULT_CHANNEL, [only]) => {
+                    reporter.fix_annotation(&annotations, Safety::Safe, key, only);
+                }
+                // operator-registry derives the default channel.
+                (Annotations::DEFAULT_CHANNEL, _) => {
+                    let root = Path::ROOT;
+                    let parent = root.field("annotations");
+                    reporter.fix(Fix::new(Safety::Unsafe, &parent.key(key), Change::Remove));
+                }
+                _ => {}
+            }
+            reporter.annotation(&annotations, key, format!("empty annotation `{key}`"));
         }
     }
 }

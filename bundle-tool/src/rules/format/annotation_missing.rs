@@ -1,5 +1,5 @@
-use super::annotations;
 use crate::model::Annotations;
+use crate::model::bundle::{MANIFESTS, METADATA};
 use crate::report::suggest::nearest;
 use crate::rules::prelude::*;
 
@@ -30,8 +30,27 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let Some(annotations) = context.bundle.annotations() else { return };
     for key in REQUIRED {
         if annotations.values.get(key).is_none() {
-            annotations::report(&annotations, key, reporter, missing(key, &annotations));
+            if let Some((safety, value)) = derived(key, context) {
+                reporter.fix_annotation(&annotations, safety, key, &value);
+            }
+            reporter.annotation(&annotations, key, missing(key, &annotations));
         }
+    }
+}
+
+/// Returns the value that follows from the rest of the bundle.
+fn derived(key: &str, context: &Context<'_>) -> Option<(Safety, String)> {
+    match key {
+        Annotations::MEDIA_TYPE if !context.csvs.is_empty() => Some((Safety::Safe, "registry+v1".to_owned())),
+        Annotations::MANIFESTS => Some((Safety::Safe, MANIFESTS.to_owned())),
+        Annotations::METADATA => Some((Safety::Safe, METADATA.to_owned())),
+        // By convention, `name.vVERSION`.
+        Annotations::PACKAGE => {
+            let csv = context.csvs.first()?;
+            let (package, _) = csv.object.name().split_once(".v")?;
+            Some((Safety::Unsafe, package.to_owned()))
+        }
+        _ => None,
     }
 }
 

@@ -1,4 +1,3 @@
-use super::annotations;
 use crate::model::yaml::Kind;
 use crate::rules::prelude::*;
 
@@ -26,7 +25,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         if matches!(value.kind(), Kind::Array | Kind::Object) {
             let message =
                 format!("invalid annotation `{}`: expected a string, found {}", key.text(), value.kind());
-            annotations::report(&annotations, key.text(), reporter, message);
+            reporter.annotation(&annotations, key.text(), message);
         }
     }
 }

@@ -1,4 +1,3 @@
-use super::annotations;
 use crate::model::Annotations;
 use crate::rules::prelude::*;
 
@@ -23,6 +22,10 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     };
     if channels.split(',').any(|channel| channel.is_empty() || channel.trim() != channel) {
         let message = format!("invalid channels `{channels}`: names must not be empty or contain whitespace");
-        annotations::report(&annotations, Annotations::CHANNELS, reporter, message);
+        let names: Vec<&str> = annotations.channels().collect();
+        if !names.is_empty() {
+            reporter.fix_annotation(&annotations, Safety::Safe, Annotations::CHANNELS, &names.join(","));
+        }
+        reporter.annotation(&annotations, Annotations::CHANNELS, message);
     }
 }

@@ -21,5 +21,6 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     for csv in csvs {
         let message = format!("duplicate `ClusterServiceVersion`: the first one is in {}", first.file.path);
         reporter.field(&csv, &Path::ROOT, message);
+        reporter.related(&first, &Path::ROOT, "the first one is here");
     }
 }

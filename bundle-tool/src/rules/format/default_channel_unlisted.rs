@@ -1,6 +1,5 @@
-use super::annotations;
 use crate::model::Annotations;
-use crate::report::suggest::did_you_mean;
+use crate::report::suggest::{did_you_mean, nearest};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
@@ -25,6 +24,9 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     if channels.peek().is_some() && channels.all(|channel| channel != default) {
         let near = did_you_mean(default, annotations.channels());
         let message = format!("unknown default channel `{default}`{near}");
-        annotations::report(&annotations, Annotations::DEFAULT_CHANNEL, reporter, message);
+        if let Some(name) = nearest(default, annotations.channels()) {
+            reporter.fix_annotation(&annotations, Safety::Unsafe, Annotations::DEFAULT_CHANNEL, name);
+        }
+        reporter.annotation(&annotations, Annotations::DEFAULT_CHANNEL, message);
     }
 }

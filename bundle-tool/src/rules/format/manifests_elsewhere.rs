@@ -1,4 +1,3 @@
-use super::annotations;
 use crate::model::Annotations;
 use crate::rules::prelude::*;
 
@@ -29,7 +28,11 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         return;
     }
     let message = format!("unsupported manifests directory `{directory}`: must be `manifests/`");
-    annotations::report(&annotations, Annotations::MANIFESTS, reporter, message);
+    // The manifests are there, or another rule reports that there are none.
+    if context.bundle.manifests().next().is_some() {
+        reporter.fix_annotation(&annotations, Safety::Safe, Annotations::MANIFESTS, "manifests/");
+    }
+    reporter.annotation(&annotations, Annotations::MANIFESTS, message);
 }
 
 /// Returns the segments of a path without `.` and `..`; nothing if it leads out of the bundle.

@@ -1,4 +1,3 @@
-use super::annotations;
 use crate::model::Annotations;
 use crate::rules::prelude::*;
 
@@ -21,11 +20,15 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let Some(annotations) = context.bundle.annotations() else { return };
     match annotations.get(Annotations::MEDIA_TYPE) {
         None | Some("registry+v1") => {}
-        Some(other) => annotations::report(
-            &annotations,
-            Annotations::MEDIA_TYPE,
-            reporter,
-            format!("unsupported media type `{other}`: must be `registry+v1`"),
-        ),
+        Some(other) => {
+            let is_meant = other.trim().eq_ignore_ascii_case("registry+v1");
+            let safety = if is_meant { Safety::Safe } else { Safety::Unsafe };
+            reporter.fix_annotation(&annotations, safety, Annotations::MEDIA_TYPE, "registry+v1");
+            reporter.annotation(
+                &annotations,
+                Annotations::MEDIA_TYPE,
+                format!("unsupported media type `{other}`: must be `registry+v1`"),
+            );
+        }
     }
 }

@@ -1,4 +1,3 @@
-use super::annotations;
 use crate::model::Annotations;
 use crate::rules::prelude::*;
 
@@ -20,6 +19,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let Some(directory) = annotations.get(Annotations::METADATA) else { return };
     if directory.trim_end_matches('/') != "metadata" {
         let message = format!("unexpected metadata directory `{directory}`: should be `metadata/`");
-        annotations::report(&annotations, Annotations::METADATA, reporter, message);
+        reporter.fix_annotation(&annotations, Safety::Safe, Annotations::METADATA, "metadata/");
+        reporter.annotation(&annotations, Annotations::METADATA, message);
     }
 }

@@ -1,6 +1,5 @@
 //! The format of a bundle: directories, files, annotations and documents.
 
-mod annotations;
 mod size;
 
 super::rule::rule_files! {

@@ -1,4 +1,3 @@
-use super::annotations;
 use crate::model::Annotations;
 use crate::rules::prelude::*;
 
@@ -16,6 +15,6 @@ pub(super) static RULE: Rule = Rule {
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let Some(annotations) = context.bundle.annotations() else { return };
     if annotations.get(Annotations::PACKAGE) == Some("") {
-        annotations::report(&annotations, Annotations::PACKAGE, reporter, "empty package name".to_owned());
+        reporter.annotation(&annotations, Annotations::PACKAGE, "empty package name".to_owned());
     }
 }

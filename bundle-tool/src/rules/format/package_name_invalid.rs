@@ -1,4 +1,3 @@
-use super::annotations;
 use crate::model::Annotations;
 use crate::rules::kubernetes::names;
 use crate::rules::prelude::*;
@@ -20,6 +19,6 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let Some(name) = annotations.get(Annotations::PACKAGE).filter(|name| !name.is_empty()) else { return };
     if names::dns_label(name).is_err() {
         let message = format!("invalid package name `{name}`: expected a DNS label");
-        annotations::report(&annotations, Annotations::PACKAGE, reporter, message);
+        reporter.annotation(&annotations, Annotations::PACKAGE, message);
     }
 }

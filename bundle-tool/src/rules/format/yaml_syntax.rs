@@ -20,6 +20,9 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     for file in context.bundle.manifests().chain(context.bundle.file(ANNOTATIONS_FILE)) {
         match &file.content {
             Content::Documents { error: Some(error), first: First::Unreadable, .. } => {
+                let tab = ["tab", "cannot start any token"].iter().any(|what| error.message.contains(what));
+                let fix = || Fix::at(Safety::Safe, error.position, &file.path, Change::Untab);
+                reporter.fix(tab.then(fix));
                 reporter.place(file, error.position, format!("invalid YAML: {}", error.message));
             }
             Content::Unreadable(reason) => {

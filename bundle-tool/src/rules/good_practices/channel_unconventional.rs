@@ -4,7 +4,7 @@ use crate::rules::prelude::*;
 pub(super) static RULE: Rule = Rule {
     id: "channel-unconventional",
     suite: Suite::GoodPractices,
-    severity: Severity::Warning,
+    severity: Severity::Info,
     what: "The name of a channel does not start with `candidate`, `fast` or `stable`.",
     impacts: &[Impact::Specific(
         "Users cannot tell the maturity of the versions in a channel from its name.",

@@ -4,7 +4,7 @@
 
 pub(super) mod addresses;
 pub(super) mod labels;
-pub(super) mod names;
+pub(crate) mod names;
 pub(super) mod numbers;
 pub(super) mod paths;
 pub(super) mod selectors;

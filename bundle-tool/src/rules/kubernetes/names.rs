@@ -31,7 +31,7 @@ fn fits(text: &str, edge: impl Fn(u8) -> bool, inner: &[u8]) -> bool {
 }
 
 /// Validates a DNS label of RFC 1123, at most 63 characters: namespaces, containers, volumes.
-pub(in crate::rules) fn dns_label(text: &str) -> Verdict {
+pub(crate) fn dns_label(text: &str) -> Verdict {
     verdict(
         text.len() <= 63 && fits(text, lower_alphanumeric, b"-"),
         "DNS label",
@@ -41,7 +41,7 @@ pub(in crate::rules) fn dns_label(text: &str) -> Verdict {
 }
 
 /// Validates a DNS subdomain of RFC 1123, at most 253 characters: the names of most objects.
-pub(in crate::rules) fn dns_subdomain(text: &str) -> Verdict {
+pub(crate) fn dns_subdomain(text: &str) -> Verdict {
     verdict(
         is_dns_subdomain(text),
         "DNS name",

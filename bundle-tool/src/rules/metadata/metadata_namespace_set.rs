@@ -30,6 +30,7 @@ fn check(object: &Object<'_>, reporter: &mut Reporter<'_>) {
     let validated_elsewhere = matches!(object.kind(), "ClusterServiceVersion" | "CustomResourceDefinition");
     if !validated_elsewhere && is_installable(object.kind()) && !object.namespace().is_empty() {
         let path = Path::ROOT.field("metadata.namespace");
+        reporter.fix(Fix::new(Safety::Safe, &path, Change::Remove));
         reporter.field(
             object,
             &path,

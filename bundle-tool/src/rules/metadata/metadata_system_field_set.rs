@@ -30,6 +30,7 @@ fn check(metadata: &Metadata<'_>, errors: &mut Errors<'_, '_>) {
     let version = metadata.typed.resource_version.as_deref().unwrap_or_default();
     if !matches!(version, "" | "0") {
         errors
+            .fix(Fix::new(Safety::Safe, &path.field("resourceVersion"), Change::Remove))
             .add(&path.field("resourceVersion"), "unexpected `resourceVersion`: must not be set on creation");
     }
     // For these and custom resources, the API server resets the generation to 1.

@@ -46,6 +46,12 @@ fn check(object: &Object<'_>, reporter: &mut Reporter<'_>) {
             "unsupported apiVersion `{}` of kind `{kind}`: must be `{version}`",
             object.api_version()
         );
+        let set = Change::SetString((*version).to_owned());
+        // In policy/v1, an empty selector selects all pods, and in v1beta1 none.
+        let safety = if *kind == "PodDisruptionBudget" { Safety::Unsafe } else { Safety::Safe };
+        let is_older = object.group() == version.split_once('/').map_or("", |(group, _)| group);
+        let fix = Fix::new(safety, &root.field("apiVersion"), set);
+        reporter.fix(if is_older { fix } else { fix.reviewed() });
         reporter.field(object, &root.field("apiVersion"), message);
     }
 }

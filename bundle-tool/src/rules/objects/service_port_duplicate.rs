@@ -1,5 +1,5 @@
 use crate::rules::prelude::*;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 pub(super) static RULE: Rule = Rule {
     id: "service-port-duplicate",
@@ -21,17 +21,21 @@ fn check(known: &Known<'_>, errors: &mut Errors<'_, '_>) {
     let root = Path::ROOT;
     let ports = service.spec.iter().flat_map(|spec| spec.ports.iter().flatten());
     let list = root.field("spec.ports");
-    let (mut named, mut numbered, mut node_ports) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
+    let (mut named, mut numbered, mut node_ports) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     for (index, port) in ports.enumerate() {
         let path = list.index(index);
         let protocol = port.protocol.as_deref().filter(|protocol| !protocol.is_empty()).unwrap_or("TCP");
-        if let Some(name) = port.name.as_deref().filter(|name| !name.is_empty())
-            && !named.insert(name)
-        {
-            errors.add(&path.field("name"), format!("duplicate port name `{name}`"));
+        if let Some(name) = port.name.as_deref().filter(|name| !name.is_empty()) {
+            let first = *named.entry(name).or_insert(index);
+            if first < index {
+                errors.add(&path.field("name"), format!("duplicate port name `{name}`"));
+                errors.related(&list.index(first).field("name"), "first used here");
+            }
         }
-        if !numbered.insert((protocol, port.port)) {
+        let first = *numbered.entry((protocol, port.port)).or_insert(index);
+        if first < index {
             errors.add(&path.field("port"), format!("duplicate port {}/{protocol}", port.port));
+            errors.related(&list.index(first).field("port"), "first used here");
         }
         // Ports with the same number may share a node port if their protocols differ.
         if let Some(node_port) = port.node_port.filter(|number| *number != 0)

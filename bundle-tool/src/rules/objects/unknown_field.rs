@@ -1,5 +1,5 @@
 use crate::rules::prelude::*;
-use crate::rules::reporter::unknown_field;
+use crate::rules::reporter::{rename, unknown_field};
 
 pub(super) static RULE: Rule = Rule {
     id: "unknown-field",
@@ -18,6 +18,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
             if reporter.skip_if_full() {
                 continue;
             }
+            reporter.fix(rename(unknown));
             reporter.at(known.object.file, &unknown.path, unknown.position, unknown_field(unknown));
         }
     }

@@ -30,6 +30,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
                 crd.group, crd.kind, other.object.file.path
             );
             reporter.field(&crd.object, &Path::ROOT, message);
+            reporter.related(&other.object, &Path::ROOT, "the first one is here");
         }
     }
 }

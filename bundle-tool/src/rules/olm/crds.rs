@@ -47,6 +47,13 @@ pub(super) fn report_unserved(context: &Context<'_>, reporter: &mut Reporter<'_>
             if is_last == last && served == Some(&false) {
                 let message = format!("version `{version}` of CRD `{name}` is not served");
                 reporter.field(&csv.object, &entries.index(index).field("version"), message);
+                if let Some(crd) = crds.get(name.as_str()) {
+                    reporter.related(
+                        &crd.object,
+                        &Path::ROOT.field("spec.versions"),
+                        "its versions are here",
+                    );
+                }
             }
         }
     }

@@ -1,5 +1,5 @@
 use crate::rules::prelude::*;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 pub(super) static RULE: Rule = Rule {
     id: "required-crd-owned",
@@ -18,14 +18,18 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let list = root.field("spec.customresourcedefinitions.required");
     let definitions = &csv.typed.spec.customresourcedefinitions;
-    let owned: BTreeSet<_> = definitions.owned.iter().map(|owned| (&owned.name, &owned.version)).collect();
+    let owned = root.field("spec.customresourcedefinitions.owned");
+    let entries = definitions.owned.iter().enumerate();
+    let entries: BTreeMap<_, _> =
+        entries.map(|(index, entry)| ((&entry.name, &entry.version), index)).collect();
     for (index, required) in definitions.required.iter().enumerate() {
-        if owned.contains(&(&required.name, &required.version)) {
+        if let Some(&first) = entries.get(&(&required.name, &required.version)) {
             reporter.field(
                 &csv.object,
                 &list.index(index),
                 format!("required CRD `{}` is also owned", required.name),
             );
+            reporter.related(&csv.object, &owned.index(first), "owned here");
         }
     }
 }

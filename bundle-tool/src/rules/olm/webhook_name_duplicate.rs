@@ -1,5 +1,5 @@
 use crate::rules::prelude::*;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 pub(super) static RULE: Rule = Rule {
     id: "webhook-name-duplicate",
@@ -20,12 +20,15 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let root = Path::ROOT;
     let list = root.field("spec.webhookdefinitions");
     let webhooks = &csv.typed.spec.webhookdefinitions;
-    let mut seen = BTreeSet::new();
+    let mut seen = BTreeMap::new();
     for (index, webhook) in webhooks.iter().enumerate() {
-        if !seen.insert(&webhook.generate_name) {
+        let first = *seen.entry(&webhook.generate_name).or_insert(index);
+        if first < index {
             let entry = list.index(index);
             let message = format!("duplicate webhook name `{}`", webhook.generate_name);
             reporter.field(&csv.object, &entry.field("generateName"), message);
+            let first = list.index(first);
+            reporter.related(&csv.object, &first.field("generateName"), "first used here");
         }
     }
 }

@@ -23,8 +23,12 @@ fn check(object: &Object<'_>, reporter: &mut Reporter<'_>) {
         let Some(value) = metadata.get(field) else { continue };
         if matches!(value.kind(), Kind::Boolean | Kind::Integer | Kind::Number) {
             let message =
-                format!("invalid {field} `{}`: expected a string, found a {}", value.text(), value.kind());
-            reporter.field(object, &Path::ROOT.field("metadata").field(field), message);
+                format!("invalid {field} `{}`: expected a string, found {}", value.text(), value.kind());
+            let root = Path::ROOT;
+            let metadata = root.field("metadata");
+            let path = metadata.field(field);
+            reporter.fix(Fix::new(Safety::Safe, &path, Change::SetString(value.text().to_owned())));
+            reporter.field(object, &path, message);
         }
     }
 }

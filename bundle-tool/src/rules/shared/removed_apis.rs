@@ -41,10 +41,11 @@ const REMOVED: &[(&str, &[&str], u64)] = &[
 ];
 
 /// Reports the uses in the bundle: objects, and the resources that the CSV lists for its CRDs. `certain` selects those
-/// that every cluster lacks that the operator supports, or the others.
+/// that no cluster has that the operator supports, or that the user names; or the others.
 pub(in crate::rules) fn report(context: &Context<'_>, certain: bool, reporter: &mut Reporter<'_>) {
     let csv = context.csvs.first();
     let minimum = csv.and_then(|csv| version::tolerant(&csv.typed.spec.min_kube_version).ok());
+    let minimum = minimum.max(context.settings.kube_version.clone());
     let mut report = |object: &Object<'_>, path: &Path<'_>, api_version: &str, kind: &str| {
         let mut removed = REMOVED.iter();
         let found = removed.find(|(version, kinds, _)| *version == api_version && kinds.contains(&kind));

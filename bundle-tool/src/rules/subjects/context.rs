@@ -4,6 +4,7 @@ use super::crd::Crd;
 use super::csv::Csv;
 use super::known::{self, Known};
 use super::metadata::Metadata;
+use super::settings::Settings;
 use crate::model::yaml::DecodeError;
 use crate::model::{Bundle, Object};
 
@@ -12,6 +13,8 @@ use crate::model::{Bundle, Object};
 pub(in crate::rules) struct Context<'b> {
     /// The bundle.
     pub(in crate::rules) bundle: &'b Bundle,
+    /// What is known about the cluster.
+    pub(in crate::rules) settings: &'b Settings,
     /// The objects in `manifests/`.
     pub(in crate::rules) objects: Vec<Object<'b>>,
     /// The CRDs of `apiextensions.k8s.io/v1`.
@@ -32,7 +35,7 @@ pub(in crate::rules) struct Context<'b> {
 impl<'b> Context<'b> {
     /// Decodes the shared parts of a bundle.
     #[must_use]
-    pub(in crate::rules) fn new(bundle: &'b Bundle) -> Self {
+    pub(in crate::rules) fn new(bundle: &'b Bundle, settings: &'b Settings) -> Self {
         let objects: Vec<_> = bundle.objects().collect();
         let mut csvs = Vec::new();
         let mut undecodable_csvs = Vec::new();
@@ -54,6 +57,6 @@ impl<'b> Context<'b> {
                 Some(Err(_)) | None => {}
             }
         }
-        Self { bundle, objects, crds, csvs, undecodable_csvs, known, undecodable, metadata }
+        Self { bundle, settings, objects, crds, csvs, undecodable_csvs, known, undecodable, metadata }
     }
 }

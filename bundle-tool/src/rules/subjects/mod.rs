@@ -12,6 +12,7 @@ mod pod_template;
 mod prepare;
 mod same;
 mod schema;
+mod settings;
 mod valid_schema;
 mod webhook;
 
@@ -24,5 +25,6 @@ pub(super) use known::{Known, Typed};
 pub(super) use metadata::{MAX_ANNOTATIONS, Metadata, annotation_bytes};
 pub(super) use pod_template::{ContainerRole, PodTemplate};
 pub(super) use schema::{Place, SchemaNode, SchemaRole};
+pub use settings::{Extension, Settings};
 pub(super) use valid_schema::ValidSchema;
 pub(super) use webhook::Webhook;

@@ -287,45 +287,41 @@ pub(super) fn totals(
     path: &Path<'_>,
     errors: &mut Errors<'_, '_>,
 ) {
-    let requests = path.field("requests");
-    for (name, total) in total(pod, |requirements| requirements.requests.as_ref()) {
-        if let Some(text) = requirements.requests.as_ref().and_then(|list| list.get(&name))
-            && total.compare(&amount(text)).is_gt()
-        {
-            let message = format!(
-                "invalid request `{}`: must be at least the sum `{}` of the containers' requests",
-                text.0,
-                total.canonical()
-            );
-            errors.add(&requests.key(&name), message);
-        }
-    }
-    let limits = path.field("limits");
-    let limit = |name: &str| requirements.limits.as_ref().and_then(|list| list.get(name));
-    for (name, total) in total(pod, |requirements| requirements.limits.as_ref()) {
-        if let Some(text) = limit(&name).filter(|_| name.starts_with(HUGE_PAGES))
-            && total.compare(&amount(text)).is_gt()
-        {
-            let message = format!(
-                "invalid limit `{}`: must be at least the sum `{}` of the containers' limits",
-                text.0,
-                total.canonical()
-            );
-            errors.add(&limits.key(&name), message);
-        }
-    }
+    let requests = requirements.requests.as_ref();
+    at_least("request", requests, &total(pod, |requirements| requirements.requests.as_ref()), path, errors);
+    let limits = requirements.limits.as_ref();
+    let mut pages = total(pod, |requirements| requirements.limits.as_ref());
+    pages.retain(|name, _| name.starts_with(HUGE_PAGES));
+    at_least("limit", limits, &pages, path, errors);
+    let path = path.field("limits");
     for container in &pod.containers {
         let list = container.resources.as_ref().and_then(|resources| resources.limits.as_ref());
         for (name, text) in list.into_iter().flatten() {
-            if let Some(whole) = limit(name)
+            if let Some(whole) = limits.and_then(|limits| limits.get(name))
                 && amount(text).compare(&amount(whole)).is_gt()
             {
                 let message = format!(
                     "invalid limit `{}`: must be at least the limit `{}` of container `{}`",
                     whole.0, text.0, container.name
                 );
-                errors.add(&limits.key(name), message);
+                errors.add(&path.key(name), message);
             }
+        }
+    }
+}
+
+/// Compares the pod-level requests or limits with the sums over the containers.
+fn at_least(what: &str, list: Option<&List>, totals: &Totals, path: &Path<'_>, errors: &mut Errors<'_, '_>) {
+    for (name, total) in totals {
+        if let Some(text) = list.and_then(|list| list.get(name))
+            && total.compare(&amount(text)).is_gt()
+        {
+            let message = format!(
+                "invalid {what} `{}`: must be at least the sum `{}` of the containers' {what}s",
+                text.0,
+                total.canonical()
+            );
+            errors.add(&path.field(&format!("{what}s")).key(name), message);
         }
     }
 }

@@ -1,0 +1,19 @@
+//! The upgrade graph of packages: as text, Mermaid and DOT, as an SVG drawing and as a page for browsers.
+//!
+//! [`svg()`] draws one package; it needs nothing but the drawing itself, so that a page may contain it as it is. [`page()`]
+//! is a page with the drawings of all packages. Graphs that OLM rejects are drawn, too: what is wrong is marked.
+
+mod dot;
+mod layout;
+mod mermaid;
+mod node;
+mod page;
+mod svg;
+mod text;
+
+pub use dot::dot;
+pub use layout::{DrawError, MAX_NODES};
+pub use mermaid::mermaid;
+pub use page::page;
+pub use svg::{Drawing, Installed, svg};
+pub use text::text;

@@ -1,0 +1,73 @@
+//! What the drawings of a channel have in common: its entries in the order in which they are shown, and their edges.
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::catalog::validate::{Channel, Entry, Linked, heads};
+
+/// What is shown of an entry of a channel.
+pub(super) struct Node<'b> {
+    pub(super) entry: &'b Entry,
+    pub(super) version: Option<String>,
+    pub(super) is_head: bool,
+    pub(super) is_deprecated: bool,
+}
+
+/// Returns the entries of a channel: the heads first, then what they lead to along `replaces`, then the rest by version.
+pub(super) fn nodes<'b>(linked: &Linked<'b>, channel: &'b Channel) -> Vec<Node<'b>> {
+    let is_deprecated = |name: &str| {
+        linked.deprecations.is_some_and(|deprecations| {
+            deprecations.entries.iter().any(|entry| entry.schema == "olm.bundle" && entry.name == name)
+        })
+    };
+    let entries: BTreeMap<&str, &Entry> =
+        channel.entries.iter().map(|entry| (entry.name.as_str(), entry)).collect();
+    let version = |name: &str| linked.bundles.get(name).and_then(|bundle| bundle.version.as_ref());
+    let mut first = heads(channel);
+    first.sort_by(|a, b| (version(&b.name), &b.name).cmp(&(version(&a.name), &a.name)));
+    let head_names: HashSet<&str> = first.iter().map(|entry| entry.name.as_str()).collect();
+    let mut rest: Vec<&Entry> = channel.entries.iter().collect();
+    rest.sort_by(|a, b| (version(&b.name), &b.name).cmp(&(version(&a.name), &a.name)));
+    let mut seen = HashSet::new();
+    let mut order = Vec::new();
+    for start in first.into_iter().chain(rest) {
+        let mut current = Some(start);
+        while let Some(entry) = current.filter(|entry| seen.insert(entry.name.as_str())) {
+            order.push(entry);
+            current = entries.get(entry.replaces.as_str()).copied();
+        }
+    }
+    let node = |entry: &'b Entry| Node {
+        entry,
+        version: linked.bundles.get(entry.name.as_str()).and_then(|bundle| bundle.version_and_release()),
+        is_head: head_names.contains(entry.name.as_str()),
+        is_deprecated: is_deprecated(&entry.name),
+    };
+    order.into_iter().map(node).collect()
+}
+
+/// Returns whether the package or one of its channels is deprecated.
+pub(super) fn is_deprecated(linked: &Linked<'_>, schema: &str, name: &str) -> bool {
+    let deprecations = linked.deprecations.into_iter().flat_map(|deprecations| &deprecations.entries);
+    deprecations.into_iter().any(|entry| entry.schema == schema && entry.name == name)
+}
+
+pub(super) fn class(node: &Node<'_>) -> Option<&'static str> {
+    match (node.is_deprecated, node.is_head) {
+        (true, _) => Some("deprecated"),
+        (false, true) => Some("head"),
+        (false, false) => None,
+    }
+}
+
+/// Calls `each` with the older and the newer entry of every edge, and what makes it.
+pub(super) fn edges(nodes: &[Node<'_>], mut each: impl FnMut(&str, &str, &str)) {
+    for node in nodes {
+        let entry = node.entry;
+        if !entry.replaces.is_empty() {
+            each(&entry.replaces, &entry.name, "replaces");
+        }
+        for skipped in &entry.skips {
+            each(skipped, &entry.name, "skips");
+        }
+    }
+}

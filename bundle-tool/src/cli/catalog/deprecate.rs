@@ -1,0 +1,141 @@
+//! `bundle-tool catalog deprecate`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+use serde_json::{Value as Json, json};
+
+use super::load;
+use super::store::{Store, lock};
+use crate::catalog::validate::{Blob, link};
+use crate::cli::exit::Exit;
+use crate::model::yaml::is_same_name;
+
+/// Deprecate a package, channels or bundles of a file-based catalog
+///
+/// OLM and consoles show the message to users of what is deprecated; upgrades do not change. The `olm.deprecations` blob of the
+/// package is changed in place, or added to the file of the package. A deprecation of the same thing is replaced.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Deprecate a channel
+  bundle-tool catalog deprecate catalog --package gizmo --channel alpha \\
+    --message 'Switch to channel stable'
+
+  # Deprecate two bundles
+  bundle-tool catalog deprecate catalog --package gizmo \\
+    --bundle gizmo.v1.0.0 --bundle gizmo.v1.0.1 \\
+    --message 'Versions before 1.1.0 lose data: upgrade'
+
+  # Deprecate the package
+  bundle-tool catalog deprecate catalog --package gizmo --message 'Use gadget instead'
+
+  # Undo a deprecation
+  bundle-tool catalog deprecate catalog --package gizmo --channel alpha --undo")]
+pub(super) struct Deprecate {
+    /// Catalog directory
+    catalog: PathBuf,
+    /// Package; deprecated itself unless channels or bundles are named
+    #[arg(long, value_name = "NAME")]
+    package: String,
+    /// Channel to deprecate (repeatable)
+    #[arg(long, value_name = "NAME")]
+    channel: Vec<String>,
+    /// Bundle to deprecate (repeatable)
+    #[arg(long, value_name = "NAME")]
+    bundle: Vec<String>,
+    /// Message for users: what to do instead
+    #[arg(long, value_name = "TEXT", required_unless_present = "undo")]
+    message: Option<String>,
+    /// Remove the deprecation
+    #[arg(long, conflicts_with = "message")]
+    undo: bool,
+    /// Write the catalog even if it is invalid
+    #[arg(long)]
+    no_validate: bool,
+}
+
+impl Deprecate {
+    pub(super) fn run(self) -> Result<Exit> {
+        if !self.catalog.is_dir() {
+            bail!("{} is not a catalog directory", self.catalog.display());
+        }
+        if self.message.as_deref().is_some_and(|message| message.trim().is_empty()) {
+            bail!("--message must not be empty");
+        }
+        let failed = || format!("failed to change {}", self.catalog.display());
+        let mut lock = lock(&self.catalog)?;
+        let store = Store::read(lock.path()).with_context(failed)?;
+        let (mut packages, _) = link(&store.blobs);
+        load::select(&mut packages, Some(&self.package))?;
+        let linked = packages.get(self.package.as_str()).context("the package is not in the catalog")?;
+        if let Some(channel) = self.channel.iter().find(|name| !linked.channels.contains_key(name.as_str())) {
+            bail!("channel `{channel}` is not in package `{}`", self.package);
+        }
+        if let Some(bundle) = self.bundle.iter().find(|name| !linked.bundles.contains_key(name.as_str())) {
+            bail!("bundle `{bundle}` is not in package `{}`", self.package);
+        }
+        let mut references: Vec<Json> =
+            self.channel.iter().map(|name| json!({"schema": "olm.channel", "name": name})).collect();
+        references.extend(self.bundle.iter().map(|name| json!({"schema": "olm.bundle", "name": name})));
+        if references.is_empty() {
+            references.push(json!({"schema": "olm.package"}));
+        }
+        let find = |wanted: fn(&Blob) -> bool| {
+            store.blobs.iter().position(|blob| wanted(blob) && blob.package() == self.package)
+        };
+        let existing = find(|blob| matches!(blob, Blob::Deprecations(_)));
+        let mut changes = BTreeMap::new();
+        let mut new = Vec::new();
+        match existing {
+            Some(index) => {
+                let mut blob = store.json(index)?;
+                let is_empty = self.edit(&mut blob, references)?;
+                changes.insert(index, (!is_empty).then_some(blob));
+            }
+            None if self.undo => bail!("package `{}` has no deprecations", self.package),
+            None => {
+                let mut blob = json!({"schema": "olm.deprecations", "package": self.package, "entries": []});
+                self.edit(&mut blob, references)?;
+                let home = find(|blob| matches!(blob, Blob::Package(_)));
+                let home = home.and_then(|index| store.file(index)).context("the package has no file")?;
+                new.push((home, blob));
+            }
+        }
+        let files = store.changed(&changes, &new)?;
+        let is_written = store.write(&mut lock, &self.catalog, files, self.no_validate)?;
+        Ok(if is_written { Exit::Success } else { Exit::Findings })
+    }
+
+    /// Changes the entries of an `olm.deprecations` blob; returns whether none is left.
+    fn edit(&self, blob: &mut Json, references: Vec<Json>) -> Result<bool> {
+        let key = blob
+            .as_object()
+            .into_iter()
+            .flat_map(serde_json::Map::keys)
+            .find(|key| is_same_name(key, "entries"))
+            .map_or_else(|| "entries".to_owned(), Clone::clone);
+        if !blob[&key].is_array() {
+            blob[&key] = Json::Array(Vec::new());
+        }
+        let Some(entries) = blob[&key].as_array_mut() else { bail!("`entries` is not a list") };
+        for reference in references {
+            let is_same = |entry: &Json| {
+                let text = |key: &str| entry["reference"][key].as_str().unwrap_or_default();
+                text("schema") == reference["schema"]
+                    && text("name") == reference["name"].as_str().unwrap_or_default()
+            };
+            let found = entries.iter().position(is_same);
+            match (found, &self.message) {
+                (Some(index), Some(message)) => entries[index]["message"] = message.as_str().into(),
+                (Some(index), None) => {
+                    entries.remove(index);
+                }
+                (None, Some(message)) => entries.push(json!({"reference": reference, "message": message})),
+                (None, None) => bail!("it is not deprecated: {reference}"),
+            }
+        }
+        Ok(entries.is_empty())
+    }
+}

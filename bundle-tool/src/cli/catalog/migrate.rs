@@ -1,0 +1,153 @@
+//! `bundle-tool catalog migrate`.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+use serde_json::Value as Json;
+
+use super::store::{Store, check_target, lock};
+use super::validate::check;
+use crate::catalog::validate::{Blob, check_package_name};
+use crate::cli::exit::Exit;
+use crate::cli::format::OutputOption;
+use crate::cli::images::Registries;
+use crate::cli::render::{self, Output};
+use crate::cli::rendering::Rendering;
+use crate::cli::runtime::SharedRuntime;
+use crate::model::catalog::Catalog;
+use crate::model::text::counted;
+use crate::read::catalog::{Content, Source};
+
+/// Replace olm.bundle.object by olm.csv.metadata in a file-based catalog
+///
+/// OpenShift 4.17 and later require it, and the catalog becomes several times smaller. Only the blobs of such bundles change.
+/// With --to, writes the whole catalog as `opm migrate` does: PACKAGE/catalog.json for each package.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Migrate a catalog in place
+  bundle-tool catalog migrate catalog
+
+  # Write a migrated copy of a published catalog that has only what consoles read
+  bundle-tool catalog migrate quay.io/example/catalog:latest --to catalog --minimal --output yaml")]
+pub(super) struct Migrate {
+    /// Catalog directory; with --to also `oci:DIR`, `oci-archive:FILE` or an image name
+    #[arg(value_name = "REF")]
+    catalog: String,
+    /// Directory for the migrated catalog, which must not exist or be empty [default: change the catalog itself]
+    #[arg(long, value_name = "DIR")]
+    to: Option<PathBuf>,
+    /// Keep only what consoles read: without alm-examples, descriptors and resources in olm.csv.metadata
+    #[arg(long)]
+    minimal: bool,
+    /// Write the catalog even if it is invalid
+    #[arg(long)]
+    no_validate: bool,
+    #[command(flatten)]
+    format: OutputOption<Output>,
+    #[command(flatten)]
+    registries: Registries,
+}
+
+impl Migrate {
+    pub(super) fn run(self) -> Result<Exit> {
+        let rendering = Rendering::migrated(self.minimal);
+        match &self.to {
+            Some(to) => self.copy(to, &rendering),
+            None => self.in_place(&rendering),
+        }
+    }
+
+    fn in_place(&self, rendering: &Rendering) -> Result<Exit> {
+        let path = Path::new(&self.catalog);
+        if !path.is_dir() {
+            bail!("{} is not a catalog directory: use --to to write a copy of an image", path.display());
+        }
+        let failed = || format!("failed to migrate {}", path.display());
+        let mut lock = lock(path)?;
+        let store = Store::read(lock.path()).with_context(failed)?;
+        let (mut indexes, mut bundles) = (Vec::new(), Vec::new());
+        for (index, _) in store.blobs.iter().enumerate().filter(|(_, blob)| matches!(blob, Blob::Bundle(_))) {
+            indexes.push(index);
+            bundles.push(store.bundle(index)?);
+        }
+        let is_changed = rendering.apply(&mut bundles).with_context(failed)?;
+        let mut changes: BTreeMap<usize, Option<Json>> = BTreeMap::new();
+        for ((index, bundle), _) in
+            indexes.into_iter().zip(bundles).zip(is_changed).filter(|(_, changed)| *changed)
+        {
+            // Fields that are not known here stay.
+            let mut json = store.json(index)?;
+            if let (Some(json), Json::Object(new)) = (json.as_object_mut(), serde_json::to_value(bundle)?) {
+                json.retain(|key, _| !crate::model::yaml::is_same_name(key, "properties"));
+                json.extend(new.into_iter().filter(|(key, _)| key == "properties"));
+            }
+            changes.insert(index, Some(json));
+        }
+        let count = changes.len();
+        let files = store.changed(&changes, &[])?;
+        if !store.write(&mut lock, path, files, self.no_validate)? {
+            return Ok(Exit::Findings);
+        }
+        writeln!(io::stderr(), "migrated {}", counted(count, "bundle"))?;
+        Ok(Exit::Success)
+    }
+
+    fn copy(&self, to: &Path, rendering: &Rendering) -> Result<Exit> {
+        check_target(Path::new(&self.catalog), to)?;
+        let failed = || format!("failed to migrate {}", self.catalog);
+        let mut catalog =
+            render::read(&self.catalog, None, rendering, &self.registries, &SharedRuntime::default())
+                .with_context(failed)?;
+        rendering.apply(&mut catalog.bundles).with_context(failed)?;
+        let extension = match self.format.output {
+            Output::Json => "json",
+            Output::Yaml => "yaml",
+        };
+        let mut files = BTreeMap::new();
+        for (package, part) in by_package(catalog) {
+            if let Err(reason) = check_package_name(&package)
+                && !package.is_empty()
+            {
+                bail!("{}: invalid package name `{package}`: {reason}", failed());
+            }
+            let mut bytes = Vec::new();
+            self.format.output.write(&part, &mut bytes)?;
+            let directory = if package.is_empty() { String::new() } else { format!("{package}/") };
+            files.insert(format!("{directory}catalog.{extension}"), bytes);
+        }
+        if !self.no_validate {
+            let source = |(name, bytes): (&String, &Vec<u8>)| Source {
+                name: name.as_str().into(),
+                content: Content::Bytes(bytes.clone()),
+            };
+            if !check(&to.display().to_string(), files.iter().map(source).collect())? {
+                return Ok(Exit::Findings);
+            }
+        }
+        atomic_files::tree(to, files)?;
+        Ok(Exit::Success)
+    }
+}
+
+/// Splits a catalog by package; what belongs to none has an empty name.
+fn by_package(catalog: Catalog) -> BTreeMap<String, Catalog> {
+    let mut parts: BTreeMap<String, Catalog> = BTreeMap::new();
+    let Catalog { packages, channels, bundles, others } = catalog;
+    for blob in packages {
+        parts.entry(blob.name.clone()).or_default().packages.push(blob);
+    }
+    for blob in channels {
+        parts.entry(blob.package.clone()).or_default().channels.push(blob);
+    }
+    for blob in bundles {
+        parts.entry(blob.package.clone()).or_default().bundles.push(blob);
+    }
+    for blob in others {
+        let package = blob["package"].as_str().unwrap_or_default().to_owned();
+        parts.entry(package).or_default().others.push(blob);
+    }
+    parts
+}

@@ -1,0 +1,220 @@
+//! `bundle-tool catalog prune`.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+use serde_json::Value as Json;
+
+use super::store::{Changed, Store, check_target, lock};
+use super::validate::check;
+use crate::catalog::prune::{Keep, Kept, prune};
+use crate::catalog::validate::{Blob, link};
+use crate::cli::exit::Exit;
+use crate::model::text::{counted, printable};
+use crate::read::catalog::{self as reader};
+use crate::read::file;
+
+/// The maximum size in bytes of a file that is copied.
+const MAX_FILE_SIZE: u64 = 1 << 30;
+
+/// Remove packages, channels and versions from a file-based catalog
+///
+/// Keeps what --keep names and removes everything else. Every upgrade path between remaining bundles stays whole: bundles that
+/// lie on one are kept, too, and no upgrade edge is made up. The edges of a remaining bundle stay as they are, so that clusters
+/// with a removed version are still upgraded. If what is left of a channel is not a valid upgrade graph, nothing is written.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Keep one package and one channel of another in a copy of the catalog
+  bundle-tool catalog prune catalog --keep gizmo --keep gadget/stable --to pruned
+
+  # Remove old versions of one package
+  bundle-tool catalog prune catalog --keep 'gizmo@>=1.4.0'
+
+  # Keep versions of several packages, and choose a new default channel
+  bundle-tool catalog prune catalog --keep 'gizmo/fast@>=1.2.0 <2.0.0' --keep gadget \\
+    --default-channel gizmo=fast")]
+pub(super) struct Prune {
+    /// Catalog directory
+    catalog: PathBuf,
+    /// Package to keep, with a channel and a range of versions if not all are kept (repeatable)
+    #[arg(long, required = true, value_name = "PACKAGE[/CHANNEL][@RANGE]")]
+    keep: Vec<Keep>,
+    /// Default channel of a package whose default channel is removed (repeatable)
+    #[arg(long, value_name = "PACKAGE=CHANNEL", value_parser = default_channel)]
+    default_channel: Vec<(String, String)>,
+    /// Directory for the pruned catalog, which must not exist or be empty [default: change the catalog itself]
+    #[arg(long, value_name = "DIR")]
+    to: Option<PathBuf>,
+    /// Write the catalog even if it is invalid
+    #[arg(long)]
+    no_validate: bool,
+}
+
+fn default_channel(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((package, channel)) if !package.is_empty() && !channel.is_empty() => {
+            Ok((package.to_owned(), channel.to_owned()))
+        }
+        _ => Err("expected PACKAGE=CHANNEL".to_owned()),
+    }
+}
+
+impl Prune {
+    pub(super) fn run(self) -> Result<Exit> {
+        if !self.catalog.is_dir() {
+            bail!("{} is not a catalog directory", self.catalog.display());
+        }
+        let failed = || format!("failed to prune {}", self.catalog.display());
+        let mut lock = lock(&self.catalog)?;
+        let store = Store::read(lock.path()).with_context(failed)?;
+        let (packages, _) = link(&store.blobs);
+        let defaults: BTreeMap<String, String> = self.default_channel.iter().cloned().collect();
+        let kept = prune(&packages, &self.keep, &defaults).with_context(failed)?;
+        let mut changes: BTreeMap<usize, Option<Json>> = BTreeMap::new();
+        for (index, blob) in store.blobs.iter().enumerate() {
+            match change(blob, &kept, || store.json(index))? {
+                Change::None => {}
+                Change::Remove => {
+                    changes.insert(index, None);
+                }
+                Change::To(json) => {
+                    changes.insert(index, Some(json));
+                }
+            }
+        }
+        let files = store.changed(&changes, &[])?;
+        let is_written = match &self.to {
+            None => store.write(&mut lock, &self.catalog, files, self.no_validate)?,
+            Some(to) => {
+                check_target(&self.catalog, to)?;
+                if !self.no_validate && !check(&to.display().to_string(), store.sources(&files)?)? {
+                    return Ok(Exit::Findings);
+                }
+                copy(&store, lock.path(), to, files)?;
+                true
+            }
+        };
+        if !is_written {
+            return Ok(Exit::Findings);
+        }
+        report(&store, &kept, &changes)?;
+        Ok(Exit::Success)
+    }
+}
+
+enum Change {
+    None,
+    Remove,
+    To(Json),
+}
+
+/// What becomes of a blob.
+fn change(
+    blob: &Blob,
+    kept: &BTreeMap<&str, Kept<'_>>,
+    json: impl FnOnce() -> Result<Json>,
+) -> Result<Change> {
+    if blob.package().is_empty() {
+        return Ok(Change::None);
+    }
+    let Some(kept) = kept.get(blob.package()) else { return Ok(Change::Remove) };
+    Ok(match blob {
+        Blob::Package(package) if package.default_channel != kept.default_channel => {
+            let mut json = json()?;
+            set(&mut json, "defaultChannel", kept.default_channel.into());
+            Change::To(json)
+        }
+        Blob::Channel(channel) => match kept.channels.get(channel.name.as_str()) {
+            None => Change::Remove,
+            Some(entries) if channel.entries.iter().all(|entry| entries.contains(entry.name.as_str())) => {
+                Change::None
+            }
+            Some(entries) => {
+                let names = channel.entries.iter().map(|entry| entries.contains(entry.name.as_str()));
+                Change::To(with_items(json()?, names))
+            }
+        },
+        Blob::Bundle(bundle) if !kept.has_bundle(&bundle.name) => Change::Remove,
+        Blob::Deprecations(deprecations) => {
+            let is_kept = |schema: &str, name: &str| match schema {
+                "olm.channel" => kept.channels.contains_key(name),
+                "olm.bundle" => kept.has_bundle(name),
+                _ => true,
+            };
+            let left: Vec<bool> =
+                deprecations.entries.iter().map(|entry| is_kept(&entry.schema, &entry.name)).collect();
+            match () {
+                () if left.iter().all(|left| *left) => Change::None,
+                () if left.iter().any(|left| *left) => Change::To(with_items(json()?, left.into_iter())),
+                () => Change::Remove,
+            }
+        }
+        _ => Change::None,
+    })
+}
+
+/// Keeps some of the items of `entries`.
+fn with_items(mut json: Json, keep: impl Iterator<Item = bool>) -> Json {
+    let key = key(&json, "entries");
+    if let Some(items) = json.get_mut(&key).and_then(Json::as_array_mut) {
+        let mut keep = keep;
+        items.retain(|_| keep.next().unwrap_or(true));
+    }
+    json
+}
+
+/// Returns the key of a field, whatever its case.
+fn key(json: &Json, name: &str) -> String {
+    let mut keys = json.as_object().into_iter().flat_map(serde_json::Map::keys);
+    keys.find(|key| crate::model::yaml::is_same_name(key, name)).map_or_else(|| name.to_owned(), Clone::clone)
+}
+
+fn set(json: &mut Json, name: &str, value: Json) {
+    let key = key(json, name);
+    json[key] = value;
+}
+
+/// Writes the catalog with the changed files to another directory.
+fn copy(store: &Store, root: &std::path::Path, to: &std::path::Path, changed: Changed) -> Result<()> {
+    let mut files = BTreeMap::new();
+    for source in reader::sources(root)? {
+        let name: Arc<str> = source.name;
+        if store.has(&name) && !changed.contains_key(&*name) {
+            let path = root.join(&*name);
+            let bytes = file::read(&path, MAX_FILE_SIZE)
+                .with_context(|| format!("failed to read {}", path.display()))?;
+            files.insert(name.to_string(), bytes);
+        }
+    }
+    files.extend(changed.into_iter().filter_map(|(name, bytes)| Some((name, bytes?))));
+    atomic_files::tree(to, files)?;
+    Ok(())
+}
+
+fn report(
+    store: &Store,
+    kept: &BTreeMap<&str, Kept<'_>>,
+    changes: &BTreeMap<usize, Option<Json>>,
+) -> Result<()> {
+    let mut out = io::stderr().lock();
+    for (package, kept) in kept {
+        for (channel, bundle) in &kept.between {
+            writeln!(
+                out,
+                "note: {} of channel {} in package {} is kept, too: an upgrade between others leads through it",
+                printable(bundle),
+                printable(channel),
+                printable(package)
+            )?;
+        }
+    }
+    let bundles = || store.blobs.iter().enumerate().filter(|(_, blob)| matches!(blob, Blob::Bundle(_)));
+    let all = bundles().count();
+    let left = bundles().filter(|(index, _)| !changes.contains_key(index)).count();
+    writeln!(out, "kept {left} of {} in {}", counted(all, "bundle"), counted(kept.len(), "package"))?;
+    Ok(())
+}

@@ -1,0 +1,72 @@
+//! `bundle-tool copy`: images from one place to another.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use atomic_files::Pending;
+use clap::Args;
+use oci_images::layout::Platform;
+use oci_images::place::{Copier, Place};
+use oci_images::registry::{Progress, Resolver};
+
+use super::exit::Exit;
+use super::images::Registries;
+use super::runtime::runtime;
+
+/// Copy an image, or an index with the images of all platforms, from one place to another
+///
+/// SOURCE and TARGET are names of images in registries, oci:DIR, oci-archive:FILE or docker-archive:FILE; a name after
+/// the path, as in oci:DIR:NAME, chooses one of several images. Manifests are copied byte for byte, so the copy has the
+/// digest of the original. Layers that the target has are not transferred, and within one registry they are mounted.
+/// Interrupted transfers are resumed if the registry supports that. Prints the copy's name, by digest in a registry.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Copy a catalog for all platforms to another registry
+  bundle-tool copy quay.io/example/catalog:latest registry.example.com/mirror/catalog:latest
+
+  # Keep an image in an OCI layout, and push it from there
+  bundle-tool copy quay.io/example/operator:v1.0.0 oci:images
+  bundle-tool copy oci:images:quay.io/example/operator:v1.0.0 registry.example.com/operator:v1.0.0
+
+  # Load the image for one platform into Docker
+  bundle-tool copy --platform linux/arm64 quay.io/example/app:v1 docker-archive:app.tar
+  docker load --input app.tar")]
+pub(super) struct Copy {
+    /// Image to copy
+    #[arg(value_name = "SOURCE")]
+    from: Place,
+    /// Where to write it
+    #[arg(value_name = "TARGET")]
+    to: Place,
+    /// Copy only the image for this platform [default: all platforms]
+    #[arg(long, value_name = "OS/ARCH")]
+    platform: Option<Platform>,
+    /// File to write the digest to
+    #[arg(long, value_name = "FILE")]
+    digest_file: Option<PathBuf>,
+    #[command(flatten)]
+    registries: Registries,
+}
+
+impl Copy {
+    pub(super) fn run(self) -> Result<Exit> {
+        let Self { from, to, platform, digest_file, registries } = self;
+        // Opened first: an image is not copied if its digest cannot be written.
+        let digest_file = digest_file.as_deref().map(Pending::new).transpose()?;
+        let copier = Copier { options: registries.options(), resolver: Resolver::from_env(), platform };
+        let progress = Progress::new(format!("copying {from}"));
+        let done = runtime()?
+            .block_on(copier.copy(&from, &to, &progress))
+            .with_context(|| format!("failed to copy {from} to {to}"))?;
+        drop(progress);
+        if let Some(mut file) = digest_file {
+            file.append(done.digest.as_bytes())?;
+            file.commit()?;
+        }
+        let mut out = io::stdout().lock();
+        writeln!(out, "{}", done.name)?;
+        out.flush()?;
+        Ok(Exit::Success)
+    }
+}

@@ -1,0 +1,125 @@
+//! `bundle-tool mirror`: bundles and catalogs with all images that they need, for clusters without access to the internet.
+
+mod images;
+mod plan;
+mod sets;
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+use oci_images::place::Copier;
+use oci_images::registry::{Progress, Resolver};
+
+use super::exit::Exit;
+use super::images::Registries;
+use super::runtime::runtime;
+use crate::model::text::{counted, printable};
+use images::Filter;
+use plan::{Planned, Target};
+
+/// Mirror bundles and catalogs with all their related images into another registry or an OCI layout
+///
+/// Copies each REF that is an image, the bundle images of a catalog, and every image in `relatedImages` and in the deployments
+/// of the bundles, for all platforms and byte for byte. quay.io/example/app becomes TARGET/example/app, under its tag; an
+/// image that is named by its digest gets the tag mirror-DIGEST, so that no registry removes it as untagged. What the target has is
+/// not copied again, so an interrupted command is continued by running it again.
+///
+/// Into a registry, --manifests-dir gets an `ImageDigestMirrorSet` and an `ImageTagMirrorSet` for the cluster, and mapping.txt
+/// with SOURCE=TARGET lines. With --check, nothing is copied: what is missing at the target is listed, and the exit status
+/// is 1 if something is.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Mirror a catalog into a registry, and configure the cluster to use it
+  bundle-tool mirror quay.io/example/operator-catalog:latest --to registry.example.com/mirror \\
+    --manifests-dir mirror
+  kubectl apply -f mirror/image-digest-mirror-set.yaml
+
+  # Carry one package to a disconnected network
+  bundle-tool mirror quay.io/example/operator-catalog:latest --package gizmo-operator \\
+    --channel stable --min-version 1.2.0 --to oci:carried
+
+  # Is everything there?
+  bundle-tool mirror --check registry.example.com/mirror/example/operator-catalog:latest \\
+    --to registry.example.com/mirror")]
+pub(super) struct Mirror {
+    /// Bundle or catalog: a directory, oci:DIR, oci-archive:FILE or an image name
+    #[arg(required = true, value_name = "REF")]
+    references: Vec<String>,
+    /// Where to copy to: a registry with an optional path, or oci:DIR
+    #[arg(long, value_name = "REGISTRY[/PATH]|oci:DIR", value_parser = Target::parse)]
+    to: Target,
+    /// List what is missing at the target instead of copying
+    #[arg(long)]
+    check: bool,
+    /// Directory to write the mirror sets and the mapping to
+    #[arg(long, value_name = "DIR", conflicts_with = "check")]
+    manifests_dir: Option<PathBuf>,
+    #[command(flatten)]
+    filter: Filter,
+    #[command(flatten)]
+    registries: Registries,
+}
+
+impl Mirror {
+    pub(super) fn run(self) -> Result<Exit> {
+        let Self { references, to, check, manifests_dir, filter, registries } = self;
+        let images = images::collect(&references, &filter, &registries)?;
+        if images.is_empty() {
+            bail!("nothing to mirror: no image is named");
+        }
+        let planned = plan::plan(images, &to)?;
+        let copier = Copier { options: registries.options(), resolver: Resolver::from_env(), platform: None };
+        if check {
+            return runtime()?.block_on(check_all(&planned, &copier));
+        }
+        runtime()?.block_on(copy_all(&planned, &copier))?;
+        if let Some(directory) = manifests_dir {
+            sets::write(&planned, &directory)?;
+        }
+        Ok(Exit::Success)
+    }
+}
+
+async fn copy_all(planned: &[Planned], copier: &Copier) -> Result<()> {
+    let all = planned.len();
+    let mut out = io::stdout().lock();
+    for (number, Planned { image, target, .. }) in planned.iter().enumerate() {
+        let name = image.reference.whole();
+        let progress = Progress::new(format!("{}/{all} {name}", number + 1));
+        let is_there = match image.reference.digest() {
+            Some(digest) => copier.has(target, digest).await.unwrap_or(false),
+            None => false,
+        };
+        if !is_there {
+            copier
+                .copy(&image.source, target, &progress)
+                .await
+                .with_context(|| format!("failed to mirror {name} ({}) to {target}", image.reason))?;
+        }
+        drop(progress);
+        writeln!(out, "{}={target}", printable(&name))?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+async fn check_all(planned: &[Planned], copier: &Copier) -> Result<Exit> {
+    let mut out = io::stdout().lock();
+    let mut missing = 0_usize;
+    for Planned { image, target, .. } in planned {
+        let found = copier
+            .missing(target, image.reference.digest())
+            .await
+            .with_context(|| format!("failed to check {target}"))?;
+        for part in found {
+            missing += 1;
+            let name = image.reference.whole();
+            writeln!(out, "missing: {} ({}): {part} at {target}", printable(&name), image.reason)?;
+        }
+    }
+    writeln!(out, "{} checked, {} missing", counted(planned.len(), "image"), counted(missing, "part"))?;
+    out.flush()?;
+    Ok(if missing == 0 { Exit::Success } else { Exit::Findings })
+}

@@ -1,0 +1,227 @@
+//! `bundle-tool olm`: OLM itself on a cluster.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use clap::{Args, Subcommand, ValueEnum};
+use sha2::{Digest as _, Sha256};
+
+use super::cluster::{Connection, Printer};
+use super::exit::Exit;
+use super::images::duration;
+use super::runtime::runtime;
+use crate::cluster::olm::{self, Mirror, Options, Status};
+use crate::model::text::printable;
+use crate::read;
+
+/// The maximum size of one file of manifests: the CRDs of OLM 0.46 have 650 KB.
+const MAX_MANIFESTS: u64 = 16 << 20;
+
+/// Install, inspect or remove OLM
+#[derive(Debug, Args)]
+pub(super) struct Olm {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Install(Install),
+    Status(ShowStatus),
+    Uninstall(Uninstall),
+}
+
+impl Olm {
+    pub(super) fn run(self) -> Result<Exit> {
+        match self.command {
+            Command::Install(command) => runtime()?.block_on(command.install()),
+            Command::Status(command) => runtime()?.block_on(command.show()),
+            Command::Uninstall(command) => runtime()?.block_on(command.uninstall()),
+        }
+    }
+}
+
+/// Install OLM from the manifests of a release
+///
+/// Applies the CRDs and waits until they are served, then everything else in the order of its dependencies, and waits until
+/// OLM runs. The manifests are crds.yaml and olm.yaml of a release of operator-lifecycle-manager, which this program does not
+/// contain. Flags in the manifests that OLM's own programs reject are corrected. Running the command again continues,
+/// upgrades or repairs an installation.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Install a release from its two files
+  bundle-tool olm install --manifests crds.yaml --manifests olm.yaml
+
+  # Install without access to public registries
+  bundle-tool olm install --manifests crds.yaml --manifests olm.yaml \\
+    --mirror quay.io=registry.example.com/quay --no-catalogs")]
+struct Install {
+    /// File with OLM's manifests, or directory of such files; with @sha256:DIGEST, a file must have this digest (repeatable)
+    #[arg(long, value_name = "FILE|DIR[@sha256:DIGEST]", required = true)]
+    manifests: Vec<String>,
+    /// Replace the beginning of image names (repeatable)
+    #[arg(long, value_name = "SOURCE=MIRROR")]
+    mirror: Vec<Mirror>,
+    /// Omit the catalogs of the manifests
+    #[arg(long)]
+    no_catalogs: bool,
+    /// Maximum time for everything
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
+    timeout: Duration,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// Show whether OLM runs
+///
+/// Exit status: 0 if all of its parts are ready, 1 if not, 2 if the cluster cannot be read.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Show the version and the parts of OLM
+  bundle-tool olm status
+
+  # Print JSON for a program
+  bundle-tool olm status --output json")]
+struct ShowStatus {
+    /// Output format
+    #[arg(long, short, value_enum, default_value_t = Output::Text)]
+    output: Output,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// Remove OLM with its CRDs
+///
+/// Operators that OLM has installed keep running without it, but their subscriptions and CSVs are deleted: if there
+/// are any, the command fails unless --force is given.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Remove OLM from a cluster without operators
+  bundle-tool olm uninstall")]
+struct Uninstall {
+    /// Remove OLM even if it has installed operators
+    #[arg(long)]
+    force: bool,
+    /// Maximum time for everything
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
+    timeout: Duration,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Output {
+    /// Plain text
+    Text,
+    /// One JSON document
+    Json,
+}
+
+/// Reads the objects of a file or directory, whose digest may be given.
+fn documents(name: &str) -> Result<Vec<serde_json::Value>> {
+    let (path, digest) =
+        name.split_once("@sha256:").map_or((name, None), |(path, digest)| (path, Some(digest)));
+    let path = PathBuf::from(path);
+    if path.is_dir() && digest.is_none() {
+        let found = read::manifests::directory(&path)?;
+        return Ok(found.iter().map(|document| document.tree.root().to_json()).collect());
+    }
+    let bytes = read::file::read(&path, MAX_MANIFESTS)
+        .with_context(|| format!("failed to read {}", path.display()))?;
+    if let Some(digest) = digest {
+        let found: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        if found != digest {
+            bail!("{} has digest sha256:{found}, expected sha256:{digest}", path.display());
+        }
+    }
+    let found = read::manifests::stream(&path.display().to_string(), bytes.as_slice())?;
+    Ok(found.iter().map(|document| document.tree.root().to_json()).collect())
+}
+
+impl Install {
+    async fn install(&self) -> Result<Exit> {
+        let mut found = Vec::new();
+        for name in &self.manifests {
+            found.extend(documents(name)?);
+        }
+        let options = Options { mirrors: self.mirror.clone(), without_catalogs: self.no_catalogs };
+        let prepared = olm::prepare(found, &options)?;
+        let cluster = self.connection.connect().await?;
+        let mut printer = Printer::new();
+        let result = olm::install(&cluster, &prepared, self.timeout, &mut |text| printer.step(text)).await;
+        printer.finish();
+        let status = result.context("OLM is not installed; run the same command again to continue")?;
+        let mut out = io::stdout().lock();
+        writeln!(out, "OLM {} is installed in namespace {}", status.version, status.namespace)?;
+        out.flush()?;
+        Ok(Exit::Success)
+    }
+}
+
+impl ShowStatus {
+    async fn show(&self) -> Result<Exit> {
+        let cluster = self.connection.connect().await?;
+        let snapshot = olm::look(&cluster).await?;
+        if let Some((kind, reason)) = snapshot.unreadable.iter().next() {
+            bail!("the state of OLM cannot be read: {kind}: {reason}");
+        }
+        let status = olm::status(&snapshot);
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        match self.output {
+            Output::Text => text(&status, &mut out)?,
+            Output::Json => {
+                serde_json::to_writer_pretty(&mut out, &status)?;
+                writeln!(out)?;
+            }
+        }
+        out.flush()?;
+        Ok(if status.is_ready() { Exit::Success } else { Exit::Findings })
+    }
+}
+
+fn text(status: &Status, out: &mut dyn io::Write) -> io::Result<()> {
+    if !status.installed {
+        return writeln!(out, "OLM is not installed");
+    }
+    if status.version.is_empty() {
+        writeln!(out, "OLM of unknown version")?;
+    } else {
+        writeln!(out, "OLM {}", printable(&status.version))?;
+    }
+    for part in &status.components {
+        let mark = if part.ready { "ready    " } else { "not ready" };
+        writeln!(out, "  {mark}  {}: {}", printable(&part.object), printable(&part.state))?;
+    }
+    Ok(())
+}
+
+impl Uninstall {
+    async fn uninstall(&self) -> Result<Exit> {
+        let cluster = self.connection.connect().await?;
+        let status = olm::status(&olm::look(&cluster).await?);
+        if !status.installed {
+            bail!("OLM is not installed");
+        }
+        let operators = olm::operators(&cluster).await?;
+        if !operators.is_empty() && !self.force {
+            let names: Vec<_> =
+                operators.iter().take(10).map(|one| format!("{}/{}", one.namespace, one.csv)).collect();
+            bail!(
+                "OLM has installed {} operators: {}; remove them with `bundle-tool cleanup`, or use --force",
+                operators.len(),
+                names.join(", ")
+            );
+        }
+        let namespace = if status.namespace.is_empty() { "olm" } else { &status.namespace };
+        let mut printer = Printer::new();
+        let result = olm::uninstall(&cluster, namespace, self.timeout, &mut |text| printer.step(text)).await;
+        printer.finish();
+        result.context("OLM is not removed completely; run the same command again to continue")?;
+        let mut out = io::stdout().lock();
+        writeln!(out, "OLM is removed")?;
+        out.flush()?;
+        Ok(Exit::Success)
+    }
+}

@@ -1,0 +1,188 @@
+//! `--base`: what a branch changes in a catalog's repository, from git.
+//!
+//! The repository may be a stranger's: git runs no program that its configuration names, and fetches nothing.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::model::pull_request::{BundleChange, ChangedBundle, PullRequest};
+use crate::model::yaml::{Tree, Value};
+use crate::read::yaml;
+
+/// The maximum number of bytes that are read from one git command: a file, or a list of files.
+const MAX_OUTPUT: u64 = 64 << 20;
+
+/// Options that keep the configuration of a repository from running programs. A directory of the repository that looks
+/// like a bare repository is not taken for one.
+const SAFE_OPTIONS: [&str; 5] =
+    ["--no-pager", "-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit"];
+
+/// A repository, and the commits that are compared.
+struct Git {
+    repository: PathBuf,
+    /// The common ancestor of the base and of `HEAD`.
+    base: String,
+}
+
+/// Returns what `HEAD` changes since it left the branch `base`.
+///
+/// # Errors
+/// git is not installed, the directory is not in a repository, the base is unknown, an object is not in the repository, or
+/// git prints more than [`MAX_OUTPUT`] bytes.
+pub(super) fn read(repository: &Path, base: &str) -> Result<PullRequest> {
+    if base.starts_with('-') {
+        bail!("invalid base `{base}`: expected a branch or a commit");
+    }
+    let top = run(repository, &["rev-parse", "--show-toplevel"])?;
+    let top = PathBuf::from(OsStr::from_bytes(top.strip_suffix(b"\n").unwrap_or(&top)));
+    let commit = format!("{base}^{{commit}}");
+    if output(&top, &["rev-parse", "--verify", "--quiet", &commit])?.is_err() {
+        bail!("unknown base `{base}`: expected a branch or a commit; fetch it if it is not in this clone");
+    }
+    let ancestor = match output(&top, &["merge-base", base, "HEAD"])? {
+        Ok(ancestor) => String::from_utf8_lossy(&ancestor).trim_end().to_owned(),
+        Err(message) if message.is_empty() => bail!(
+            "`{base}` and HEAD have no common ancestor; in a shallow clone, run `git fetch --unshallow` first"
+        ),
+        Err(message) => bail!("git merge-base failed: {message}"),
+    };
+    let git = Git { repository: top, base: ancestor };
+    let changed =
+        git.names(&["diff-tree", "-r", "--name-only", "--no-renames", "-z", &git.base, "HEAD", "--"])?;
+    let mut request = PullRequest::default();
+    let mut bundles: BTreeSet<(String, String)> = BTreeSet::new();
+    for file in &changed {
+        let parts: Vec<&str> = file.split('/').collect();
+        match parts[..] {
+            ["operators", operator, below, ..] => {
+                request.operators.insert(operator.to_owned());
+                if parts.len() > 3 {
+                    bundles.insert((operator.to_owned(), below.to_owned()));
+                }
+            }
+            ["catalogs", catalog, operator, _, ..] => {
+                request.catalogs.insert(format!("catalogs/{catalog}/{operator}"));
+            }
+            _ => request.foreign.push(file.clone()),
+        }
+    }
+    for (operator, version) in bundles {
+        let path = format!("operators/{operator}/{version}");
+        let change = match (git.has_bundle(&git.base, &path)?, git.has_bundle("HEAD", &path)?) {
+            (false, true) => BundleChange::Added,
+            (true, true) => BundleChange::Modified,
+            (true, false) => git.deleted(&operator, &path)?,
+            // Another directory of the operator.
+            (false, false) => continue,
+        };
+        request.bundles.push(ChangedBundle { operator, version, change });
+    }
+    Ok(request)
+}
+
+impl Git {
+    /// Runs git on objects, all of which are in the repository unless it is a partial clone.
+    fn read(&self, args: &[&str]) -> Result<Vec<u8>> {
+        run(&self.repository, args)
+            .context("failed to read the repository; fetch all objects of a partial clone before")
+    }
+
+    /// Runs git and returns the names that it prints with `-z`.
+    fn names(&self, args: &[&str]) -> Result<Vec<String>> {
+        let list = self.read(args)?;
+        let names = list.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        names
+            .map(|name| match std::str::from_utf8(name) {
+                Ok(name) => Ok(name.to_owned()),
+                Err(_) => bail!("path `{}` is not UTF-8; rename the file", name.escape_ascii()),
+            })
+            .collect()
+    }
+
+    fn has_bundle(&self, commit: &str, path: &str) -> Result<bool> {
+        let manifests = format!("{path}/manifests");
+        Ok(!self.names(&["ls-tree", "-z", "--name-only", commit, "--", &manifests])?.is_empty())
+    }
+
+    /// Returns the documents of a file in a commit.
+    fn documents(&self, commit: &str, path: &str) -> Result<Vec<Tree>> {
+        let bytes = self.read(&["cat-file", "blob", &format!("{commit}:{path}")])?;
+        Ok(yaml::parse(&bytes).documents)
+    }
+
+    fn files(&self, commit: &str, below: &str) -> Result<Vec<String>> {
+        self.names(&["ls-tree", "-r", "-z", "--name-only", commit, "--", below])
+    }
+
+    fn deleted(&self, operator: &str, path: &str) -> Result<BundleChange> {
+        let mut enabled = None;
+        for file in self.files(&self.base, &format!("operators/{operator}/ci.yaml"))? {
+            let config = self.documents(&self.base, &file)?;
+            enabled = config.first().and_then(|tree| tree.root().dig(&["fbc", "enabled"])?.as_bool());
+        }
+        let text = |value: Option<Value<'_>>| value.map(Value::text).unwrap_or_default().to_owned();
+        let mut name = String::new();
+        for file in self.files(&self.base, &format!("{path}/manifests/"))? {
+            for tree in self.documents(&self.base, &file)? {
+                if text(tree.root().get("kind")) == "ClusterServiceVersion" {
+                    name = text(tree.root().dig(&["metadata", "name"]));
+                }
+            }
+        }
+        let mut used_by = Vec::new();
+        let marker = format!("/{operator}/");
+        for file in self.files("HEAD", "catalogs/")?.into_iter().filter(|file| file.contains(&marker)) {
+            let is_used = self.documents("HEAD", &file)?.iter().any(|tree| {
+                text(tree.root().get("schema")) == "olm.bundle" && text(tree.root().get("name")) == name
+            });
+            if is_used {
+                used_by.push(file);
+            }
+        }
+        Ok(BundleChange::Deleted { uses_catalog: enabled == Some(true), used_by })
+    }
+}
+
+/// Runs git and returns what it prints.
+fn run(repository: &Path, args: &[&str]) -> Result<Vec<u8>> {
+    match output(repository, args)? {
+        Ok(bytes) => Ok(bytes),
+        Err(message) => bail!("git {} failed: {message}", args.first().unwrap_or(&"")),
+    }
+}
+
+/// Runs git and returns what it prints, or its message if it fails.
+fn output(repository: &Path, args: &[&str]) -> Result<Result<Vec<u8>, String>> {
+    let context = "failed to run git, which --base requires";
+    let mut child = Command::new("git")
+        .arg("-C")
+        .arg(repository)
+        .args(SAFE_OPTIONS)
+        .args(args)
+        // A partial clone names the program that fetches what it lacks. Versions before 2.45 know the second variable only.
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_ALLOW_PROTOCOL", "")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .context(context)?;
+    let mut bytes = Vec::new();
+    if let Some(stdout) = child.stdout.take() {
+        stdout.take(MAX_OUTPUT + 1).read_to_end(&mut bytes).context(context)?;
+    }
+    let ended = child.wait_with_output().context(context)?;
+    if bytes.len() as u64 > MAX_OUTPUT {
+        bail!("the output of git {} exceeds the limit of {MAX_OUTPUT} bytes", args.join(" "));
+    }
+    if ended.status.success() {
+        return Ok(Ok(bytes));
+    }
+    Ok(Err(String::from_utf8_lossy(&ended.stderr).trim().to_owned()))
+}

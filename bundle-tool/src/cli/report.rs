@@ -1,0 +1,255 @@
+//! How findings are printed: the formats, several at once, and on terminals.
+
+use std::io::{self, IsTerminal as _, Write};
+use std::path::{PathBuf, absolute};
+use std::str::FromStr;
+
+use anstream::{AutoStream, ColorChoice};
+use anyhow::{Context as _, Result, bail};
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+use crate::model::{Bundle, Severity};
+use crate::report::text::{self, Style, Verbosity};
+use crate::report::{self, BundleReport, RuleDescription, Subject, Summary, UnreadBundle};
+use crate::{catalog, rules};
+
+/// How findings are printed.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Output options")]
+pub(super) struct ReportOptions {
+    /// Output format
+    #[arg(long, short, value_enum, value_name = "FORMAT", default_value = "text")]
+    output: ReportFormat,
+    /// Write another report to a file, such as sarif=findings.sarif (repeatable)
+    #[arg(long, value_name = "FORMAT=PATH")]
+    output_file: Vec<OutputFile>,
+    /// When to print colors
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    color: Color,
+    /// Print errors alone, without warnings and without a summary
+    #[arg(long, short, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Print everything: all findings of a rule, and ignored findings
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+/// The formats of findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ReportFormat {
+    /// Text for people
+    Text,
+    /// One JSON document (docs/report.schema.json)
+    Json,
+    /// The JSON of `operator-sdk bundle validate`
+    JsonAlpha1,
+    /// SARIF 2.1.0, for code scanning and editors
+    Sarif,
+    /// `JUnit` XML, for test reports
+    Junit,
+    /// Workflow commands, for annotations of pull requests on GitHub
+    Github,
+}
+
+/// When colors are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Color {
+    /// On terminals, unless `NO_COLOR` is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// `FORMAT=PATH`
+#[derive(Debug, Clone)]
+struct OutputFile {
+    format: ReportFormat,
+    path: PathBuf,
+}
+
+impl FromStr for OutputFile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (format, path) = text.split_once('=').unwrap_or((text, ""));
+        if path.is_empty() {
+            return Err("expected FORMAT=PATH, such as sarif=findings.sarif".to_owned());
+        }
+        if path == "-" {
+            return Err(format!("expected a file; --output {format} prints to standard output"));
+        }
+        let format = ReportFormat::from_str(format, false).map_err(|_| {
+            let all = ReportFormat::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+            let names: Vec<_> = all.map(|value| value.get_name().to_owned()).collect();
+            let names: Vec<_> = names.iter().map(String::as_str).collect();
+            report::suggest::unknown("format", format, &names)
+        })?;
+        Ok(Self { format, path: path.into() })
+    }
+}
+
+/// Everything that a run found.
+pub(super) struct Run<'a, C> {
+    /// The bundles.
+    pub(super) bundles: Option<&'a [BundleReport]>,
+    /// The catalogs as JSON.
+    pub(super) catalogs: Option<Vec<C>>,
+    /// All of them, as printers take them.
+    pub(super) subjects: Vec<Subject<'a>>,
+    /// What was formatted as text already: all subjects in order.
+    pub(super) text: Option<String>,
+    /// What could not be read.
+    pub(super) unreadable: &'a [UnreadBundle],
+}
+
+impl ReportOptions {
+    /// Returns how text is printed to standard output; nothing if text is not printed.
+    pub(super) fn text_style(&self) -> Option<Style> {
+        (self.output == ReportFormat::Text).then(|| Style {
+            color: self.has_color(&io::stdout()),
+            width: terminal_width(&io::stdout()),
+            verbosity: self.verbosity(),
+        })
+    }
+
+    fn verbosity(&self) -> Verbosity {
+        match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        }
+    }
+
+    fn has_color(&self, out: &io::Stdout) -> bool {
+        match self.color {
+            Color::Auto => AutoStream::choice(out) != ColorChoice::Never,
+            Color::Always => true,
+            Color::Never => false,
+        }
+    }
+
+    /// Prints what was found, and writes it to the files.
+    pub(super) fn print<C: Serialize>(&self, run: &Run<'_, C>) -> Result<()> {
+        for OutputFile { format, path } in &self.output_file {
+            let mut bytes = Vec::new();
+            let style = Style { verbosity: self.verbosity(), ..Style::default() };
+            print(*format, run, style, &mut bytes)?;
+            atomic_files::file(path, &bytes)
+                .with_context(|| format!("failed to write {}", path.display()))?;
+        }
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        match (self.text_style(), &run.text) {
+            (Some(style), Some(text)) => {
+                out.write_all(text.as_bytes())?;
+                summary(run, style, &mut out)?;
+            }
+            (style, _) => print(self.output, run, style.unwrap_or_default(), &mut out)?,
+        }
+        out.flush()?;
+        Ok(())
+    }
+
+    /// Fails if two reports would be written to the same file.
+    pub(super) fn check(&self) -> Result<()> {
+        for (index, file) in self.output_file.iter().enumerate() {
+            let same = |other: &OutputFile| absolute(&other.path).ok() == absolute(&file.path).ok();
+            if self.output_file[..index].iter().any(same) {
+                bail!("--output-file names {} twice", file.path.display());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn print<C: Serialize>(
+    format: ReportFormat,
+    run: &Run<'_, C>,
+    style: Style,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let Run { subjects, unreadable, .. } = run;
+    match format {
+        ReportFormat::Text => {
+            for subject in subjects {
+                out.write_all(text::diagnostics(subject, style).as_bytes())?;
+            }
+            summary(run, style, out)
+        }
+        ReportFormat::Json => report::json(run.bundles, run.catalogs.as_deref(), unreadable, out),
+        ReportFormat::JsonAlpha1 => report::alpha(subjects, unreadable, out),
+        ReportFormat::Sarif => report::sarif(subjects, unreadable, &describe, out),
+        ReportFormat::Junit => report::junit(subjects, unreadable, out),
+        ReportFormat::Github => report::github(subjects, unreadable, out),
+    }
+}
+
+fn summary<C>(run: &Run<'_, C>, style: Style, out: &mut impl Write) -> io::Result<()> {
+    if style.verbosity == Verbosity::Quiet {
+        return Ok(());
+    }
+    Summary::new(&run.subjects, run.unreadable.len()).print(out)
+}
+
+/// Returns the documentation of a rule for bundles or catalogs.
+fn describe(id: &str) -> RuleDescription {
+    if let Some(rule) = rules::find(id) {
+        let text = rule.text();
+        return RuleDescription {
+            id: id.to_owned(),
+            what: text.what.to_owned(),
+            why: text.why,
+            help: text.help.to_owned(),
+            severity: Some(text.severity),
+            suite: text.suite.to_string(),
+        };
+    }
+    let rule = catalog::validate::RULES.iter().find(|rule| rule.id == id);
+    RuleDescription {
+        id: id.to_owned(),
+        what: rule.map_or_else(String::new, |rule| rule.what.to_owned()),
+        help: rule.map_or_else(String::new, |rule| rule.help.to_owned()),
+        severity: rule.map(|rule| rule.severity),
+        ..RuleDescription::default()
+    }
+}
+
+/// The number of columns of a terminal; nothing where the output is not one. `COLUMNS` overrides it.
+fn terminal_width(out: &impl std::os::fd::AsFd) -> Option<usize> {
+    if !out.as_fd().is_terminal() {
+        return None;
+    }
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    columns.or_else(|| terminal_size::terminal_size_of(out).map(|(width, _)| usize::from(width.0)))
+}
+
+/// Validates a bundle before it is used, with the suite that is always enabled; prints its errors to standard error.
+/// Returns whether there are none.
+pub(super) fn check_bundle(bundle: &Bundle) -> Result<bool> {
+    check_bundle_with(bundle, &rules::Selection::default())
+}
+
+/// Validates a bundle with chosen suites before it is used; prints its errors to standard error. Returns whether there are
+/// none.
+pub(super) fn check_bundle_with(bundle: &Bundle, selection: &rules::Selection) -> Result<bool> {
+    let mut report = rules::validate(bundle, selection);
+    if report.passed() {
+        return Ok(true);
+    }
+    report.findings.retain(|finding| finding.severity == Severity::Error);
+    print_errors(&[Subject::from(&report)])?;
+    Ok(false)
+}
+
+/// Prints errors to standard error, with their number.
+pub(super) fn print_errors(subjects: &[Subject<'_>]) -> io::Result<()> {
+    let color = AutoStream::choice(&io::stderr()) != ColorChoice::Never;
+    let style = Style { color, width: terminal_width(&io::stderr()), verbosity: Verbosity::Normal };
+    let mut out = io::stderr().lock();
+    for subject in subjects {
+        out.write_all(text::diagnostics(subject, style).as_bytes())?;
+    }
+    Summary::new(subjects, 0).print(&mut out)
+}

@@ -1,0 +1,127 @@
+//! How the cluster and this program reach registries, and what serves the catalog.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use clap::{Args, ValueEnum};
+
+use super::state::State;
+use crate::cli::images::{Location, Registries};
+use crate::cluster::manifests::Catalog;
+use crate::cluster::{Cluster, kinds};
+
+/// What runs on the cluster to serve the catalog.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Catalog options")]
+pub(super) struct Pods {
+    /// Image with opm that serves the catalog [default: the one that OLM unpacks bundles with]
+    #[arg(long, value_name = "IMAGE")]
+    pub(super) opm_image: Option<String>,
+    /// Secret with credentials for pulling images, in the operator's namespace
+    #[arg(long, value_name = "NAME")]
+    pub(super) pull_secret_name: Option<String>,
+    /// Service account of the catalog's pod
+    #[arg(long, value_name = "NAME")]
+    service_account: Option<String>,
+    /// Pod Security level that the catalog's pod complies with
+    #[arg(long, value_enum, default_value_t = Security::Restricted)]
+    pub(super) security_context_config: Security,
+}
+
+/// How registries are reached from here.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Registry options")]
+pub(super) struct Access {
+    /// Secret with a certificate authority of the registry in its key cert.pem, in the operator's namespace
+    #[arg(long, value_name = "NAME")]
+    pub(super) ca_secret_name: Option<String>,
+    /// PEM file with certificate authorities to trust in addition to the system's (repeatable)
+    #[arg(long, value_name = "FILE")]
+    ca_file: Vec<PathBuf>,
+    /// Use HTTP without TLS for the registries of REF, --index-image and --push-to
+    #[arg(long)]
+    use_http: bool,
+    /// Deprecated name of --use-http
+    #[arg(long, hide = true)]
+    skip_tls: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Security {
+    /// Restricted
+    Restricted,
+    /// No security context
+    Legacy,
+}
+
+/// The maximum size of the certificate in --ca-secret-name.
+const MAX_CERTIFICATE: usize = 1 << 20;
+
+/// The registries, with the file of the certificate that a secret has.
+pub(super) struct Prepared {
+    pub(super) options: Registries,
+    /// Deleted when the command ends.
+    _certificate: Option<tempfile::NamedTempFile>,
+}
+
+impl Access {
+    pub(super) async fn registries(
+        &self,
+        cluster: Option<&Cluster>,
+        namespace: &str,
+        references: [Option<&String>; 3],
+        timeout: Duration,
+    ) -> Result<Prepared> {
+        let mut files = self.ca_file.clone();
+        let mut certificate = None;
+        if let (Some(name), Some(cluster)) = (&self.ca_secret_name, cluster) {
+            let secret = cluster
+                .get(kinds::SECRET, namespace, name)
+                .await?
+                .with_context(|| format!("secret `{name}` does not exist in namespace `{namespace}`"))?;
+            let encoded = secret["data"]["cert.pem"]
+                .as_str()
+                .with_context(|| format!("secret `{name}` has no key cert.pem"))?;
+            let bytes = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, encoded)
+                .with_context(|| format!("key cert.pem of secret `{name}` is not valid base64"))?;
+            if bytes.len() > MAX_CERTIFICATE {
+                bail!("key cert.pem of secret `{name}` exceeds {MAX_CERTIFICATE} bytes");
+            }
+            let mut file = tempfile::NamedTempFile::new().context("failed to create a temporary file")?;
+            file.write_all(&bytes).context("failed to write a temporary file")?;
+            files.push(file.path().to_owned());
+            certificate = Some(file);
+        }
+        let mut hosts = Vec::new();
+        if self.use_http || self.skip_tls {
+            for reference in references.into_iter().flatten() {
+                if let Ok(location) = Location::parse(reference)
+                    && let Some(name) = location.registry()
+                {
+                    hosts.push(name.registry().to_owned());
+                }
+            }
+        }
+        Ok(Prepared { options: Registries::new(files, hosts, timeout), _certificate: certificate })
+    }
+}
+
+impl Pods {
+    /// Returns a catalog that is served from a `ConfigMap`.
+    pub(super) fn served(&self, content: Vec<u8>, state: Option<&State>) -> Result<Catalog> {
+        let image = self.opm_image.clone().or_else(|| state.and_then(State::opm_image)).context(
+            "no image with opm is known, because OLM's catalog-operator was not read; set one with --opm-image",
+        )?;
+        let digest = oci_images::layout::sha256(&content).to_string();
+        Ok(Catalog::Served {
+            content: String::from_utf8(content).context("the catalog is not valid UTF-8")?,
+            digest,
+            image,
+            service_account: self.service_account.clone(),
+            // OpenShift assigns a user of its own, and rejects others.
+            user: (!state.is_some_and(|state| state.openshift)).then_some(1001),
+        })
+    }
+}

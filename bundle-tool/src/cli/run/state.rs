@@ -1,0 +1,195 @@
+//! What is known of the cluster before anything is created.
+
+use std::io;
+
+use anyhow::{Context as _, Result, bail};
+
+use super::content::Facts;
+use super::source::Input;
+use crate::cluster::install::look;
+use crate::cluster::preflight::{self, InstallMode};
+use crate::cluster::snapshot::{Snapshot, list, name_of, namespace_of, string};
+use crate::cluster::{Cluster, Problem, kinds};
+use crate::{diff, read};
+
+/// What is known of the cluster.
+pub(super) struct State {
+    snapshot: Snapshot,
+    version: String,
+    pub(super) openshift: bool,
+}
+
+impl State {
+    pub(super) async fn read(cluster: &Cluster, namespace: &str) -> Result<Self> {
+        let version = cluster.version().await?;
+        let action = "read the APIs of the cluster";
+        let groups = cluster.get_path("/apis", action).await?;
+        let has = |group: &str| list(&groups, "/groups").iter().any(|one| one["name"] == group);
+        if !has("operators.coreos.com") {
+            bail!("the cluster has no OLM: it does not serve operators.coreos.com; install OLM first");
+        }
+        let resources = cluster.get_path("/apis/operators.coreos.com/v1alpha1", action).await?;
+        for kind in [kinds::CATALOG_SOURCE, kinds::SUBSCRIPTION, kinds::INSTALL_PLAN, kinds::CSV] {
+            if !list(&resources, "/resources").iter().any(|one| one["name"] == kind.plural) {
+                bail!("the installation of OLM is incomplete: the cluster does not serve {}", kind.plural);
+            }
+        }
+        let mut snapshot = look(cluster, namespace).await?;
+        let read = [
+            kinds::CATALOG_SOURCE,
+            kinds::SUBSCRIPTION,
+            kinds::INSTALL_PLAN,
+            kinds::CSV,
+            kinds::OPERATOR_GROUP,
+            kinds::POD,
+        ];
+        if let Some(reason) = snapshot.unread(&read) {
+            bail!("the cluster cannot be checked, and nothing was created: {reason}");
+        }
+        let any = crate::cluster::client::Select::default();
+        let all = cluster
+            .snapshot(&[
+                (kinds::CRD, None, any),
+                (kinds::SUBSCRIPTION, None, any),
+                (kinds::CSV, None, crate::cluster::client::Select { labels: "!olm.copiedFrom", fields: "" }),
+            ])
+            .await?;
+        for kind in [kinds::CRD, kinds::SUBSCRIPTION, kinds::CSV] {
+            let elsewhere: Vec<_> =
+                all.of(kind).iter().filter(|one| namespace_of(one) != namespace).cloned().collect();
+            snapshot.extend(kind, elsewhere);
+        }
+        if snapshot.of(kinds::DEPLOYMENT).iter().all(|one| name_of(one) != "catalog-operator")
+            && !snapshot.unreadable.contains_key(kinds::DEPLOYMENT.kind)
+        {
+            bail!("the installation of OLM is incomplete: its deployment catalog-operator does not exist");
+        }
+        Ok(Self { snapshot, version, openshift: has("security.openshift.io") })
+    }
+
+    pub(super) fn has_namespace(&self, namespace: &str) -> bool {
+        self.snapshot.of(kinds::NAMESPACE).iter().any(|one| name_of(one) == namespace)
+    }
+
+    /// Returns the image with opm that OLM unpacks bundles with.
+    pub(super) fn opm_image(&self) -> Option<String> {
+        crate::cluster::manifests::opm_image(&self.snapshot)
+    }
+
+    /// Returns the name of the installed CSV.
+    pub(super) fn installed(&self, facts: &Facts) -> Result<String> {
+        let (package, namespace) = (&facts.candidate.package, &facts.candidate.namespace);
+        let subscription = self
+            .snapshot
+            .within(kinds::SUBSCRIPTION, namespace)
+            .find(|one| string(one, "/spec/name") == package)
+            .with_context(|| {
+                format!("package `{package}` is not installed in namespace `{namespace}`; install it with `bundle-tool run bundle`")
+            })?;
+        let installed = string(subscription, "/status/installedCSV");
+        if installed.is_empty() {
+            bail!(
+                "subscription `{}` of package `{package}` has installed nothing yet; run `bundle-tool doctor {package} -n {namespace}`",
+                name_of(subscription)
+            );
+        }
+        Ok(installed.to_owned())
+    }
+
+    /// Prints what an upgrade changes; returns whether it breaks something.
+    pub(super) fn breaks(&self, installed: &str, input: &Input, facts: &Facts) -> Result<bool> {
+        let csv = self.snapshot.get(kinds::CSV, &facts.candidate.namespace, installed);
+        let crds = facts.candidate.owned.iter().filter_map(|name| preflight::crd(&self.snapshot, name));
+        let mut manifests = Vec::new();
+        for object in
+            csv.into_iter().map(|csv| (kinds::CSV, csv)).chain(crds.clone().map(|crd| (kinds::CRD, crd)))
+        {
+            let mut object = (object.0, object.1.clone());
+            // Items of lists have neither.
+            object.1["apiVersion"] = object.0.api_version.into();
+            object.1["kind"] = object.0.kind.into();
+            manifests.extend(read::manifests::stream("cluster", object.1.to_string().as_bytes())?);
+        }
+        let old = diff::Version::of_objects(manifests.iter().map(|manifest| manifest.tree.root()));
+        let stored_versions = crds
+            .flat_map(|crd| list(crd, "/status/storedVersions"))
+            .filter_map(|version| version.as_str().map(str::to_owned))
+            .collect();
+        let options = diff::Options { strict: false, stored_versions };
+        let difference = diff::compare(old, diff::Version::of_bundle(&input.bundle), &options);
+        diff::text(&difference, &mut io::stderr().lock())?;
+        Ok(difference.breaks())
+    }
+
+    /// Checks what can be known before anything is created.
+    #[expect(
+        clippy::type_complexity,
+        reason = "the namespaces of the group or what is wrong with it, and everything else"
+    )]
+    pub(super) fn check(
+        &self,
+        input: &Input,
+        facts: &Facts,
+        mode: Option<&InstallMode>,
+    ) -> (std::result::Result<Option<Vec<String>>, Box<Problem>>, Vec<Problem>) {
+        let crds: Vec<String> =
+            self.snapshot.of(kinds::CRD).iter().map(|crd| name_of(crd).to_owned()).collect();
+        let mut problems = preflight::problems(&self.snapshot, &facts.candidate, &self.version, &crds);
+        let olm = crate::cluster::diagnose::olm_deployments(&self.snapshot)
+            .filter(|one| crate::cluster::snapshot::number(one, "/status/availableReplicas") == 0);
+        for deployment in olm {
+            let name = name_of(deployment);
+            problems.push(Problem::of_preflight(
+                "olm-not-running",
+                crate::cluster::diagnose::object(kinds::DEPLOYMENT, deployment),
+                format!("OLM's deployment `{name}` has no available replica"),
+                format!("see why: kubectl describe deployment {name} -n {}", namespace_of(deployment)),
+            ));
+        }
+        if !facts.candidate.is_upgrade {
+            problems.extend(self.broken_crds(input, facts));
+        }
+        (preflight::operator_group(&self.snapshot, &facts.candidate, mode), problems)
+    }
+
+    /// Compares the CRDs of the bundle with those of the cluster.
+    fn broken_crds(&self, input: &Input, facts: &Facts) -> Vec<Problem> {
+        let mut found = Vec::new();
+        for name in &facts.candidate.owned {
+            let Some(existing) = preflight::crd(&self.snapshot, name) else { continue };
+            let mut object = existing.clone();
+            // Items of lists have neither.
+            object["apiVersion"] = kinds::CRD.api_version.into();
+            object["kind"] = kinds::CRD.kind.into();
+            let Ok(manifests) = read::manifests::stream("cluster", object.to_string().as_bytes()) else {
+                continue;
+            };
+            let old = diff::Version::of_objects(manifests.iter().map(|manifest| manifest.tree.root()));
+            let crds = input.bundle.of_kind("CustomResourceDefinition").filter(|crd| crd.name() == name);
+            let new = diff::Version::of_objects(crds.map(|crd| crd.root));
+            if new.is_empty() || old.is_empty() {
+                continue;
+            }
+            let stored_versions = list(existing, "/status/storedVersions")
+                .iter()
+                .filter_map(|version| version.as_str().map(str::to_owned))
+                .collect();
+            let difference = diff::compare(old, new, &diff::Options { strict: false, stored_versions });
+            let mut text = Vec::new();
+            if difference.breaks() && diff::text(&difference, &mut text).is_ok() {
+                let mut problem = Problem::of_preflight(
+                    "crd-breaks-objects",
+                    format!("CustomResourceDefinition `{name}`"),
+                    format!("CRD `{name}` exists, and the bundle's breaks it for existing objects"),
+                    "keep what the change removes, or delete the CRD if its objects are not needed; --force installs it \
+                     nevertheless"
+                        .into(),
+                );
+                problem.evidence =
+                    String::from_utf8_lossy(&text).lines().map(str::to_owned).take(20).collect();
+                found.push(problem);
+            }
+        }
+        found
+    }
+}

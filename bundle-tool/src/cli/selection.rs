@@ -1,0 +1,237 @@
+//! Which suites `validate` and `fix` run, and for which cluster: `--suite`, `--profile`, operator-sdk's flags for its
+//! optional validators, `--kube-version`, and the configuration of a `ClusterExtension`.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use clap::{Args, ValueEnum};
+use serde_json::{Map, Value as Json};
+
+use super::suites::SuiteName;
+use crate::model::version::{self, Version};
+use crate::read;
+use crate::report::Suite;
+use crate::report::suggest::did_you_mean;
+use crate::rules::{Extension, Settings};
+
+/// Maximum size of a configuration, in bytes; the API server accepts no larger objects.
+const MAX_CONFIG: u64 = 3 << 20;
+
+#[derive(Debug, Clone, Args)]
+pub(super) struct SelectionOptions {
+    /// Suites to enable in addition to `bundle`, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "SUITE")]
+    suite: Vec<SuiteName>,
+    /// Sets of suites to enable, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "PROFILE")]
+    profile: Vec<Profile>,
+    /// Optional validators of operator-sdk to enable: `name=NAME`, or `suite=operatorframework`
+    #[arg(long, value_name = "SELECTOR")]
+    select_optional: Option<String>,
+    /// Values for optional validators, separated by commas: `k8s-version=VERSION`
+    #[arg(long, value_delimiter = ',', value_name = "KEY=VALUE")]
+    optional_values: Vec<String>,
+    /// Kubernetes version of the clusters that the bundles are for [default: all from spec.minKubeVersion on]
+    #[arg(long, value_name = "VERSION")]
+    kube_version: Option<String>,
+    /// Namespace for the operator to watch, as in spec.config.inline of a `ClusterExtension` of OLM v1
+    #[arg(long, value_name = "NAMESPACE", conflicts_with = "extension_config")]
+    watch_namespace: Option<String>,
+    /// File with spec.config.inline of a `ClusterExtension` of OLM v1
+    #[arg(long = "config", id = "extension_config", value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Namespace that OLM v1 installs the operator into
+    #[arg(long, value_name = "NAMESPACE")]
+    install_namespace: Option<String>,
+}
+
+/// A named set of suites.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Profile {
+    /// Submissions to OperatorHub.io
+    #[value(name = "operatorhub")]
+    OperatorHub,
+    /// Operators for OpenShift
+    #[value(name = "openshift")]
+    OpenShift,
+    /// Submissions to the OpenShift community catalog
+    Community,
+    /// Submissions to the certified catalog of OpenShift
+    Certified,
+    /// Installation by OLM v1
+    #[value(name = "olmv1")]
+    OlmV1,
+}
+
+impl Profile {
+    /// Returns the suites that are run in addition to `bundle`.
+    const fn suites(self) -> &'static [Suite] {
+        use Suite::{
+            Capabilities, Categories, Community, DeprecatedApis, Disconnected, GoodPractices, Multiarch,
+            Olmv1, Openshift, OperatorHubV2, Preflight,
+        };
+        match self {
+            Self::OperatorHub => &[OperatorHubV2, Capabilities, Categories, GoodPractices, DeprecatedApis],
+            Self::OpenShift => &[Openshift, Multiarch, GoodPractices, DeprecatedApis],
+            Self::Community => &[
+                OperatorHubV2,
+                Capabilities,
+                Categories,
+                GoodPractices,
+                DeprecatedApis,
+                Openshift,
+                Community,
+            ],
+            Self::Certified => {
+                &[OperatorHubV2, Capabilities, Categories, DeprecatedApis, Openshift, Disconnected, Preflight]
+            }
+            Self::OlmV1 => &[Olmv1],
+        }
+    }
+}
+
+/// An optional validator of operator-sdk, and the suite that reproduces it.
+struct Optional {
+    name: &'static str,
+    /// Whether it has the label `suite=operatorframework`.
+    in_suite: bool,
+    suite: Suite,
+    description: &'static str,
+}
+
+const OPTIONAL: [Optional; 8] = [
+    Optional::new("alpha-deprecated-apis", true, Suite::DeprecatedApis, "APIs removed from Kubernetes"),
+    Optional::new("capabilities", true, Suite::Capabilities, "Capability levels of OperatorHub.io"),
+    Optional::new("categories", true, Suite::Categories, "Categories of OperatorHub.io"),
+    Optional::new("community", false, Suite::Community, "Requirements of the OpenShift community catalog"),
+    Optional::new("good-practices", true, Suite::GoodPractices, "Recommendations of the Operator Framework"),
+    Optional::new("multiarch", false, Suite::Multiarch, "Architectures that the operator declares"),
+    Optional::new("operatorhub", false, Suite::OperatorHubV2, "Same as operatorhubv2"),
+    Optional::new("operatorhubv2", true, Suite::OperatorHubV2, "Requirements of OperatorHub.io for CSVs"),
+];
+
+impl Optional {
+    const fn new(name: &'static str, in_suite: bool, suite: Suite, description: &'static str) -> Self {
+        Self { name, in_suite, suite, description }
+    }
+}
+
+/// Returns the list of operator-sdk's optional validators, as `--list-optional` prints it.
+pub(super) fn list_optional() -> String {
+    let mut text = format!("{:<25}{:<31}{}\n", "NAME", "LABELS", "DESCRIPTION");
+    for one in OPTIONAL {
+        let label = format!("name={}", one.name);
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{:<25}{label:<31}{}", one.name, one.description);
+        if one.in_suite {
+            let _ = writeln!(text, "{:<25}suite=operatorframework", "");
+        }
+    }
+    text
+}
+
+impl SelectionOptions {
+    /// Returns the suites that the flags name, each once.
+    pub(super) fn suites(&self) -> Result<Vec<Suite>> {
+        let mut suites = SuiteName::suites(&self.suite);
+        suites.extend(self.profile.iter().flat_map(|profile| profile.suites()));
+        if let Some(selector) = &self.select_optional {
+            suites.extend(selected(selector)?);
+        }
+        suites.sort_unstable();
+        suites.dedup();
+        Ok(suites)
+    }
+
+    /// Returns what the flags say about the cluster.
+    pub(super) fn settings(&self) -> Result<Settings> {
+        Ok(Settings { kube_version: self.version()?, extension: self.extension()? })
+    }
+
+    fn version(&self) -> Result<Option<Version>> {
+        let mut version = self.kube_version.as_deref();
+        for pair in &self.optional_values {
+            match pair.split_once('=') {
+                Some(("k8s-version", value)) => version = version.or(Some(value)),
+                // Images are never inspected through a container tool, and the index image is not built from a file.
+                Some(("container-tools" | "image-path" | "index-path", _)) => {}
+                Some((key, _)) => {
+                    let near = did_you_mean(key, ["k8s-version"]);
+                    bail!("unknown key `{key}` in --optional-values{near}");
+                }
+                None => bail!("invalid --optional-values `{pair}`: expected KEY=VALUE"),
+            }
+        }
+        let parse = |text: &str| {
+            version::tolerant(text).with_context(|| {
+                format!("invalid Kubernetes version `{text}`: expected a version such as 1.30")
+            })
+        };
+        version.map(parse).transpose()
+    }
+
+    fn extension(&self) -> Result<Option<Extension>> {
+        let config = match (&self.config, &self.watch_namespace) {
+            (Some(path), _) => read_config(path)?,
+            (None, Some(namespace)) => {
+                Map::from_iter([("watchNamespace".to_owned(), Json::String(namespace.clone()))])
+            }
+            (None, None) if self.install_namespace.is_some() => Map::new(),
+            (None, None) => return Ok(None),
+        };
+        Ok(Some(Extension { config, namespace: self.install_namespace.clone() }))
+    }
+}
+
+/// Returns the suites that one of operator-sdk's label selectors picks.
+fn selected(selector: &str) -> Result<Vec<Suite>> {
+    let mut picked: Vec<&Optional> = OPTIONAL.iter().collect();
+    for term in selector.split(',').map(str::trim) {
+        let (key, value) = match term.split_once('=') {
+            Some((key, value)) => (key.trim(), value.trim_start_matches('=').trim()),
+            None => bail!("invalid selector `{term}`: expected name=NAME or suite=operatorframework"),
+        };
+        match key {
+            "name" => picked.retain(|one| one.name == value),
+            "suite" => picked.retain(|one| one.in_suite && value == "operatorframework"),
+            _ => bail!("unknown label `{key}` in --select-optional: must be `name` or `suite`"),
+        }
+    }
+    if picked.is_empty() {
+        let name = selector.rsplit('=').next().unwrap_or_default();
+        let near = did_you_mean(name, OPTIONAL.iter().map(|one| one.name).chain(["operatorframework"]));
+        bail!("selector `{selector}` matches no optional validator{near}; --list-optional lists them");
+    }
+    Ok(picked.into_iter().map(|one| one.suite).collect())
+}
+
+fn read_config(path: &Path) -> Result<Map<String, Json>> {
+    let failed = || format!("failed to read {}", path.display());
+    let bytes = read::file::read(path, MAX_CONFIG).with_context(failed)?;
+    let parsed = read::yaml::parse(&bytes);
+    if let Some(error) = parsed.error {
+        return Err(error).with_context(failed);
+    }
+    match parsed.documents.first().map(|document| document.root().to_json()) {
+        None => Ok(Map::new()),
+        Some(Json::Object(map)) => Ok(map),
+        Some(_) => bail!("invalid configuration in {}: expected a map", path.display()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selectors_of_operator_sdk_pick_suites() {
+        assert_eq!(selected("name=good-practices").unwrap(), [Suite::GoodPractices]);
+        assert_eq!(selected("suite=operatorframework").unwrap().len(), 5);
+        assert_eq!(selected("suite=operatorframework,name=categories").unwrap(), [Suite::Categories]);
+        let error = |selector| selected(selector).unwrap_err().to_string();
+        assert!(error("name=operatorhubv3").contains("did you mean `operatorhubv2`?"));
+        assert!(error("suite=other").contains("matches no optional validator"));
+        assert!(error("good-practices").contains("expected name=NAME"));
+    }
+}

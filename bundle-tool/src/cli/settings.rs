@@ -1,0 +1,193 @@
+//! What users decide about rules: options of the command line, and the `bundle-tool.toml` that applies to a bundle.
+
+use std::collections::HashMap;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum as _};
+
+use super::selection::SelectionOptions;
+use super::suites::{SuiteName, unknown_rule};
+use crate::model::Level;
+use crate::model::text::printable;
+use crate::read::settings::{self, Settings};
+use crate::report::{Suite, suggest};
+use crate::rules::{self, Ignore, Selection};
+
+/// The name that stands for all warnings.
+const WARNINGS: &str = "warnings";
+
+/// What users decide about rules.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Rule options")]
+pub(super) struct Choice {
+    #[command(flatten)]
+    selection: SelectionOptions,
+    /// Rules to ignore, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "RULE")]
+    allow: Vec<String>,
+    /// Rules whose findings are warnings, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "RULE")]
+    warn: Vec<String>,
+    /// Rules whose findings are errors, separated by commas; `warnings` for all warnings
+    #[arg(long, value_delimiter = ',', value_name = "RULE")]
+    deny: Vec<String>,
+    /// Settings to use for all bundles [default: the nearest bundle-tool.toml in or above each directory]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
+    config_file: Option<PathBuf>,
+    /// Use no bundle-tool.toml
+    #[arg(long)]
+    no_config: bool,
+    /// Report findings that comments in the bundle ignore
+    #[arg(long)]
+    no_ignore_comments: bool,
+}
+
+/// The settings that were read, by their files.
+#[derive(Debug)]
+pub(super) struct Selections {
+    base: Selection,
+    levels: Vec<(String, Level)>,
+    source: Source,
+    read: Mutex<HashMap<PathBuf, Arc<Selection>>>,
+}
+
+#[derive(Debug)]
+enum Source {
+    None,
+    File(PathBuf),
+    Nearest,
+}
+
+impl Choice {
+    /// Checks the options.
+    pub(super) fn selections(&self) -> Result<Selections> {
+        let lists = [(&self.allow, Level::Allow), (&self.warn, Level::Warn), (&self.deny, Level::Deny)];
+        let mut levels: Vec<(String, Level)> = Vec::new();
+        let mut deny_warnings = false;
+        for (list, level) in lists {
+            for id in list {
+                if id == WARNINGS && level == Level::Deny {
+                    deny_warnings = true;
+                    continue;
+                }
+                check_level(id, level)?;
+                if levels.iter().any(|(other, other_level)| other == id && *other_level != level) {
+                    bail!("rule `{id}` is in several of --allow, --warn and --deny");
+                }
+                levels.push((id.clone(), level));
+            }
+        }
+        let source = match &self.config_file {
+            Some(path) => Source::File(path.clone()),
+            None if self.no_config => Source::None,
+            None => Source::Nearest,
+        };
+        let base = Selection {
+            suites: self.selection.suites()?,
+            settings: self.selection.settings()?,
+            deny_warnings,
+            without_comments: self.no_ignore_comments,
+            ..Selection::default()
+        };
+        let selections = Selections { base, levels, source, read: Mutex::default() };
+        if let Source::File(path) = &selections.source {
+            selections.of_file(path)?;
+        }
+        Ok(selections)
+    }
+}
+
+fn check_level(id: &str, level: Level) -> Result<()> {
+    if rules::find(id).is_none() {
+        bail!(unknown_rule(id));
+    }
+    if rules::UNREAD_INPUT.contains(&id) && level != Level::Deny {
+        bail!("rule `{id}` cannot be ignored: input that cannot be read is not validated");
+    }
+    Ok(())
+}
+
+impl Selections {
+    /// Returns what applies to a bundle in a directory; for images that is the current one.
+    pub(super) fn of(&self, directory: Option<&Path>) -> Result<Arc<Selection>> {
+        match self.file(directory) {
+            Some(path) => self.of_file(&path),
+            None => Ok(self.with(&Settings::default(), "")?.into()),
+        }
+    }
+
+    /// Returns the settings that apply to a bundle in a directory.
+    pub(super) fn file(&self, directory: Option<&Path>) -> Option<PathBuf> {
+        match &self.source {
+            Source::None => None,
+            Source::File(path) => Some(path.clone()),
+            Source::Nearest => settings::find(directory.unwrap_or(Path::new("."))),
+        }
+    }
+
+    fn of_file(&self, path: &Path) -> Result<Arc<Selection>> {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(selection) = read.get(path) {
+            return Ok(Arc::clone(selection));
+        }
+        let selection = Arc::new(self.with(&settings::read(path)?, &path.display().to_string())?);
+        read.insert(path.to_owned(), Arc::clone(&selection));
+        Ok(selection)
+    }
+
+    /// Adds settings to the options, which take precedence.
+    fn with(&self, settings: &Settings, name: &str) -> Result<Selection> {
+        let mut selection = self.base.clone();
+        for suite in &settings.suites {
+            let Ok(suite) = SuiteName::from_str(suite, false) else {
+                let names: Vec<_> = Suite::ALL.iter().map(|suite| suite.name()).chain(["all"]).collect();
+                bail!("{name}: {}", suggest::unknown("suite", suite, &names));
+            };
+            selection.suites.extend(SuiteName::suites(&[suite]));
+        }
+        selection.deny_warnings |= settings.deny_warnings;
+        let mut ignores = Vec::new();
+        for (id, level) in &settings.rules {
+            check_level(id, *level).map_err(|error| error.context(name.to_owned()))?;
+            selection.levels.push((id.clone(), *level));
+        }
+        for entry in &settings.ignore {
+            check_level(&entry.rule, Level::Allow).map_err(|error| error.context(name.to_owned()))?;
+            ignores.push(Ignore::new(
+                entry.rule.clone(),
+                entry.file.clone(),
+                entry.path.clone(),
+                entry.reason.clone(),
+            ));
+        }
+        selection.ignores = ignores.into();
+        selection.levels.extend(self.levels.iter().cloned());
+        Ok(selection)
+    }
+
+    /// Warns about entries of settings that matched no finding of any bundle, although their rules were run.
+    pub(super) fn report_unused(self) -> io::Result<()> {
+        let read = self.read.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut files: Vec<_> = read.into_iter().collect();
+        files.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut out = io::stderr().lock();
+        for (path, selection) in files {
+            for (index, entry) in selection.ignores.iter().enumerate() {
+                let is_run = rules::find(entry.rule()).is_some_and(|rule| selection.runs(rule));
+                if is_run && !entry.is_used() {
+                    let path = path.display().to_string();
+                    writeln!(
+                        out,
+                        "warning: {}: ignore[{index}]: no finding of `{}` to ignore; remove the entry",
+                        printable(&path),
+                        entry.rule()
+                    )?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,237 @@
+//! Installs and removes OLM.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::prepare::{CRDS, Prepared};
+use super::status::{Status, is_packages, status};
+use crate::cluster::client::{Cluster, Error, Select, Write};
+use crate::cluster::kinds::{self, Kind};
+use crate::cluster::snapshot::{Snapshot, condition, name_of, namespace_of, string};
+use crate::model::text::counted;
+
+/// The interval at which the cluster is polled.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+const ANY: Select<'static> = Select { labels: "", fields: "" };
+
+/// The cluster roles and their bindings that OLM's manifests and OLM itself create, by the beginning of their names.
+const ROLES: &[&str] = &[
+    "system:controller:operator-lifecycle-manager",
+    "olm-operator-binding-olm",
+    "aggregate-olm-edit",
+    "aggregate-olm-view",
+    "packageserver-service-system:auth-delegator",
+    "olm-operators-",
+    "global-operators-",
+    "olm.og.olm-operators.",
+    "olm.og.global-operators.",
+];
+
+/// Why OLM is not installed or removed.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// It took too long.
+    #[error("timed out after {} s: {waiting}", .after.as_secs())]
+    Timeout {
+        /// The time that was waited.
+        after: Duration,
+        /// What was waited for.
+        waiting: String,
+    },
+    /// The cluster cannot be used.
+    #[error(transparent)]
+    Cluster(#[from] Error),
+}
+
+/// An operator that OLM has installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installed {
+    /// The namespace.
+    pub namespace: String,
+    /// The name of the CSV.
+    pub csv: String,
+}
+
+/// Reads what [`status()`] needs.
+///
+/// # Errors
+/// The API server does not respond.
+pub async fn look(cluster: &Cluster) -> Result<Snapshot, Error> {
+    let olm = Select { labels: "app in (olm-operator,catalog-operator)", fields: "" };
+    let packageserver = Select { labels: "!olm.copiedFrom", fields: "metadata.name=packageserver" };
+    let mut snapshot = cluster
+        .snapshot(&[
+            (kinds::DEPLOYMENT, None, olm),
+            (kinds::CSV, None, packageserver),
+            (kinds::CATALOG_SOURCE, None, ANY),
+            (kinds::API_SERVICE, None, ANY),
+        ])
+        .await?;
+    // Their schemas are large; the names are enough.
+    snapshot.extend(kinds::CRD, cluster.list_metadata(kinds::CRD).await?);
+    Ok(snapshot)
+}
+
+/// Returns the operators that OLM has installed, but for its own.
+///
+/// # Errors
+/// The API server does not respond.
+pub async fn operators(cluster: &Cluster) -> Result<Vec<Installed>, Error> {
+    let own = Select { labels: "!olm.copiedFrom", fields: "" };
+    let found = cluster.list(kinds::CSV, None, &own).await?;
+    Ok(found
+        .iter()
+        .filter(|csv| name_of(csv) != "packageserver")
+        .map(|csv| Installed { namespace: namespace_of(csv).into(), csv: name_of(csv).into() })
+        .collect())
+}
+
+/// Waits for a condition of the cluster.
+struct Wait {
+    started: Instant,
+    timeout: Duration,
+}
+
+impl Wait {
+    async fn until(
+        &self,
+        what: &str,
+        report: &mut dyn FnMut(&str),
+        mut check: impl AsyncFnMut() -> Result<Option<String>, Error>,
+    ) -> Result<(), Failure> {
+        let mut last = String::new();
+        loop {
+            let waiting = match check().await {
+                Ok(None) => return Ok(()),
+                Ok(Some(state)) => state,
+                Err(error) if error.is_temporary() || error.is_not_found() => error.to_string(),
+                Err(error) => return Err(error.into()),
+            };
+            let waiting = format!("{what}: {waiting}");
+            if self.started.elapsed() >= self.timeout {
+                return Err(Failure::Timeout { after: self.timeout, waiting });
+            }
+            if last != waiting {
+                report(&waiting);
+                last = waiting;
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
+    }
+}
+
+/// Applies OLM's manifests and waits until it runs.
+///
+/// # Errors
+/// The API server rejects an object, or it takes too long.
+pub async fn install(
+    cluster: &Cluster,
+    prepared: &Prepared,
+    timeout: Duration,
+    report: &mut dyn FnMut(&str),
+) -> Result<Status, Failure> {
+    let wait = Wait { started: Instant::now(), timeout };
+    report(&format!("creating {} CRDs", prepared.crds.len()));
+    for (kind, object) in &prepared.crds {
+        create(cluster, *kind, object, &wait, report).await?;
+    }
+    wait.until("CRDs", report, async || {
+        for (_, object) in &prepared.crds {
+            let found = cluster.get(kinds::CRD, "", name_of(object)).await?;
+            if found.as_ref().and_then(|crd| condition(crd, "Established", "True")).is_none() {
+                return Ok(Some(format!("`{}` is not established", name_of(object))));
+            }
+        }
+        Ok(None)
+    })
+    .await?;
+    report(&format!("creating {}", counted(prepared.objects.len(), "object")));
+    for (kind, object) in &prepared.objects {
+        create(cluster, *kind, object, &wait, report).await?;
+    }
+    wait.until("OLM", report, async || {
+        let found = status(&look(cluster).await?);
+        // Catalogs may take long, or be out of reach; OLM runs without them.
+        let missing =
+            found.components.iter().find(|part| !part.ready && !part.object.starts_with("CatalogSource"));
+        Ok(missing.map(|part| format!("{} {}", part.object, part.state)))
+    })
+    .await?;
+    Ok(status(&look(cluster).await?))
+}
+
+/// Applies an object, again where its kind is not served yet or its namespace is still being deleted.
+async fn create(
+    cluster: &Cluster,
+    kind: Kind,
+    object: &Value,
+    wait: &Wait,
+    report: &mut dyn FnMut(&str),
+) -> Result<(), Failure> {
+    let what = format!("{} `{}`", kind.kind, name_of(object));
+    wait.until(&what, report, async || match cluster.apply(kind, object, Write::Stored).await {
+        Ok(_) => Ok(None),
+        Err(error) if error.is_forbidden() && error.to_string().contains("being terminated") => {
+            Ok(Some(error.to_string()))
+        }
+        Err(error) => Err(error),
+    })
+    .await
+}
+
+/// Removes OLM with its CRDs, and so everything that it manages.
+///
+/// # Errors
+/// The API server rejects a request, or it takes too long.
+pub async fn uninstall(
+    cluster: &Cluster,
+    namespace: &str,
+    timeout: Duration,
+    report: &mut dyn FnMut(&str),
+) -> Result<(), Failure> {
+    let wait = Wait { started: Instant::now(), timeout };
+    // While OLM runs, it creates again what belongs to the package server, and removes what belongs to a deleted CSV.
+    report("deleting the package server");
+    cluster.delete(kinds::CSV, namespace, "packageserver").await?;
+    wait.until("ClusterServiceVersion `packageserver`", report, async || {
+        Ok(cluster.get(kinds::CSV, namespace, "packageserver").await?.map(|_| "is being deleted".into()))
+    })
+    .await?;
+    report("deleting CRDs");
+    for name in CRDS {
+        cluster.delete(kinds::CRD, "", name).await?;
+    }
+    wait.until("CRDs", report, async || {
+        let names = cluster.list_metadata(kinds::CRD).await?;
+        let left = names.iter().map(name_of).find(|name| CRDS.contains(name));
+        Ok(left.map(|name| format!("`{name}` is being deleted")))
+    })
+    .await?;
+    report(&format!("deleting namespace {namespace}"));
+    cluster.delete(kinds::NAMESPACE, "", namespace).await?;
+    for kind in [kinds::CLUSTER_ROLE_BINDING, kinds::CLUSTER_ROLE] {
+        for object in cluster.list_metadata(kind).await? {
+            let name = name_of(&object);
+            if ROLES
+                .iter()
+                .any(|start| name == *start || start.ends_with(['-', '.']) && name.starts_with(start))
+            {
+                cluster.delete(kind, "", name).await?;
+            }
+        }
+    }
+    let auth_reader = "packageserver-service-auth-reader";
+    cluster.delete(kinds::ROLE_BINDING, "kube-system", auth_reader).await?;
+    for object in cluster.list(kinds::API_SERVICE, None, &ANY).await?.iter().filter(|one| is_packages(one)) {
+        if !string(object, "/spec/service/name").is_empty() {
+            cluster.delete(kinds::API_SERVICE, "", name_of(object)).await?;
+        }
+    }
+    wait.until(&format!("namespace `{namespace}`"), report, async || {
+        let found = cluster.get(kinds::NAMESPACE, "", namespace).await?;
+        Ok(found.map(|_| "is being deleted".into()))
+    })
+    .await
+}

@@ -1,0 +1,294 @@
+//! Installs with OLM v1: creates a `ClusterCatalog` and a `ClusterExtension`, and waits for their conditions.
+//!
+//! Source: the conditions of `api/v1` of operator-controller 1.11: `Serving` and `Progressing` of catalogs, `Installed` and
+//! `Progressing` of extensions.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::manifests::API;
+use crate::cluster::client::{Cluster, Error, Write};
+use crate::cluster::diagnose::{Problem, object as named, shortened};
+use crate::cluster::install::{Failure, Report};
+use crate::cluster::kinds::{self, Kind};
+use crate::cluster::snapshot::{list, name_of, string};
+use crate::cluster::stage::{Progress, Stage};
+
+/// The time between two looks at the cluster.
+const INTERVAL: Duration = Duration::from_millis(500);
+/// How long the controllers may retry before the reason of their failure ends the wait.
+const RETRYING: Duration = Duration::from_mins(1);
+
+/// What is observed of an object that is waited for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum State {
+    /// It is ready.
+    Ready,
+    /// It is not ready yet.
+    Waiting(String),
+    /// It fails, and its controller retries.
+    Retrying(String),
+    /// It cannot become ready as it is.
+    Blocked(String),
+}
+
+/// Returns whether the cluster has OLM v1.
+///
+/// # Errors
+/// The API server does not respond.
+pub async fn is_served(cluster: &Cluster) -> Result<bool, Error> {
+    match cluster.get_path(API, "read the APIs of OLM v1").await {
+        Ok(resources) => Ok([kinds::CLUSTER_CATALOG, kinds::CLUSTER_EXTENSION]
+            .iter()
+            .all(|kind| list(&resources, "/resources").iter().any(|one| one["name"] == kind.plural))),
+        Err(error) if error.is_not_found() => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Creates the objects in their order, and waits until each catalog is served and the extension has installed `bundle`.
+/// What was created is appended to `created`, in words.
+///
+/// # Errors
+/// The API server rejects an object, a condition says why the operator is not installed, or it takes too long.
+pub async fn run(
+    cluster: &Cluster,
+    objects: &[Value],
+    bundle: &str,
+    timeout: Duration,
+    created: &mut Vec<String>,
+    report: &mut dyn FnMut(Report),
+) -> Result<(), Failure> {
+    let started = Instant::now();
+    for object in objects {
+        let Some(kind) = Kind::of(object) else { continue };
+        let stored = cluster.apply(kind, object, Write::Stored).await?;
+        created.push(format!("{} `{}`", kind.kind, name_of(object)));
+        if kind == kinds::CLUSTER_CATALOG || kind == kinds::CLUSTER_EXTENSION {
+            // An object that exists keeps the conditions of its former specification until its controller has seen this one.
+            let generation = stored["metadata"]["generation"].as_i64().unwrap_or_default();
+            let waited = Waited { cluster, kind, name: name_of(object), bundle, generation };
+            waited.wait(started, timeout, report).await?;
+        }
+    }
+    Ok(())
+}
+
+/// An object that is waited for.
+struct Waited<'w> {
+    cluster: &'w Cluster,
+    kind: Kind,
+    name: &'w str,
+    bundle: &'w str,
+    generation: i64,
+}
+
+impl Waited<'_> {
+    async fn wait(
+        &self,
+        started: Instant,
+        timeout: Duration,
+        report: &mut dyn FnMut(Report),
+    ) -> Result<(), Failure> {
+        let stage = if self.kind == kinds::CLUSTER_CATALOG { Stage::Catalog } else { Stage::Extension };
+        let mut retrying: Option<Instant> = None;
+        let mut last = Progress { stage, text: String::new() };
+        loop {
+            let (text, problem) = match self.cluster.get(self.kind, "", self.name).await {
+                Ok(found) => {
+                    let object = found.unwrap_or_default();
+                    match state(&object, self.kind, self.bundle, self.generation) {
+                        State::Ready => return Ok(()),
+                        State::Waiting(text) => {
+                            retrying = None;
+                            (text, None)
+                        }
+                        State::Retrying(text) => {
+                            let since = *retrying.get_or_insert_with(Instant::now);
+                            let problem = self.problem(&object, &text);
+                            (text, (since.elapsed() >= RETRYING).then_some(problem))
+                        }
+                        State::Blocked(text) => {
+                            let problem = self.problem(&object, &text);
+                            (text, Some(problem))
+                        }
+                    }
+                }
+                Err(error) if error.is_temporary() => (format!("{error}; trying again"), None),
+                Err(error) => return Err(error.into()),
+            };
+            if let Some(problem) = problem {
+                return Err(Failure::Problem { problem: Box::new(problem), log: String::new() });
+            }
+            if last.text != text {
+                last.text = text;
+                report(Report::Progress(last.clone()));
+            }
+            if started.elapsed() >= timeout {
+                return Err(Failure::Timeout {
+                    after: timeout,
+                    progress: Box::new(last),
+                    problems: Vec::new(),
+                });
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
+    }
+
+    fn problem(&self, object: &Value, text: &str) -> Problem {
+        let is_catalog = self.kind == kinds::CLUSTER_CATALOG;
+        let reason = if is_catalog { "cluster-catalog-failed" } else { "cluster-extension-failed" };
+        let controller = if is_catalog { "catalogd" } else { "operator-controller" };
+        let mut problem = Problem::of_preflight(
+            reason,
+            named(self.kind, object),
+            format!("{} `{}` is not ready: {text}", self.kind.kind, self.name),
+            format!("correct what the condition says; the log of {controller} may say more"),
+        );
+        problem.evidence = list(object, "/status/conditions").iter().map(words).collect();
+        problem
+    }
+}
+
+/// Returns what the conditions of an object say.
+fn state(object: &Value, kind: Kind, bundle: &str, generation: i64) -> State {
+    let is_catalog = kind == kinds::CLUSTER_CATALOG;
+    let (ready, controller) =
+        if is_catalog { ("Serving", "catalogd") } else { ("Installed", "operator-controller") };
+    let condition = |name: &str| {
+        let mut conditions = list(object, "/status/conditions").iter();
+        conditions.find(|one| {
+            one["type"] == name
+                && one["observedGeneration"].as_i64().is_none_or(|observed| observed >= generation)
+        })
+    };
+    let is_bundle = is_catalog || string(object, "/status/install/bundle/name") == bundle;
+    if is_bundle && condition(ready).is_some_and(|one| one["status"] == "True") {
+        return State::Ready;
+    }
+    match condition("Progressing") {
+        Some(progressing) => match string(progressing, "/reason") {
+            "Blocked" | "InvalidConfiguration" | "ProgressDeadlineExceeded" => {
+                State::Blocked(words(progressing))
+            }
+            "Retrying" => State::Retrying(words(progressing)),
+            _ => State::Waiting(condition(ready).map_or_else(|| words(progressing), words)),
+        },
+        None => State::Waiting(format!("waiting for {controller}")),
+    }
+}
+
+/// Returns a condition in words.
+fn words(condition: &Value) -> String {
+    let (kind, reason) = (string(condition, "/type"), string(condition, "/reason"));
+    format!("{kind}: {reason}: {}", shortened(string(condition, "/message")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use kube::Client;
+    use kube::client::Body;
+    use serde_json::json;
+
+    use super::*;
+    use crate::cluster::v1::manifests::{ClusterCatalog, ClusterExtension};
+
+    /// A cluster whose controllers go through `states` of an extension, one for each look; catalogs are served at once.
+    fn cluster(states: Vec<Value>) -> Cluster {
+        let looks = Arc::new(AtomicUsize::new(0));
+        let service = tower::service_fn(move |request: http::Request<Body>| {
+            let is_extension = request.uri().path().contains("clusterextensions");
+            let observed = if request.method() != http::Method::GET {
+                Value::Null
+            } else if is_extension {
+                let look = looks.fetch_add(1, Ordering::Relaxed);
+                states[look.min(states.len() - 1)].clone()
+            } else {
+                json!({"conditions": [{"type": "Serving", "status": "True", "reason": "Available"}]})
+            };
+            let object = json!({"metadata": {"name": "gizmo", "generation": 2}, "status": observed});
+            async move { Ok::<_, Infallible>(http::Response::new(Body::from(object.to_string().into_bytes()))) }
+        });
+        Cluster::through(Client::new(service, "default"))
+    }
+
+    async fn installed(states: Vec<Value>) -> (Result<(), Failure>, Vec<String>) {
+        let catalog = ClusterCatalog { name: "gizmo-catalog".into(), ..ClusterCatalog::default() };
+        let extension = ClusterExtension { name: "gizmo".into(), ..ClusterExtension::default() };
+        let (mut created, mut seen) = (Vec::new(), Vec::new());
+        let result = run(
+            &cluster(states),
+            &[catalog.object(), extension.object()],
+            "gizmo.v1.2.0",
+            Duration::from_mins(5),
+            &mut created,
+            &mut |report| {
+                if let Report::Progress(progress) = report {
+                    seen.push(format!("{}: {}", progress.stage, progress.text));
+                }
+            },
+        )
+        .await;
+        assert_eq!(created, ["ClusterCatalog `gizmo-catalog`", "ClusterExtension `gizmo`"]);
+        (result, seen)
+    }
+
+    fn status(bundle: &str, conditions: &Value) -> Value {
+        json!({"install": {"bundle": {"name": bundle}}, "conditions": conditions})
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_extension_is_waited_for() {
+        let absent = json!({"type": "Installed", "status": "False", "reason": "Absent", "message": "No bundle installed"});
+        let rolling =
+            json!({"type": "Progressing", "status": "True", "reason": "RollingOut", "message": "unpacking"});
+        let done =
+            json!({"type": "Installed", "status": "True", "reason": "Succeeded", "observedGeneration": 2});
+        let stale =
+            json!({"type": "Installed", "status": "True", "reason": "Succeeded", "observedGeneration": 1});
+        let (result, seen) = installed(vec![
+            Value::Null,
+            status("gizmo.v1.2.0", &json!([stale])),
+            status("", &json!([absent, rolling])),
+            // The bundle before an upgrade is installed, and the new one is not.
+            status("gizmo.v1.1.0", &json!([done, rolling])),
+            status("gizmo.v1.2.0", &json!([done])),
+        ])
+        .await;
+        result.unwrap();
+        assert_eq!(
+            seen,
+            [
+                "cluster extension: waiting for operator-controller",
+                "cluster extension: Installed: Absent: No bundle installed",
+                "cluster extension: Installed: Succeeded: ",
+            ]
+        );
+    }
+
+    #[tokio::test]
+    async fn a_blocked_extension_ends_the_wait() {
+        let blocked =
+            json!({"type": "Progressing", "status": "False", "reason": "Blocked", "message": "no webhooks"});
+        let (result, _) = installed(vec![status("", &json!([blocked]))]).await;
+        let Err(Failure::Problem { problem, .. }) = result else { panic!("{result:?}") };
+        assert_eq!(
+            problem.message,
+            "ClusterExtension `gizmo` is not ready: Progressing: Blocked: no webhooks"
+        );
+        assert_eq!(problem.evidence, ["Progressing: Blocked: no webhooks"]);
+    }
+
+    #[test]
+    fn retries_are_told_from_waiting() {
+        let object = |reason: &str| json!({"status": {"conditions": [{"type": "Progressing", "status": "True", "reason": reason, "message": "m"}]}});
+        let state = |reason: &str| state(&object(reason), kinds::CLUSTER_CATALOG, "", 1);
+        assert_eq!(state("Retrying"), State::Retrying("Progressing: Retrying: m".into()));
+        assert_eq!(state("Succeeded"), State::Waiting("Progressing: Succeeded: m".into()));
+    }
+}

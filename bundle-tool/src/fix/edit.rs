@@ -1,0 +1,274 @@
+//! Turns a fix into a replacement of bytes.
+
+use std::ops::Range;
+
+use serde_json::Value as Json;
+
+use crate::model::yaml::{Position, Scalar, Style, is_plain_string, resolve};
+use crate::read::spans::{Content, Span};
+use crate::read::yaml;
+use crate::report::fix::{Change, Fix, Place, PlaceStep};
+
+/// A replacement of bytes.
+#[derive(Debug)]
+pub(super) struct Edit {
+    /// The bytes that are replaced.
+    pub(super) range: Range<usize>,
+    /// What replaces them.
+    pub(super) text: String,
+    /// What is changed.
+    pub(super) place: Vec<PlaceStep>,
+    /// How it is changed.
+    pub(super) meaning: Meaning,
+}
+
+/// What an edit does to the value of the document.
+#[derive(Debug)]
+pub(super) enum Meaning {
+    Set(Json),
+    Insert(String, String),
+    Rename(String),
+    Remove,
+    RemoveDuplicate,
+}
+
+/// The value that a fix changes, and what holds it.
+struct Target<'s> {
+    place: Vec<PlaceStep>,
+    /// The map or list that holds the value, and its index there; nothing for the root.
+    parent: Option<(&'s Span, usize)>,
+    value: &'s Span,
+}
+
+/// Returns the edit that a fix stands for; nothing if it cannot be written.
+pub(super) fn edit(text: &str, root: &Span, fix: &Fix) -> Option<Edit> {
+    let target = match &fix.place {
+        Place::Path(steps) => at_path(root, steps)?,
+        Place::Position(position) => at_position(root, *position)?,
+    };
+    let Target { place, parent, value } = target;
+    let edit = |range, text, meaning| Some(Edit { range, text, place: place.clone(), meaning });
+    let in_flow = parent.is_some_and(|(parent, _)| is_flow(parent));
+    match &fix.change {
+        Change::SetString(new) => {
+            let Content::Scalar(style, _, true) = &value.content else { return None };
+            if matches!(style, Style::Literal | Style::Folded) {
+                return None;
+            }
+            let new_text = scalar(new, *style, in_flow);
+            edit(value.range.clone(), spaced(text, value, new_text), Meaning::Set(new.as_str().into()))
+        }
+        Change::SetPlain(new) => {
+            let Content::Scalar(_, _, true) = &value.content else { return None };
+            edit(value.range.clone(), spaced(text, value, new.clone()), Meaning::Set(plain(new)))
+        }
+        Change::Insert(key, new) => {
+            let (at, inserted) = insertion(text, value, key, new)?;
+            edit(at..at, inserted, Meaning::Insert(key.clone(), new.clone()))
+        }
+        Change::Rename(name) => {
+            let (Span { content: Content::Mapping(_, entries), .. }, index) = parent? else { return None };
+            let (key, _) = &entries[index];
+            let Content::Scalar(style, _, true) = &key.content else { return None };
+            edit(key.range.clone(), scalar(name, *style, in_flow), Meaning::Rename(name.clone()))
+        }
+        Change::Remove => {
+            let (parent, index) = parent?;
+            edit(removal(text, parent, index)?, String::new(), Meaning::Remove)
+        }
+        Change::RemoveDuplicate => {
+            let (parent, index) = parent?;
+            let Content::Mapping(_, entries) = &parent.content else { return None };
+            let Some(PlaceStep::Key(name)) = place.last() else { return None };
+            let is_duplicate = entries.iter().filter(|(key, _)| is_key(key, name)).count() > 1;
+            if !is_duplicate {
+                return None;
+            }
+            edit(removal(text, parent, index)?, String::new(), Meaning::RemoveDuplicate)
+        }
+        Change::Untab => None,
+    }
+}
+
+fn is_flow(span: &Span) -> bool {
+    matches!(span.content, Content::Sequence(true, _) | Content::Mapping(true, _))
+}
+
+fn is_key(key: &Span, name: &str) -> bool {
+    matches!(&key.content, Content::Scalar(_, text, _) if text == name)
+}
+
+fn at_path<'s>(root: &'s Span, steps: &[PlaceStep]) -> Option<Target<'s>> {
+    let mut target = Target { place: Vec::new(), parent: None, value: root };
+    for step in steps {
+        let here = target.value;
+        let (index, value) = match (step, &here.content) {
+            // The last of several equal keys counts.
+            (PlaceStep::Key(name), Content::Mapping(_, entries)) => {
+                let mut entries = entries.iter().enumerate().rev();
+                let (index, (_, value)) = entries.find(|(_, (key, _))| is_key(key, name))?;
+                (index, value)
+            }
+            (PlaceStep::Index(index), Content::Sequence(_, items)) => (*index, items.get(*index)?),
+            _ => return None,
+        };
+        target.place.push(step.clone());
+        target.parent = Some((here, index));
+        target.value = value;
+    }
+    Some(target)
+}
+
+/// Returns the entry whose key, or the scalar that begins at a position.
+fn at_position(root: &Span, position: Position) -> Option<Target<'_>> {
+    let mut pending = vec![Target { place: Vec::new(), parent: None, value: root }];
+    while let Some(target) = pending.pop() {
+        let here = target.value;
+        let child = |step: PlaceStep, index, value| {
+            let place = target.place.iter().cloned().chain([step]).collect();
+            Target { place, parent: Some((here, index)), value }
+        };
+        match &here.content {
+            Content::Mapping(_, entries) => {
+                for (index, (key, value)) in entries.iter().enumerate() {
+                    let Content::Scalar(_, name, _) = &key.content else { continue };
+                    let entry = child(PlaceStep::Key(name.clone()), index, value);
+                    let is_scalar = matches!(value.content, Content::Scalar(..));
+                    if key.position == position || is_scalar && value.position == position {
+                        return Some(entry);
+                    }
+                    pending.push(entry);
+                }
+            }
+            Content::Sequence(_, items) => {
+                for (index, value) in items.iter().enumerate() {
+                    let item = child(PlaceStep::Index(index), index, value);
+                    // A map in a list begins where its first key does.
+                    if matches!(value.content, Content::Scalar(..)) && value.position == position {
+                        return Some(item);
+                    }
+                    pending.push(item);
+                }
+            }
+            Content::Scalar(..) | Content::Alias => {}
+        }
+    }
+    None
+}
+
+/// Returns the value of a plain scalar.
+fn plain(text: &str) -> Json {
+    match resolve(text) {
+        Scalar::Null => Json::Null,
+        Scalar::Bool(value) => value.into(),
+        Scalar::Int(value) => value.into(),
+        Scalar::UInt(value) => value.into(),
+        Scalar::Float(value) => value.into(),
+        Scalar::String => text.into(),
+    }
+}
+
+/// Writes a string, in the style of the scalar that it replaces where that is possible.
+fn scalar(text: &str, style: Style, in_flow: bool) -> String {
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '/' | '_' | '-' | '+' | ' ');
+    let bare = !text.is_empty()
+        && is_plain_string(text)
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '/')
+        && !text.ends_with(' ')
+        && text.chars().all(|c| is_safe(c) || !in_flow && c == ',');
+    let printable = !text.chars().any(char::is_control);
+    match style {
+        Style::Plain if bare => text.to_owned(),
+        Style::SingleQuoted if printable => format!("'{}'", text.replace('\'', "''")),
+        // JSON strings are YAML in double quotes.
+        _ => Json::from(text).to_string(),
+    }
+}
+
+/// Returns a value with a space before it, if it replaces nothing after a colon.
+fn spaced(text: &str, value: &Span, new: String) -> String {
+    let is_empty = value.range.is_empty();
+    if is_empty && text[..value.range.start].ends_with(':') { format!(" {new}") } else { new }
+}
+
+/// Returns where an entry is added to a map, and the text.
+fn insertion(text: &str, map: &Span, key: &str, value: &str) -> Option<(usize, String)> {
+    let Content::Mapping(flow, entries) = &map.content else { return None };
+    let key = scalar(key, Style::Plain, *flow);
+    let value = scalar(value, Style::Plain, *flow);
+    let (first, _) = entries.first()?;
+    let (_, last) = entries.last()?;
+    if *flow {
+        return Some((last.range.end, format!(", {key}: {value}")));
+    }
+    let column = first.position.column as usize - 1;
+    let end = line_end(text, last.range.end);
+    let is_open = !text[..end].ends_with('\n');
+    let line_break = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let indent = " ".repeat(column);
+    Some(if is_open {
+        (end, format!("{line_break}{indent}{key}: {value}"))
+    } else {
+        (end, format!("{indent}{key}: {value}{line_break}"))
+    })
+}
+
+/// Returns the bytes of an entry or an item, so that what is left is valid.
+fn removal(text: &str, parent: &Span, index: usize) -> Option<Range<usize>> {
+    let ranges: Vec<Range<usize>> = match &parent.content {
+        Content::Mapping(_, entries) => {
+            entries.iter().map(|(key, value)| key.range.start..value.range.end.max(key.range.end)).collect()
+        }
+        Content::Sequence(_, items) => items.iter().map(|item| item.range.clone()).collect(),
+        Content::Scalar(..) | Content::Alias => return None,
+    };
+    // An empty collection in block style is null.
+    if ranges.len() < 2 && !is_flow(parent) {
+        return None;
+    }
+    let range = ranges.get(index)?;
+    if is_flow(parent) {
+        return Some(
+            match (ranges.get(index + 1), index.checked_sub(1).and_then(|before| ranges.get(before))) {
+                (Some(next), _) => range.start..next.start,
+                (None, Some(before)) => before.end..range.end,
+                (None, None) => range.clone(),
+            },
+        );
+    }
+    let line = text[..range.start].rfind('\n').map_or(0, |newline| newline + 1);
+    let before = &text[line..range.start];
+    let is_item = matches!(parent.content, Content::Sequence(..));
+    let marker = before.trim_start();
+    // Only the indentation, and the dash of an item, precede what is removed.
+    if if is_item { marker.trim_end() == "-" } else { marker.is_empty() } {
+        return Some(line..line_end(text, range.end));
+    }
+    // The first entry follows a dash, which the next one takes over.
+    let next = ranges.get(index + 1)?;
+    let between = &text[range.end..next.start];
+    (index == 0 && !between.contains('#')).then_some(range.start..next.start)
+}
+
+/// Returns where the line ends that contains the byte before `at`, after its line break.
+fn line_end(text: &str, at: usize) -> usize {
+    if text[..at].ends_with('\n') {
+        return at;
+    }
+    text[at..].find('\n').map_or(text.len(), |newline| at + newline + 1)
+}
+
+/// Replaces the tabs that indent lines by spaces, as many that the text becomes valid.
+pub(super) fn untab(text: &str) -> Option<String> {
+    const WIDTHS: [usize; 3] = [2, 4, 8];
+    WIDTHS.into_iter().find_map(|width| {
+        let mut changed = String::with_capacity(text.len());
+        for line in text.split_inclusive('\n') {
+            let rest = line.trim_start_matches([' ', '\t']);
+            let indent = &line[..line.len() - rest.len()];
+            changed.push_str(&indent.replace('\t', &" ".repeat(width)));
+            changed.push_str(rest);
+        }
+        (changed != text && yaml::parse(changed.as_bytes()).error.is_none()).then_some(changed)
+    })
+}

@@ -1,0 +1,207 @@
+//! Code actions: the fixes of findings, and comments that ignore them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::position::{self, Encoding, Range};
+use super::project::{CheckedFile, Found};
+use super::protocol::{Client, CodeActionParams, TextEdit};
+use crate::fix;
+use crate::read::{self, yaml};
+use crate::report::{Fix, Safety};
+use crate::rules;
+
+/// The kind of the fixes of one finding.
+const QUICK_FIX: &str = "quickfix";
+/// The kind of the fixes of all findings in a file that need no decision.
+pub(super) const FIX_ALL: &str = "source.fixAll.bundle-tool";
+/// The kinds, as clients ask for them.
+pub(super) const KINDS: [&str; 2] = [QUICK_FIX, FIX_ALL];
+
+/// The reason of a comment, for the author to replace.
+const REASON: &str = "TODO: explain why";
+
+/// The maximum number of findings in a range that fixes are offered for: the text is parsed for each.
+const MAX_FINDINGS: usize = 20;
+
+/// The document that actions are for.
+#[derive(Debug)]
+pub(super) struct Target {
+    pub(super) uri: String,
+    pub(super) version: Option<i64>,
+}
+
+/// Returns the code actions for a range of a file.
+pub(super) fn actions(
+    file: &CheckedFile,
+    target: &Target,
+    params: &CodeActionParams,
+    client: Client,
+) -> Vec<Value> {
+    let Some(text) = position::shown(&file.text) else { return Vec::new() };
+    let is_wanted = |kind: &str| {
+        let is_of = |wanted: &String| {
+            wanted.is_empty()
+                || kind
+                    .strip_prefix(wanted.as_str())
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        params.context.only.as_ref().is_none_or(|only| only.iter().any(is_of))
+    };
+    let mut actions = Vec::new();
+    if is_wanted(QUICK_FIX) {
+        let in_range = file.found.iter().filter(|found| found.diagnostic.range.touches(params.range));
+        let in_range: Vec<&Found> = in_range.take(MAX_FINDINGS).collect();
+        for found in &in_range {
+            let Some(fix) = &found.item.fix else { continue };
+            let Some(edit) = fixed(text, &[fix.as_ref()], client.encoding) else { continue };
+            let is_safe = fix.safety == Safety::Safe;
+            let title =
+                if is_safe { fix.title.clone() } else { format!("{} (unsafe: review it)", fix.title) };
+            let mut action = quick_fix(&title, found, &[edit], target, client);
+            action["isPreferred"] = json!(is_safe);
+            actions.push(action);
+        }
+        actions.extend(comments(file, text, &in_range, target, client));
+    }
+    if is_wanted(FIX_ALL) {
+        let fixes = file.found.iter().filter_map(|found| found.item.fix.as_deref());
+        let fixes: Vec<&Fix> = fixes.filter(|fix| fix.safety == Safety::Safe).collect();
+        if let Some(edit) = fixed(text, &fixes, client.encoding) {
+            actions.push(json!({
+                "title": "fix all findings in this file that need no decision",
+                "kind": FIX_ALL,
+                "edit": workspace_edit(&[edit], target, client),
+            }));
+        }
+    }
+    actions
+}
+
+/// Returns the edit that applies fixes; nothing if none of them can be applied.
+fn fixed(text: &str, fixes: &[&Fix], encoding: Encoding) -> Option<TextEdit> {
+    if fixes.is_empty() {
+        return None;
+    }
+    let (new, applied) = fix::apply(text, fixes);
+    (!applied.is_empty()).then(|| difference(text, &new, encoding)).flatten()
+}
+
+/// Returns the actions that ignore findings with a comment, one for each rule and line.
+fn comments(file: &CheckedFile, text: &str, found: &[&Found], target: &Target, client: Client) -> Vec<Value> {
+    let mut actions = Vec::new();
+    let mut seen = BTreeSet::new();
+    let contents = BTreeMap::from([(file.name.clone(), text.as_bytes().to_vec())]);
+    let bundle = read::bundle::files("", &contents);
+    let Some(parsed) = bundle.files.first() else { return actions };
+    for found in found.iter().filter(|found| found.item.is_ignorable) {
+        let rule = found.item.rule;
+        let Some((line, _)) = found.item.place.filter(|(line, _)| seen.insert((rule, *line))) else {
+            continue;
+        };
+        let Some(comment) = rules::comment(parsed, line, rule, REASON) else { continue };
+        let (before, behind) = text.split_at(comment.offset);
+        if !is_same(text, &[before, &comment.text, behind].concat()) {
+            continue;
+        }
+        let start = position::of_offset(text, comment.offset, client.encoding);
+        let edit = TextEdit { range: Range { start, end: start }, new_text: comment.text };
+        let title = format!("ignore `{rule}` here with a comment");
+        actions.push(quick_fix(&title, found, &[edit], target, client));
+    }
+    actions
+}
+
+/// Returns whether two texts are valid and have the same values.
+fn is_same(old: &str, new: &str) -> bool {
+    let (old, new) = (yaml::parse(old.as_bytes()), yaml::parse(new.as_bytes()));
+    let values = |parsed: &yaml::Parsed| {
+        parsed.documents.iter().map(|document| document.root().to_json()).collect::<Vec<_>>()
+    };
+    old.error.is_none() && new.error.is_none() && values(&old) == values(&new)
+}
+
+fn quick_fix(title: &str, found: &Found, edits: &[TextEdit], target: &Target, client: Client) -> Value {
+    json!({
+        "title": title,
+        "kind": QUICK_FIX,
+        "diagnostics": [found.diagnostic],
+        "edit": workspace_edit(edits, target, client),
+    })
+}
+
+fn workspace_edit(edits: &[TextEdit], target: &Target, client: Client) -> Value {
+    let Target { uri, version } = target;
+    if client.document_changes {
+        json!({"documentChanges": [{"textDocument": {"uri": uri, "version": version}, "edits": edits}]})
+    } else {
+        json!({"changes": {uri: edits}})
+    }
+}
+
+/// Returns the shortest replacement that makes one text the other; nothing if they are equal.
+fn difference(old: &str, new: &str, encoding: Encoding) -> Option<TextEdit> {
+    if old == new {
+        return None;
+    }
+    let mut start = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
+    // Neither half a character nor half a line break is replaced.
+    while !old.is_char_boundary(start) || !new.is_char_boundary(start) || old[..start].ends_with('\r') {
+        start -= 1;
+    }
+    let (old_rest, new_rest) = (&old[start..], &new[start..]);
+    let mut length = old_rest.bytes().rev().zip(new_rest.bytes().rev()).take_while(|(a, b)| a == b).count();
+    let is_whole = |text: &str, length: usize| {
+        let at = text.len() - length;
+        text.is_char_boundary(at) && !(text[at..].starts_with('\n') && text[..at].ends_with('\r'))
+    };
+    while !is_whole(old_rest, length) || !is_whole(new_rest, length) {
+        length -= 1;
+    }
+    let end = old.len() - length;
+    Some(TextEdit {
+        range: Range {
+            start: position::of_offset(old, start, encoding),
+            end: position::of_offset(old, end, encoding),
+        },
+        new_text: new_rest[..new_rest.len() - length].to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Applies an edit as a client does.
+    fn applied(text: &str, edit: &TextEdit, encoding: Encoding) -> String {
+        let offset = |position| {
+            let is_here = |at: &usize| {
+                let is_half = text[..*at].ends_with('\r') && text[*at..].starts_with('\n');
+                !is_half && position::of_offset(text, *at, encoding) == position
+            };
+            (0..=text.len()).filter(|at| text.is_char_boundary(*at)).find(is_here).unwrap()
+        };
+        let (start, end) = (offset(edit.range.start), offset(edit.range.end));
+        [&text[..start], &edit.new_text, &text[end..]].concat()
+    }
+
+    proptest! {
+        #[test]
+        fn a_difference_makes_the_new_text(old in "[aä😀\n]{0,12}(\r\n[aö]){0,2}", new in "[aä😃\n]{0,12}(\r\n[aö]){0,2}") {
+            for encoding in [Encoding::Utf8, Encoding::Utf16] {
+                let changed = difference(&old, &new, encoding).map(|edit| applied(&old, &edit, encoding));
+                prop_assert_eq!(changed.as_ref().unwrap_or(&old), &new);
+            }
+        }
+    }
+
+    #[test]
+    fn a_difference_is_short() {
+        let edit = difference("a: 😀x\nb: c\n", "a: 😀y\nb: c\n", Encoding::Utf16).unwrap();
+        assert_eq!((edit.range.start.character, edit.range.end.character), (5, 6));
+        assert_eq!(edit.new_text, "y");
+    }
+}

@@ -1,0 +1,145 @@
+//! A bundle or a catalog as it was validated last: its files with what was found in them, in the protocol's terms.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use super::item::{Failure, Item, Validated};
+use super::position::{self, Position, Range};
+use super::protocol::{Client, Diagnostic, Location, RelatedInformation};
+use super::uri;
+use crate::model::Severity;
+
+/// The source of all diagnostics.
+const SOURCE: &str = "bundle-tool";
+
+/// What was found, by the paths of files.
+#[derive(Debug, Default)]
+pub(super) struct Checked(pub(super) BTreeMap<PathBuf, CheckedFile>);
+
+/// What was found in a file.
+#[derive(Debug, Default)]
+pub(super) struct CheckedFile {
+    /// The file's path below the bundle or the catalog.
+    pub(super) name: String,
+    /// The text that was validated; empty where it is not known.
+    pub(super) text: Vec<u8>,
+    pub(super) found: Vec<Found>,
+}
+
+/// A finding, and how it is shown.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) item: Item,
+    pub(super) diagnostic: Diagnostic,
+}
+
+/// The URIs by which the client knows its open documents.
+pub(super) type Uris = BTreeMap<PathBuf, String>;
+
+/// Returns the URI of a file: the client's, if the file is open.
+pub(super) fn uri_of(path: &Path, uris: &Uris) -> String {
+    uris.get(path).cloned().unwrap_or_else(|| uri::of(path))
+}
+
+/// A line and column, from 1.
+type Place = (u32, u32);
+
+impl Checked {
+    /// Arranges what was found below `root` by files, and converts the places.
+    pub(super) fn new(root: &Path, validated: Validated, uris: &Uris, client: Client) -> Self {
+        let Validated { mut items, texts, main } = validated;
+        for item in &mut items {
+            // A directory, or a file that is missing, has no text to show a finding in.
+            if item.file.as_ref().is_none_or(|file| file.ends_with('/') || !texts.contains_key(file)) {
+                item.file.clone_from(&main);
+                (item.place, item.end_column) = (None, None);
+            }
+        }
+        let positions = positions(&items, &texts, client);
+        let range = |file: &str, place: Option<Place>, end_column: Option<u32>| {
+            let (Some(place), Some(known)) = (place, positions.get(file)) else { return Range::default() };
+            let at = |place| known.get(&place).copied().unwrap_or_default();
+            Range { start: at(place), end: at((place.0, end_column.unwrap_or(place.1))) }
+        };
+        let mut shown = Vec::with_capacity(items.len());
+        for item in &items {
+            let related = item.related.iter().filter(|_| client.related).map(|related| RelatedInformation {
+                location: Location {
+                    uri: uri_of(&root.join(&related.file), uris),
+                    range: range(&related.file, Some(related.place), related.end_column),
+                },
+                message: related.message.clone(),
+            });
+            let help = if item.help.is_empty() { String::new() } else { format!("\nhelp: {}", item.help) };
+            shown.push(Diagnostic {
+                range: range(item.file.as_deref().unwrap_or_default(), item.place, item.end_column),
+                severity: match item.severity {
+                    Severity::Error => 1,
+                    Severity::Warning => 2,
+                    Severity::Info => 3,
+                },
+                code: item.rule,
+                source: SOURCE,
+                message: format!("{}{help}", item.message),
+                related_information: related.collect(),
+            });
+        }
+        drop(positions);
+        let mut texts = texts;
+        let mut files = BTreeMap::new();
+        for (item, diagnostic) in items.into_iter().zip(shown) {
+            let name = item.file.clone().unwrap_or_default();
+            let path = if name.is_empty() { root.to_owned() } else { root.join(&name) };
+            let file: &mut CheckedFile = files.entry(path).or_insert_with(|| CheckedFile {
+                text: texts.remove(&name).unwrap_or_default(),
+                name,
+                found: Vec::new(),
+            });
+            file.found.push(Found { item, diagnostic });
+        }
+        Self(files)
+    }
+
+    /// Returns why nothing was validated, in the file that is at fault.
+    pub(super) fn failed(failure: &Failure) -> Option<(PathBuf, Diagnostic)> {
+        let (path, (line, column)) = failure.place.clone()?;
+        let start = Position { line: line.saturating_sub(1), character: column.saturating_sub(1) };
+        let diagnostic = Diagnostic {
+            range: Range { start, end: start },
+            severity: 1,
+            code: "settings",
+            source: SOURCE,
+            message: failure.message.clone(),
+            related_information: Vec::new(),
+        };
+        Some((path, diagnostic))
+    }
+}
+
+/// Converts all places of items.
+fn positions<'i>(
+    items: &'i [Item],
+    texts: &BTreeMap<String, Vec<u8>>,
+    client: Client,
+) -> HashMap<&'i str, HashMap<Place, Position>> {
+    let mut places: HashMap<&str, Vec<Place>> = HashMap::new();
+    let mut add = |file: &'i str, place: Place, end_column: Option<u32>| {
+        let known = places.entry(file).or_default();
+        known.push(place);
+        known.extend(end_column.map(|column| (place.0, column)));
+    };
+    for item in items {
+        if let (Some(file), Some(place)) = (&item.file, item.place) {
+            add(file, place, item.end_column);
+        }
+        for related in &item.related {
+            add(&related.file, related.place, related.end_column);
+        }
+    }
+    let convert = |(file, places): (&'i str, Vec<Place>)| {
+        let text = texts.get(file).map(Vec::as_slice).unwrap_or_default();
+        let positions = position::of_places(text, &places, client.encoding);
+        (file, places.into_iter().zip(positions).collect())
+    };
+    places.into_iter().map(convert).collect()
+}

@@ -1,0 +1,68 @@
+//! Reads what surrounds a bundle in a catalog's repository: `operators/NAME/VERSION`.
+
+use std::fs;
+use std::path::Path;
+
+use super::bundle;
+use super::file::{self, MAX_FILE_SIZE};
+use super::yaml;
+use crate::model::submission::{CI, OPENSHIFT_VERSIONS, RELEASE, Sibling};
+use crate::model::{Annotations, Bundle, Document, Submission};
+
+/// Maximum number of other bundles of an operator that are read.
+pub const MAX_SIBLINGS: usize = 500;
+
+/// Reads the directory of the operator that a bundle's directory belongs to; nothing if the bundle is elsewhere.
+///
+/// What cannot be read there is left out: other findings are about the bundle itself.
+#[must_use]
+pub fn around(directory: &Path) -> Option<Submission> {
+    let directory = fs::canonicalize(directory).ok()?;
+    let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+    let operator = directory.parent()?;
+    if name(operator.parent()?)? != "operators" {
+        return None;
+    }
+    let version = name(&directory)?;
+    let mut siblings: Vec<Sibling> = fs::read_dir(operator)
+        .ok()?
+        .filter_map(|entry| name(&entry.ok()?.path()))
+        .filter(|sibling| *sibling != version && operator.join(sibling).join("manifests").is_dir())
+        .take(MAX_SIBLINGS)
+        .filter_map(|sibling| {
+            let bundle = bundle::directory(&operator.join(&sibling)).ok()?;
+            Some(described(&sibling, &bundle))
+        })
+        .collect();
+    siblings.sort_by(|a, b| a.directory.cmp(&b.directory));
+    Some(Submission {
+        operator: name(operator)?,
+        ci: document(CI, &operator.join("ci.yaml")),
+        release: document(RELEASE, &directory.join(RELEASE)),
+        version,
+        siblings,
+    })
+}
+
+/// Returns what other bundles of an operator need to know of a bundle.
+fn described(directory: &str, bundle: &Bundle) -> Sibling {
+    let annotations = bundle.annotations();
+    let get = |key: &str| annotations.and_then(|annotations| annotations.get(key)).map(str::to_owned);
+    Sibling {
+        directory: directory.to_owned(),
+        name: bundle.csv().map(|csv| csv.name().to_owned()).unwrap_or_default(),
+        package: get(Annotations::PACKAGE).unwrap_or_default(),
+        openshift_versions: get(OPENSHIFT_VERSIONS).filter(|versions| !versions.is_empty()),
+    }
+}
+
+fn document(name: &str, path: &Path) -> Option<Document> {
+    file::read(path, MAX_FILE_SIZE).ok().map(|bytes| parse(name, &bytes))
+}
+
+/// Returns the first document of a file of a repository, by its path from the bundle; an empty one if it is invalid.
+#[must_use]
+pub fn parse(name: &str, bytes: &[u8]) -> Document {
+    let tree = yaml::parse(bytes).documents.into_iter().next().unwrap_or_default();
+    Document { file: name.to_owned(), tree }
+}

@@ -1,0 +1,116 @@
+//! How a finding can be fixed without its author: one change of the document, named by its place.
+//!
+//! A fix says what to change, not which bytes: [`crate::fix`] finds them in the source text.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::yaml::{Path, Position, Step};
+
+/// Whether a fix keeps what the author meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Safety {
+    /// There is no other way to fix the finding, or none with another meaning.
+    Safe,
+    /// The fix is likely what the author meant, but requires review.
+    Unsafe,
+}
+
+/// A step from a document's root to a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PlaceStep {
+    /// The value of a key of a map.
+    Key(String),
+    /// An item of a list, from zero.
+    Index(usize),
+}
+
+/// What a fix changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Place {
+    /// The value at a path.
+    Path(Vec<PlaceStep>),
+    /// The entry whose key begins at a position, or the scalar that does.
+    Position(Position),
+}
+
+/// A change of a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Change {
+    /// Replaces a scalar by a string, in quotes where YAML requires them.
+    SetString(String),
+    /// Replaces a scalar by text without quotes, such as `true`.
+    SetPlain(String),
+    /// Adds an entry with a string to a map.
+    Insert(String, String),
+    /// Renames the key of an entry.
+    Rename(String),
+    /// Removes an entry of a map, or an item of a list.
+    Remove,
+    /// Removes an entry of a map whose key a later entry has, too.
+    RemoveDuplicate,
+    /// Replaces the tabs that indent lines by spaces, in a document that cannot be read otherwise.
+    Untab,
+}
+
+/// One way to fix a finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Fix {
+    /// Whether the fix keeps what the author meant.
+    pub safety: Safety,
+    /// What the fix does, as an instruction: ``set `kind` to `Gizmo` ``.
+    pub title: String,
+    /// What it changes.
+    #[serde(skip)]
+    pub place: Place,
+    /// The change.
+    #[serde(skip)]
+    pub change: Change,
+}
+
+impl Fix {
+    /// Returns a fix of the value at a path.
+    #[must_use]
+    pub fn new(safety: Safety, path: &Path<'_>, change: Change) -> Self {
+        let mut place = Vec::new();
+        for step in path.steps() {
+            match step {
+                Step::Field(names) => {
+                    place.extend(names.split('.').map(|name| PlaceStep::Key(name.to_owned())));
+                }
+                Step::Key(name) => place.push(PlaceStep::Key(name.to_owned())),
+                Step::Index(index) => place.push(PlaceStep::Index(index)),
+            }
+        }
+        let title = title(&path.to_string(), &change);
+        Self { safety, title, place: Place::Path(place), change }
+    }
+
+    /// Returns a fix of the entry or the scalar at a position; `what` names it.
+    #[must_use]
+    pub fn at(safety: Safety, position: Position, what: &str, change: Change) -> Self {
+        Self { safety, title: title(what, &change), place: Place::Position(position), change }
+    }
+
+    /// Returns the fix, but as one that has to be reviewed.
+    #[must_use]
+    pub fn reviewed(self) -> Self {
+        Self { safety: Safety::Unsafe, ..self }
+    }
+}
+
+fn title(what: &str, change: &Change) -> String {
+    match change {
+        Change::SetString(text) => format!("set `{what}` to the string `{text}`"),
+        Change::SetPlain(text) => format!("set `{what}` to `{text}`"),
+        Change::Insert(key, text) if what.is_empty() => format!("add `{key}: {text}`"),
+        Change::Insert(key, text) => format!("add `{key}: {text}` to `{what}`"),
+        Change::Rename(name) => format!("rename `{what}` to `{name}`"),
+        Change::Remove | Change::RemoveDuplicate => format!("remove `{what}`"),
+        Change::Untab => "indent with spaces instead of tabs".to_owned(),
+    }
+}

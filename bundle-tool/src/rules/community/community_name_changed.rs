@@ -1,0 +1,27 @@
+use super::operator_names::{self, Published};
+use crate::rules::prelude::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "community-name-changed",
+    suite: Suite::Community,
+    severity: Severity::Error,
+    what: "The package, or the name in the CSV's name, differs from that in all other bundles of the operator.",
+    impacts: &[Impact::PipelineRejects],
+    help: "use the name of the other bundles",
+    sources: &[Source::symbols(
+        Project::OperatorPipelines,
+        "operatorcert/static_tests/common/bundle.py",
+        &["check_operator_name"],
+    )],
+    check: Check::Bundle(check),
+};
+
+fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
+    for (what, mine, others) in operator_names::published(context) {
+        if let Published::One(other) = others
+            && other != mine
+        {
+            reporter.bundle(format!("{what} `{mine}` differs from `{other}` in the other bundles"));
+        }
+    }
+}

@@ -1,0 +1,21 @@
+use super::operator_names;
+use crate::rules::prelude::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "community-name-mismatch",
+    suite: Suite::Community,
+    severity: Severity::Error,
+    what: "In the first bundle of an operator, the package differs from the name in the CSV's name, or from that of the operator's directory.",
+    impacts: &[Impact::PipelineRejects],
+    help: "use one name for the package, the CSV (`NAME.vVERSION`) and the directory",
+    sources: &[Source::symbols(
+        Project::OperatorPipelines,
+        "operatorcert/static_tests/common/bundle.py",
+        &["check_operator_name"],
+    )],
+    check: Check::Bundle(check),
+};
+
+fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
+    operator_names::report_mismatch(context, true, reporter);
+}

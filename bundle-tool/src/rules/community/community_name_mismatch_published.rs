@@ -1,0 +1,23 @@
+use super::operator_names;
+use crate::rules::prelude::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "community-name-mismatch-published",
+    suite: Suite::Community,
+    severity: Severity::Warning,
+    what: "In a bundle of a published operator, the package differs from the name in the CSV's name, or from that of the operator's directory.",
+    impacts: &[Impact::Specific(
+        "The pipeline of the OpenShift community catalog warns about it, and rejects it in the first bundle of an operator.",
+    )],
+    help: "use one name for the package, the CSV (`NAME.vVERSION`) and the directory",
+    sources: &[Source::symbols(
+        Project::OperatorPipelines,
+        "operatorcert/static_tests/common/bundle.py",
+        &["check_operator_name"],
+    )],
+    check: Check::Bundle(check),
+};
+
+fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
+    operator_names::report_mismatch(context, false, reporter);
+}

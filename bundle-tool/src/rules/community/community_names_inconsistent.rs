@@ -1,0 +1,26 @@
+use super::operator_names::{self, Published};
+use crate::rules::prelude::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "community-names-inconsistent",
+    suite: Suite::Community,
+    severity: Severity::Warning,
+    what: "The other bundles of the operator have different packages, or different names in the names of their CSVs.",
+    impacts: &[Impact::Specific("The pipeline of the OpenShift community catalog warns about it.")],
+    help: "use one name in new bundles",
+    sources: &[Source::symbols(
+        Project::OperatorPipelines,
+        "operatorcert/static_tests/common/bundle.py",
+        &["check_operator_name"],
+    )],
+    check: Check::Bundle(check),
+};
+
+fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
+    for (what, _, others) in operator_names::published(context) {
+        if let Published::Several(names) = others {
+            reporter
+                .bundle(format!("the other bundles do not have the same {what}: `{}`", names.join("`, `")));
+        }
+    }
+}

@@ -1,0 +1,30 @@
+use crate::model::submission::CI;
+use crate::model::yaml::Value;
+use crate::rules::prelude::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "community-update-graph-missing",
+    suite: Suite::Community,
+    severity: Severity::Warning,
+    what: "`ci.yaml` does not set `updateGraph`, for an operator that is not published as a file-based catalog.",
+    impacts: &[Impact::Specific(
+        "The pipeline of the OpenShift community catalog warns about it, and takes `replaces-mode`.",
+    )],
+    help: "set updateGraph in ci.yaml to `replaces-mode` or `semver-mode`",
+    sources: &[Source::symbols(
+        Project::OperatorPipelines,
+        "operatorcert/static_tests/community/operator.py",
+        &["check_ci_upgrade_graph"],
+    )],
+    check: Check::Bundle(check),
+};
+
+fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
+    let Some(submission) = context.bundle.submission.as_ref().filter(|submission| !submission.uses_catalog())
+    else {
+        return;
+    };
+    if submission.config().and_then(|root| root.get("updateGraph")).is_none_or(Value::is_null) {
+        reporter.path(CI, "updateGraph is not set: defaults to `replaces-mode`");
+    }
+}

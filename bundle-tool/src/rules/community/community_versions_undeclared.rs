@@ -1,0 +1,30 @@
+use crate::model::Submission;
+use crate::rules::prelude::*;
+use crate::rules::shared::versions;
+
+pub(super) static RULE: Rule = Rule {
+    id: "community-versions-undeclared",
+    suite: Suite::Community,
+    severity: Severity::Error,
+    what: "The CSV has a `spec.minKubeVersion`, but `metadata/annotations.yaml` does not have the annotation `com.redhat.openshift.versions`.",
+    impacts: &[Impact::PipelineRejects],
+    help: "set the annotation to the OpenShift versions whose Kubernetes is recent enough, such as `v4.14` for 1.27",
+    sources: &[Source::symbols(
+        Project::OperatorPipelines,
+        "operatorcert/static_tests/community/bundle.py",
+        &["check_api_version_constraints"],
+    )],
+    check: Check::Bundle(check),
+};
+
+fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
+    if context.bundle.submission.as_ref().is_some_and(Submission::uses_catalog) {
+        return;
+    }
+    let Some(annotations) = context.bundle.annotations() else { return };
+    let has_minimum = context.csvs.iter().any(|csv| !csv.typed.spec.min_kube_version.is_empty());
+    if has_minimum && versions::annotation(context.bundle).is_none() {
+        let message = format!("missing annotation `{}`: spec.minKubeVersion is set", versions::KEY);
+        reporter.annotation(&annotations, versions::KEY, message);
+    }
+}

@@ -1,0 +1,20 @@
+use crate::model::PullRequest;
+use crate::model::pull_request::BundleChange;
+use crate::rules::prelude::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "pull-request-bundle-modified",
+    suite: Suite::Community,
+    severity: Severity::Error,
+    what: "The pull request changes a bundle that is published.",
+    impacts: &[Impact::PipelineRejects],
+    help: "leave published bundles as they are, and add a new version",
+    sources: &[Source::symbols(Project::OperatorPipelines, "operatorcert/parsed_file.py", &["ParserRules"])],
+    check: Check::PullRequest(check),
+};
+
+fn check(request: &PullRequest, reporter: &mut Reporter<'_>) {
+    for bundle in request.bundles.iter().filter(|bundle| bundle.change == BundleChange::Modified) {
+        reporter.path(&bundle.path(), "changes a published bundle");
+    }
+}

@@ -1,0 +1,31 @@
+use crate::rules::prelude::*;
+use crate::rules::shared::versions;
+
+pub(super) static RULE: Rule = Rule {
+    id: "openshift-versions-invalid",
+    suite: Suite::Openshift,
+    severity: Severity::Error,
+    what: "The annotation `com.redhat.openshift.versions` is neither a version (`v4.14`), one version alone (`=v4.14`), nor a range (`v4.12-v4.16`).",
+    impacts: &[Impact::PipelineRejects, Impact::PreflightFails("ValidateOperatorBundle")],
+    help: "set the annotation to `v4.14`, `=v4.14` or `v4.12-v4.16`",
+    sources: &[
+        Source::symbols(
+            Project::OperatorPipelines,
+            "operatorcert/static_tests/community/bundle.py",
+            &["check_api_version_constraints"],
+        ),
+        Source::symbols(Project::Preflight, "internal/bundle/bundle.go", &["targetVersion"]),
+    ],
+    check: Check::Bundle(check),
+};
+
+fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
+    let Some((annotations, written)) = versions::annotation(context.bundle) else { return };
+    if let Err(message) = versions::parse(written) {
+        reporter.annotation(
+            &annotations,
+            versions::KEY,
+            format!("invalid OpenShift versions `{written}`: {message}"),
+        );
+    }
+}

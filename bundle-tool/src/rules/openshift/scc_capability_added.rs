@@ -1,0 +1,33 @@
+use super::scc::{self, Concern};
+use crate::rules::prelude::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "scc-capability-added",
+    suite: Suite::Openshift,
+    severity: Severity::Error,
+    what: "A container adds a Linux capability other than `NET_BIND_SERVICE`.",
+    impacts: &[Impact::PodsRejected],
+    help: "remove the capability",
+    sources: &[Source::symbols(
+        Project::OpenShiftLibrary,
+        "pkg/securitycontextconstraints/capabilities/mustrunas.go",
+        &["defaultCapabilities.Validate"],
+    )],
+    check: Check::Csv(check),
+};
+
+fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
+    scc::each_restricted(csv, Concern::Privilege, reporter, |pod, errors| {
+        pod.each_container(|container, path, _| {
+            let capabilities =
+                container.security_context.as_ref().and_then(|security| security.capabilities.as_ref());
+            let security = path.field("securityContext");
+            let list = security.field("capabilities.add");
+            for (index, name) in capabilities.iter().flat_map(|all| all.add.iter().flatten()).enumerate() {
+                if name != "NET_BIND_SERVICE" {
+                    errors.add(&list.index(index), format!("forbidden capability `{name}`"));
+                }
+            }
+        });
+    });
+}

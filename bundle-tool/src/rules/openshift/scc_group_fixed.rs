@@ -1,0 +1,28 @@
+use super::scc::{self, Concern};
+use crate::rules::prelude::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "scc-group-fixed",
+    suite: Suite::Openshift,
+    severity: Severity::Error,
+    what: "A pod sets `fsGroup`, while OpenShift assigns the group from a range of the namespace.",
+    impacts: &[Impact::PodsRejected],
+    help: "remove fsGroup",
+    sources: &[Source::symbols(
+        Project::OpenShiftLibrary,
+        "pkg/securitycontextconstraints/group/mustrunas.go",
+        &["mustRunAs.Validate"],
+    )],
+    check: Check::Csv(check),
+};
+
+fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
+    scc::each_restricted(csv, Concern::Group, reporter, |pod, errors| {
+        if let Some(group) = pod.security().and_then(|security| security.fs_group) {
+            let path = pod.spec_path.field("securityContext");
+            let message =
+                format!("fixed group ID {group}: OpenShift assigns one from the range of the namespace");
+            errors.add(&path.field("fsGroup"), message);
+        }
+    });
+}

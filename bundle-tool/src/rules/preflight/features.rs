@@ -1,0 +1,21 @@
+//! The annotations that declare features of an operator.
+//!
+//! Source: `internal/policy/operator/required_annotations.go` of openshift-preflight.
+
+/// Those that preflight requires.
+pub(super) const REQUIRED: [&str; 7] = [
+    "features.operators.openshift.io/disconnected",
+    "features.operators.openshift.io/fips-compliant",
+    "features.operators.openshift.io/proxy-aware",
+    "features.operators.openshift.io/tls-profiles",
+    "features.operators.openshift.io/token-auth-aws",
+    "features.operators.openshift.io/token-auth-azure",
+    "features.operators.openshift.io/token-auth-gcp",
+];
+
+/// Those that only some operators need.
+pub(super) const OPTIONAL: [&str; 3] = [
+    "features.operators.openshift.io/cnf",
+    "features.operators.openshift.io/cni",
+    "features.operators.openshift.io/csi",
+];

@@ -1,0 +1,42 @@
+//! The fix of a scalar that has the wrong type only because of its quotes, or for want of them.
+
+use crate::model::Object;
+use crate::model::yaml::{DecodeError, Kind, Scalar, Value, resolve};
+use crate::rules::prelude::*;
+
+/// Returns the fix of a value that cannot be decoded: `1.0` where a string is expected gets quotes, `"true"` where a boolean
+/// is expected loses them.
+pub(in crate::rules) fn fix(object: &Object<'_>, error: &DecodeError) -> Option<Fix> {
+    let value = scalar_at(object.root, error)?;
+    let text = value.text();
+    let fix = |change| Fix::at(Safety::Safe, error.position, &error.path, change);
+    let expects = |what: &str| error.message.starts_with(&format!("expected {what}"));
+    match value.kind() {
+        Kind::Boolean | Kind::Integer | Kind::Number if expects("a string") => {
+            Some(fix(Change::SetString(text.to_owned())))
+        }
+        Kind::String => {
+            let resolved = match resolve(text) {
+                Scalar::Bool(_) => expects("a boolean"),
+                Scalar::Int(_) => expects("an integer"),
+                _ => false,
+            };
+            resolved.then(|| fix(Change::SetPlain(text.to_owned())))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the scalar at the position of an error.
+fn scalar_at<'a>(root: Value<'a>, error: &DecodeError) -> Option<Value<'a>> {
+    let mut pending = vec![root];
+    while let Some(value) = pending.pop() {
+        let is_scalar = !matches!(value.kind(), Kind::Array | Kind::Object);
+        if is_scalar && value.position() == error.position {
+            return Some(value);
+        }
+        pending.extend(value.entries().map(|(_, value)| value));
+        pending.extend(value.items());
+    }
+    None
+}

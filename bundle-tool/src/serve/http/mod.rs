@@ -1,0 +1,306 @@
+//! A catalog over HTTP: catalogd's API, pages to browse it, metrics.
+//!
+//! `/catalogs/NAME/api/v1/all` and `/metas` answer as catalogd does: status, headers, conditional requests, ranges and
+//! errors. Compression is gzip only, and several ranges in one request are answered with everything. The pages are
+//! plain HTML with one style sheet: no scripts, nothing from elsewhere.
+//!
+//! Source: `internal/catalogd/server/handlers.go` of operator-controller v1.11.
+
+mod body;
+mod conditions;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+
+use self::body::Body;
+use self::conditions::Part;
+use super::live::{Live, Served};
+use super::metrics;
+use super::site::{Filter, ICON, Page, PageError, STYLE, Site, first, has_name_syntax, is_catalog_name};
+
+/// Longest body in bytes that Go's server buffers, and sends with its length.
+const MAX_BUFFERED: u64 = 2048;
+
+/// The minimum size of a response that is compressed.
+const MIN_COMPRESSED: u64 = 1024;
+
+/// The media type of catalogs.
+const JSON_LINES: &str = "application/jsonl";
+
+/// What browsers may do with a page: show it and its images, and send its form.
+const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; \
+    base-uri 'none'; frame-ancestors 'none'";
+
+/// What browsers may do with an icon, which comes from the catalog, or a drawing: show it.
+const IMAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+
+/// Answers a request.
+pub(super) fn answer<B>(live: &Live, request: &Request<B>) -> Response<Body> {
+    let served = live.served();
+    let (route, mut response) = route(live, &served, request);
+    if request.method() == Method::HEAD {
+        *response.body_mut() = body::full(Bytes::new());
+    }
+    live.metrics().http(route, response.status().as_u16());
+    response
+}
+
+/// Returns the name of the route in metrics, and the answer.
+fn route<B>(live: &Live, served: &Served, request: &Request<B>) -> (&'static str, Response<Body>) {
+    let path = request.uri().path();
+    let Some(site) = &served.site else { return ("other", not_found()) };
+    let segments: Vec<&str> = path.split('/').skip(1).collect();
+    let api = match segments.as_slice() {
+        ["catalogs", name, "api", "v1", method @ ("all" | "metas")] => Some((decoded(name), *method)),
+        ["api", "v1", method @ ("all" | "metas")] => Some((site.name.clone(), *method)),
+        _ => None,
+    };
+    if let Some((name, method)) = api {
+        let route = if method == "all" { "all" } else { "metas" };
+        let mut response = if is_read(request) {
+            of_catalog(site, &name, route, request)
+        } else {
+            error(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
+        };
+        response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+        return (route, response);
+    }
+    if !is_read(request) {
+        let mut response = error(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed");
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return ("other", response);
+    }
+    match segments.as_slice() {
+        ["metrics"] => ("metrics", with_type(metrics::MEDIA_TYPE, live.metrics().text().into())),
+        ["healthz" | "readyz"] => ("health", with_type("text/plain; charset=utf-8", "ok\n".into())),
+        ["style.css"] => ("page", with_type("text/css; charset=utf-8", STYLE.into())),
+        ["icon.svg"] => ("page", with_type("image/svg+xml", ICON.into())),
+        ["packages", package, "graph.svg"] => ("graph", graph(site, &decoded(package))),
+        ["icons", package] => ("icon", icon(served, &decoded(package))),
+        _ => {
+            let segments: Vec<String> = segments.iter().map(|segment| decoded(segment)).collect();
+            let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+            let query = pairs(request);
+            let page = match segments.as_slice() {
+                [""] => site.pages.packages(&query),
+                ["packages", package] => site.pages.package(&served.catalog, package),
+                ["packages", package, "channels", channel] => {
+                    site.pages.channel(&served.catalog, package, channel)
+                }
+                ["catalogs", ..] => {
+                    let mut response = not_found();
+                    response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+                    return ("other", response);
+                }
+                _ => return ("other", not_found()),
+            };
+            ("page", of_page(page))
+        }
+    }
+}
+
+fn is_read<B>(request: &Request<B>) -> bool {
+    matches!(*request.method(), Method::GET | Method::HEAD)
+}
+
+fn decoded(segment: &str) -> String {
+    percent_encoding::percent_decode_str(segment).decode_utf8_lossy().into_owned()
+}
+
+fn pairs<B>(request: &Request<B>) -> Vec<(String, String)> {
+    let query = request.uri().query().unwrap_or_default();
+    form_urlencoded::parse(query.as_bytes())
+        .map(|(name, value)| (name.into_owned(), value.into_owned()))
+        .collect()
+}
+
+/// Answers as catalogd does.
+fn of_catalog<B>(site: &Site, name: &str, route: &str, request: &Request<B>) -> Response<Body> {
+    if !is_catalog_name(name) {
+        return error(StatusCode::BAD_REQUEST, &invalid_name(name));
+    }
+    let query = pairs(request);
+    let is_known = |name: &str| ["schema", "package", "name"].contains(&name);
+    if route == "metas" && query.iter().any(|(name, _)| !is_known(name)) {
+        return error(StatusCode::BAD_REQUEST, "400 Bad Request");
+    }
+    if name != site.name {
+        return error(StatusCode::NOT_FOUND, "404 Not Found");
+    }
+    let headers = request.headers();
+    let condition = conditions::precondition(headers, site.loaded);
+    let mut response = match (condition, route) {
+        (Some(status), _) => {
+            let mut response = Response::new(body::full(Bytes::new()));
+            *response.status_mut() = status;
+            // The header stays where only the status changes.
+            if route == "all" && status == StatusCode::PRECONDITION_FAILED {
+                response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON_LINES));
+            }
+            response
+        }
+        (None, "all") => all(site, request),
+        (None, _) => {
+            let filter = Filter {
+                schema: first(&query, "schema"),
+                package: first(&query, "package"),
+                name: first(&query, "name"),
+            };
+            let found = site.content.matching(&filter);
+            let total = found.iter().map(|line| line.len() as u64).sum();
+            json_lines(request, found, total)
+        }
+    };
+    if response.status() != StatusCode::RANGE_NOT_SATISFIABLE {
+        let modified = httpdate::fmt_http_date(site.loaded);
+        if let Ok(modified) = modified.parse() {
+            response.headers_mut().insert(header::LAST_MODIFIED, modified);
+        }
+    }
+    response
+}
+
+fn all<B>(site: &Site, request: &Request<B>) -> Response<Body> {
+    let total = site.content.size();
+    let mut response = match conditions::part(request.headers(), site.loaded, total) {
+        Part::All => {
+            let mut response = json_lines(request, site.content.matching(&Filter::default()), total);
+            if !response.headers().contains_key(header::CONTENT_ENCODING) {
+                response.headers_mut().insert(header::CONTENT_LENGTH, total.into());
+            }
+            response
+        }
+        Part::Range(start, length) => {
+            let mut response = Response::new(body::pieces(site.content.range(start, length)));
+            *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+            let headers = response.headers_mut();
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON_LINES));
+            headers.insert(header::CONTENT_LENGTH, length.into());
+            let range = format!("bytes {start}-{}/{total}", (start + length).saturating_sub(1));
+            insert(headers, header::CONTENT_RANGE, &range);
+            response
+        }
+        Part::Unsatisfiable { is_valid } => {
+            let message = if is_valid { "invalid range: failed to overlap" } else { "invalid range" };
+            let mut response = error(StatusCode::RANGE_NOT_SATISFIABLE, message);
+            if is_valid {
+                insert(response.headers_mut(), header::CONTENT_RANGE, &format!("bytes */{total}"));
+            }
+            return response;
+        }
+    };
+    // What is compressed has no positions.
+    if !response.headers().contains_key(header::CONTENT_ENCODING) {
+        response.headers_mut().insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    }
+    response
+}
+
+/// Returns lines, compressed if the client accepts that and they are long enough.
+fn json_lines<B>(request: &Request<B>, lines: Vec<Bytes>, size: u64) -> Response<Body> {
+    let is_compressed = request.method() == Method::GET
+        && size >= MIN_COMPRESSED
+        && conditions::accepts_gzip(request.headers());
+    let mut response = Response::new(if is_compressed { body::gzip(lines) } else { body::pieces(lines) });
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON_LINES));
+    if is_compressed {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    } else if size <= MAX_BUFFERED && (size > 0 || request.method() == Method::GET) {
+        headers.insert(header::CONTENT_LENGTH, size.into());
+    }
+    response
+}
+
+fn insert(headers: &mut HeaderMap, name: http::HeaderName, value: &str) {
+    if let Ok(value) = value.parse() {
+        headers.insert(name, value);
+    }
+}
+
+fn invalid_name(name: &str) -> String {
+    const SYNTAX: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or \
+        '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
+        '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+    let mut reasons = Vec::new();
+    if name.len() > 253 {
+        reasons.push("must be no more than 253 characters");
+    }
+    if !has_name_syntax(name) {
+        reasons.push(SYNTAX);
+    }
+    format!("invalid catalog name: {}", reasons.join("; "))
+}
+
+/// Returns an error as Go's `http.Error` writes it.
+fn error(status: StatusCode, message: &str) -> Response<Body> {
+    let mut response = Response::new(body::full(format!("{message}\n")));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+fn not_found() -> Response<Body> {
+    error(StatusCode::NOT_FOUND, "404 page not found")
+}
+
+fn with_type(media_type: &'static str, bytes: Bytes) -> Response<Body> {
+    let mut response = Response::new(body::full(bytes));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
+}
+
+fn of_page(page: Result<Page, PageError>) -> Response<Body> {
+    let (status, text) = match page {
+        Ok(Page::Found(text)) => (StatusCode::OK, text),
+        Ok(Page::NotFound(text)) => (StatusCode::NOT_FOUND, text),
+        Err(failure) => return error(StatusCode::INTERNAL_SERVER_ERROR, &failure.to_string()),
+    };
+    let mut response = with_type("text/html; charset=utf-8", text.into());
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(PAGE_POLICY));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    response
+}
+
+/// Returns a package's icon. It comes from the catalog: only images are shown, and an SVG cannot run scripts.
+fn icon(served: &Served, package: &str) -> Response<Body> {
+    let found = match served.catalog.package_icon(package) {
+        Ok(Some(found)) => found,
+        Ok(None) => return not_found(),
+        Err(failure) => return error(StatusCode::INTERNAL_SERVER_ERROR, &failure.to_string()),
+    };
+    let (data, media_type) = found;
+    let media_type = match media_type {
+        "image/svg+xml" => "image/svg+xml",
+        "image/png" => "image/png",
+        "image/jpeg" | "image/jpg" => "image/jpeg",
+        "image/gif" => "image/gif",
+        "image/webp" => "image/webp",
+        _ => return not_found(),
+    };
+    let mut response = with_type(media_type, data.into());
+    let policy = HeaderValue::from_static(IMAGE_POLICY);
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    response
+}
+
+/// Returns the drawing of a package's upgrade graph.
+fn graph(site: &Site, package: &str) -> Response<Body> {
+    match site.graphs.svg(package) {
+        Ok(Some(drawing)) => {
+            let mut response = with_type("image/svg+xml", drawing.into());
+            let policy = HeaderValue::from_static(IMAGE_POLICY);
+            response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+            response
+        }
+        Ok(None) => not_found(),
+        Err(failure) => error(StatusCode::UNPROCESSABLE_ENTITY, &failure.to_string()),
+    }
+}

@@ -1,0 +1,34 @@
+//! `bundle-tool completions` and `bundle-tool man`.
+
+use assert_cmd::Command;
+
+fn run(args: &[&str]) -> assert_cmd::assert::Assert {
+    Command::cargo_bin("bundle-tool").unwrap().args(args).assert()
+}
+
+#[test]
+fn every_shell_has_completions() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let output = run(&["completions", shell]).success();
+        let script = String::from_utf8(output.get_output().stdout.clone()).unwrap();
+        assert!(script.contains("validate") && script.contains("output-file"), "{shell}: {script}");
+    }
+    let script = run(&["completions", "bash"]).success().get_output().stdout.clone();
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("completions");
+    std::fs::write(&file, script).unwrap();
+    Command::new("bash").arg("-n").arg(&file).assert().success();
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let dir = tempfile::tempdir().unwrap();
+    let pages = dir.path().join("man1");
+    run(&["man", pages.to_str().unwrap()]).success();
+    for name in ["bundle-tool", "bundle-tool-validate", "bundle-tool-push-image"] {
+        let page = std::fs::read_to_string(pages.join(format!("{name}.1"))).unwrap();
+        assert!(page.contains(".SH SYNOPSIS") && page.contains(".SH NAME"), "{page}");
+    }
+    let validate = std::fs::read_to_string(pages.join("bundle-tool-validate.1")).unwrap();
+    assert!(validate.contains("Examples"), "{validate}");
+}

@@ -1,0 +1,125 @@
+//! `copy` as a user runs it.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use crate::push::{BUNDLE, Registry, failure, run, stdout, tool};
+
+#[test]
+fn a_bundle_is_copied_between_all_places() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let registry = Registry::start(directory);
+    let address = &registry.address;
+    let name = "quay.io/example/gizmo-bundle:v1";
+    stdout(&run(directory, &["push", "bundle", BUNDLE, name, "--to", "oci:layout"]));
+    let target = format!("{address}/mirror/gizmo-bundle:v1");
+    let printed =
+        stdout(&run(directory, &["copy", "oci:layout", &target, "--plain-http", "--digest-file", "digest"]));
+    let digest = fs::read_to_string(directory.join("digest")).unwrap();
+    assert_eq!(printed, format!("{address}/mirror/gizmo-bundle@{digest}\n"));
+    let printed = stdout(&run(directory, &["copy", &target, "docker-archive:bundle.tar", "--plain-http"]));
+    assert_eq!(printed, "docker-archive:bundle.tar\n");
+    stdout(&run(
+        directory,
+        &["copy", "docker-archive:bundle.tar", "oci:again:v1", "--digest-file", "again.txt"],
+    ));
+    assert_eq!(fs::read_to_string(directory.join("again.txt")).unwrap(), digest);
+    stdout(&run(directory, &["validate", "oci:again:v1"]));
+}
+
+#[test]
+fn a_copy_that_is_not_possible_is_explained() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let error = failure(&run(directory, &["copy", "oci:none", "oci:target"]));
+    assert!(
+        error.starts_with("error: failed to copy oci:none to oci:target: failed to read none/index.json"),
+        "{error}"
+    );
+    assert!(!directory.join("target").exists());
+    let error = failure(&run(directory, &["copy", "oci:", "x"]));
+    assert!(error.contains("expected a path after `oci:`"), "{error}");
+    stdout(&run(directory, &["push", "bundle", BUNDLE, "quay.io/example/a:v1", "--to", "oci:layout"]));
+    let error = failure(&run(directory, &["copy", "oci:layout", "oci-archive:/proc/none/x.tar"]));
+    assert!(error.contains("/proc/none"), "{error}");
+}
+
+/// Runs the tool with `conf` as its registries.conf.
+fn run_with(directory: &Path, conf: &str, arguments: &[&str]) -> Output {
+    fs::write(directory.join("registries.conf"), conf).unwrap();
+    let mut command = tool(directory);
+    command.args(arguments).env("CONTAINERS_REGISTRIES_CONF", "registries.conf").output().unwrap()
+}
+
+#[test]
+fn registries_conf_allows_and_blocks_writing() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let registry = Registry::start(directory);
+    let address = &registry.address;
+    stdout(&run(directory, &["push", "bundle", BUNDLE, "quay.io/example/a:v1", "--to", "oci:layout"]));
+    let target = format!("{address}/a:v1");
+    let conf = format!("[[registry]]\nlocation = \"{address}\"\ninsecure = true\n");
+    stdout(&run_with(directory, &conf, &["copy", "oci:layout", &target]));
+    stdout(&run_with(directory, &conf, &["push", "bundle", BUNDLE, &target]));
+    let conf = format!("{conf}blocked = true\n");
+    for arguments in [&["copy", "oci:layout", &target], &["inspect", &target, "--plain-http"][..]] {
+        let error = failure(&run_with(directory, &conf, arguments));
+        let expected = format!("access to {address}/a is blocked by registries.conf");
+        assert!(error.contains(&expected), "{error}");
+    }
+}
+
+#[test]
+fn mirrors_that_failed_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let registry = Registry::start(directory);
+    let conf = format!(
+        "[[registry]]\nprefix = \"quay.io\"\nlocation = \"127.0.0.1:1\"\n\
+         [[registry.mirror]]\nlocation = \"127.0.0.1:2\"\n\
+         [[registry.mirror]]\nlocation = \"{}\"\ninsecure = true\n",
+        registry.address
+    );
+    let error = failure(&run_with(directory, &conf, &["inspect", "quay.io/a/b:v1"]));
+    let expected =
+        format!("127.0.0.1:2 (Connection refused (os error 111)), {} (it does not", registry.address);
+    assert!(
+        error.contains("failed to connect to the registry 127.0.0.1:1") && error.contains(&expected),
+        "{error}"
+    );
+}
+
+#[test]
+fn plain_http_is_for_the_registries_on_loopback_of_a_copy() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let registry = Registry::start(directory);
+    let target = format!("{}/a:v1", registry.address);
+    // The source is tried over TLS: its name is not resolved.
+    let error = failure(&run(directory, &["copy", "registry.invalid/a:v1", &target, "--plain-http"]));
+    assert!(error.contains("failed to connect to the registry registry.invalid"), "{error}");
+    assert!(!error.contains("--plain-http=registry.invalid"), "{error}");
+}
+
+#[test]
+fn a_killed_process_leaves_no_temporary_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let temporary = directory.join("temporary");
+    fs::create_dir(&temporary).unwrap();
+    // Accepts and does not answer. By then, the layers are in temporary files.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let target = format!("{}/a:v1", listener.local_addr().unwrap());
+    let mut command = tool(directory);
+    command.args(["push", "bundle", BUNDLE, &target, "--plain-http"]).env("TMPDIR", &temporary);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let connection = listener.accept().unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    drop(connection);
+    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
+}

@@ -1,0 +1,167 @@
+//! `bundle-tool fix` and `validate --fix`: what they change, what they leave, and that a second run changes nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+use crate::support::copy_bundle;
+
+const CSV: &str = "manifests/gizmo-operator.clusterserviceversion.yaml";
+const ANNOTATIONS: &str = "metadata/annotations.yaml";
+
+fn run(args: &[&str]) -> assert_cmd::assert::Assert {
+    Command::cargo_bin("bundle-tool").unwrap().args(args).assert()
+}
+
+fn stdout(assert: &assert_cmd::assert::Assert) -> String {
+    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+}
+
+fn stderr(assert: &assert_cmd::assert::Assert) -> String {
+    String::from_utf8(assert.get_output().stderr.clone()).unwrap()
+}
+
+/// A copy of the valid bundle in which a string of a file is replaced.
+fn spoiled(dir: &Path, edits: &[(&str, &str, &str)]) -> PathBuf {
+    let bundle = copy_bundle(dir.join("bundle"));
+    for (file, old, new) in edits {
+        let path = bundle.join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(old), "{file} does not contain {old}");
+        fs::write(path, text.replacen(old, new, 1)).unwrap();
+    }
+    bundle
+}
+
+/// The lines of a file that differ from those of the valid bundle.
+fn changed_lines(bundle: &Path, file: &str) -> Vec<String> {
+    let valid = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/bundle").join(file);
+    let valid = fs::read_to_string(valid).unwrap();
+    let text = fs::read_to_string(bundle.join(file)).unwrap();
+    let known: Vec<&str> = valid.lines().collect();
+    text.lines().filter(|line| !known.contains(line)).map(str::to_owned).collect()
+}
+
+#[test]
+fn findings_are_fixed_in_place_and_comments_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = spoiled(
+        dir.path(),
+        &[
+            (
+                CSV,
+                "  minKubeVersion: 1.27.0\n",
+                "  # The oldest supported.\n  minKubeVersion: 1.27 # see the docs\n",
+            ),
+            (CSV, "  version: 1.2.0\n", "  version: 1.2.0\n  maturty: stable\n"),
+            (CSV, "{type: AllNamespaces, supported: true}", "{type: AllNamespaces, supported: \"true\"}"),
+            (CSV, "capabilities: Basic Install", "capabilities: basic install"),
+            (ANNOTATIONS, "channels.v1: stable", "channels.v1: stable, beta,"),
+            (ANNOTATIONS, "  operators.operatorframework.io.bundle.metadata.v1: metadata/\n", ""),
+        ],
+    );
+    let path = bundle.to_str().unwrap();
+    let assert = run(&["fix", path, "--suite", "capabilities"]).success();
+    let summary = stderr(&assert).replace(path, "BUNDLE");
+    insta::assert_snapshot!("fix-summary", summary);
+    assert_eq!(
+        changed_lines(&bundle, CSV),
+        ["  maturty: stable", "  # The oldest supported.", "  minKubeVersion: \"1.27.0\" # see the docs"]
+    );
+    assert_eq!(
+        changed_lines(&bundle, ANNOTATIONS),
+        ["  operators.operatorframework.io.bundle.channels.v1: stable,beta"]
+    );
+    run(&["validate", path, "--suite", "capabilities"]).success();
+
+    // Again: nothing is left to fix but what has to be reviewed.
+    let before = fs::read(bundle.join(CSV)).unwrap();
+    let again = stderr(&run(&["fix", path, "--suite", "capabilities"]).success());
+    assert_eq!(again.replace(path, "BUNDLE"), "BUNDLE: fixed 0 findings; 1 with --unsafe-fixes\n");
+    assert_eq!(fs::read(bundle.join(CSV)).unwrap(), before);
+    run(&["fix", path, "--unsafe-fixes"]).success();
+    assert!(fs::read_to_string(bundle.join(CSV)).unwrap().contains("  maturity: stable\n"));
+}
+
+#[test]
+fn a_diff_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = spoiled(dir.path(), &[(CSV, "minKubeVersion: 1.27.0", "minKubeVersion: v1.27.0")]);
+    let path = bundle.to_str().unwrap();
+    let before = fs::read(bundle.join(CSV)).unwrap();
+    let assert = run(&["fix", path, "--diff"]).code(1);
+    insta::assert_snapshot!("fix-diff", stdout(&assert).replace(path, "BUNDLE"));
+    assert_eq!(fs::read(bundle.join(CSV)).unwrap(), before);
+    run(&["fix", path]).success();
+    run(&["fix", path, "--diff"]).success().stdout("");
+}
+
+#[test]
+fn validate_fixes_and_prints_what_is_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let edits =
+        [(CSV, "minKubeVersion: 1.27.0", "minKubeVersion: v1.27.0"), (CSV, "version: 1.2.0", "version: one")];
+    let bundle = spoiled(dir.path(), &edits);
+    let path = bundle.to_str().unwrap();
+    let assert = run(&["validate", path, "--fix", "--output", "json"]).code(1);
+    let answer: Value = serde_json::from_str(&stdout(&assert)).unwrap();
+    let rules: Vec<_> = answer["bundles"][0]["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|finding| finding["rule"].as_str().unwrap())
+        .collect();
+    assert_eq!(rules, ["csv-version-invalid"]);
+    run(&["validate", path, "--unsafe-fixes"]).code(2);
+}
+
+#[test]
+fn what_is_not_a_bundle_cannot_be_fixed() {
+    let error = stderr(&run(&["fix", "oci:nowhere"]).code(2));
+    assert!(error.contains("cannot fix oci:nowhere: expected a directory"), "{error}");
+    let error = stderr(&run(&["fix", "/dev/null"]).code(2));
+    assert!(error.contains("expected a directory"), "{error}");
+    let empty = tempfile::tempdir().unwrap();
+    let error = stderr(&run(&["fix", empty.path().to_str().unwrap()]).code(2));
+    assert!(error.contains("expected a bundle, with files in manifests/ and metadata/"), "{error}");
+}
+
+#[test]
+fn a_link_that_leads_out_of_the_bundle_is_not_followed() {
+    let dir = tempfile::tempdir().unwrap();
+    let wrong = [(CSV, "apiVersion: operators.coreos.com/v1alpha1", "apiVersion: operators.coreos.com/v1")];
+    let bundle = spoiled(dir.path(), &wrong);
+    let outside = dir.path().join("outside.yaml");
+    fs::rename(bundle.join(CSV), &outside).unwrap();
+    std::os::unix::fs::symlink("../../outside.yaml", bundle.join(CSV)).unwrap();
+    let before = fs::read(&outside).unwrap();
+    for arguments in [&["fix"][..], &["validate", "--fix"]] {
+        let arguments = [arguments, &[bundle.to_str().unwrap()]].concat();
+        let error = stderr(&run(&arguments).code(2));
+        assert!(error.contains("symbolic link to a file outside the bundle"), "{error}");
+        assert_eq!(fs::read(&outside).unwrap(), before);
+    }
+    // A link within the bundle stays one.
+    fs::rename(&outside, bundle.join("csv.yaml")).unwrap();
+    fs::remove_file(bundle.join(CSV)).unwrap();
+    std::os::unix::fs::symlink("../csv.yaml", bundle.join(CSV)).unwrap();
+    run(&["fix", bundle.to_str().unwrap()]).success();
+    assert!(bundle.join(CSV).is_symlink());
+    assert!(fs::read_to_string(bundle.join("csv.yaml")).unwrap().contains("v1alpha1\n"));
+}
+
+#[test]
+fn a_key_that_is_merged_into_another_map_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = spoiled(dir.path(), &[]);
+    let merged = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: merged\n  labels: &labels\n    a: b\n  \
+                  annotations:\n    <<: *labels\n    a: c\n";
+    fs::write(bundle.join("manifests/merged.yaml"), merged).unwrap();
+    let found = stdout(&run(&["validate", bundle.to_str().unwrap()]));
+    assert!(found.contains("yaml-duplicate-key"), "{found}");
+    let done = stderr(&run(&["fix", "--unsafe-fixes", bundle.to_str().unwrap()]).success());
+    assert!(done.contains("fixed 0 findings\n"), "{done}");
+    assert_eq!(fs::read_to_string(bundle.join("manifests/merged.yaml")).unwrap(), merged);
+}

@@ -1,0 +1,31 @@
+//! What several files of tests share.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A directory or file of `tests/fixtures`.
+pub(crate) fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+}
+
+/// Copies the directory `from` with everything in it to `to`.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), &target).unwrap();
+        }
+    }
+}
+
+/// Copies the valid bundle to a directory, where tests may change it, and returns the directory.
+pub(crate) fn copy_bundle(to: PathBuf) -> PathBuf {
+    for directory in ["manifests", "metadata"] {
+        copy(&fixture("bundle").join(directory), &to.join(directory));
+    }
+    to
+}
