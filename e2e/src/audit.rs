@@ -39,13 +39,32 @@ impl Audit {
         Some(Self { path, from })
     }
 
+    /// Returns the log since then. The API server renames a log that has become too large, and begins another.
+    fn text(&self) -> Result<Vec<u8>> {
+        let current = std::fs::read(&self.path)?;
+        if let Some(text) = current.get(self.from..) {
+            return Ok(text.to_vec());
+        }
+        let directory = self.path.parent().context("the audit log is in no directory")?;
+        let stem = self.path.file_stem().context("the audit log has no name")?.to_string_lossy().into_owned();
+        let renamed = std::fs::read_dir(directory)?
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| {
+                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&format!("{stem}-")))
+            })
+            .max()
+            .context("the audit log has been cut")?;
+        let text = std::fs::read(renamed)?;
+        Ok([text.get(self.from..).context("the audit log has been cut")?, &current].concat())
+    }
+
     /// What was asked since then, of those entries that `of` picks.
     ///
     /// # Errors
     /// The log cannot be read, or was cut.
     pub fn calls(&self, of: impl Fn(&Value) -> bool) -> Result<Vec<Call>> {
-        let text = std::fs::read(&self.path)?;
-        let lines = text.get(self.from..).context("the audit log has been cut")?.split(|byte| *byte == b'\n');
+        let text = self.text()?;
+        let lines = text.split(|byte| *byte == b'\n');
         let entries = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
         Ok(entries.filter(of).map(|entry| Call::of(&entry)).collect())
     }

@@ -4,25 +4,31 @@
 //! condition with a deadline, and namespaces that go away with their test. README.md says which test proves what.
 
 mod audit;
+mod browser;
 mod cluster;
 mod install;
 mod manager;
 mod metrics;
 mod operator;
 mod programs;
+mod proxy;
 pub mod random;
 mod release;
 mod restart;
+mod skipped;
 mod traces;
 mod wait;
 
 pub use audit::{Audit, Call};
+pub use browser::Browser;
 pub use cluster::{Cluster, Namespace, count, create};
 pub use install::{install, install_from, uninstall, wait_for_version};
 pub use manager::Manager;
 pub use operator::{Operator, condition};
 pub use programs::{Programs, Registry, opm};
+pub use proxy::LossyProxy;
 pub use release::{NEXT_VERSION, VERSION, release, release_versions};
 pub use restart::{Away, Restarter};
+pub use skipped::skipped;
 pub use traces::Traces;
 pub use wait::{TIMEOUT, wait_for};

@@ -4,6 +4,7 @@ use crate::Programs;
 use anyhow::{Context as _, Result, ensure};
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,9 +25,18 @@ impl Manager {
     /// # Errors
     /// It cannot be started, or ends.
     pub fn start(programs: &Programs, arguments: &[&str], environment: &[(&str, &str)]) -> Result<Self> {
-        let program = programs.path("memcached-operator");
+        let mut manager = Self::launch(&programs.path("memcached-operator"), arguments, environment)?;
+        manager.logged("caches synced")?;
+        Ok(manager)
+    }
+
+    /// Starts a program with the options of a manager, and waits for nothing.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn launch(program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Result<Self> {
         let started = Instant::now();
-        let mut child = Command::new(&program)
+        let mut child = Command::new(program)
             .args(["run", "--enable-webhooks=false", "--health-probe-bind-address=0", "--log-format=text"])
             .args(arguments)
             .envs(environment.iter().copied())
@@ -46,9 +56,13 @@ impl Manager {
                 }
             }
         });
-        let mut manager = Self { child, marks };
-        manager.logged("caches synced")?;
-        Ok(manager)
+        Ok(Self { child, marks })
+    }
+
+    /// Returns how long after the start one of the messages was logged, if it was.
+    #[must_use]
+    pub fn mark(&self, mark: &str) -> Option<Duration> {
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner).get(mark).copied()
     }
 
     /// Waits until one of the messages is logged; returns how long after the start that was.
@@ -58,8 +72,7 @@ impl Manager {
     pub fn logged(&mut self, mark: &str) -> Result<Duration> {
         let begun = Instant::now();
         loop {
-            let known = self.marks.lock().unwrap_or_else(PoisonError::into_inner).get(mark).copied();
-            if let Some(after) = known {
+            if let Some(after) = self.mark(mark) {
                 return Ok(after);
             }
             ensure!(self.child.try_wait()?.is_none(), "the manager ended before it logged \"{mark}\"");

@@ -4,12 +4,15 @@ use crate::{Cluster, Programs, Registry, TIMEOUT, wait_for};
 use anyhow::{Context as _, Result, ensure};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kube::Api;
-use kube::api::DynamicObject;
+use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
+
+/// The managers' Deployment.
+const MANAGER: &str = "memcached-operator-controller-manager";
 
 /// The operator, deployed.
 pub struct Operator {
@@ -76,7 +79,7 @@ impl Operator {
     pub async fn available(&self, replicas: i32) -> Result<()> {
         let deployments: Api<Deployment> = Api::namespaced(self.cluster.client.clone(), Self::NAMESPACE);
         wait_for("the manager is available and leads", TIMEOUT, async || {
-            let deployment = deployments.get("memcached-operator-controller-manager").await?;
+            let deployment = deployments.get(MANAGER).await?;
             let generation = deployment.metadata.generation;
             let status = deployment.status.unwrap_or_default();
             let counts = [status.replicas, status.updated_replicas, status.available_replicas];
@@ -86,6 +89,40 @@ impl Operator {
         })
         .await
         .map(drop)
+    }
+
+    /// Has all managers replaced, one after the other; returns the Deployment's generation.
+    ///
+    /// # Errors
+    /// The API server rejects.
+    pub async fn restart(&self, cluster: &Cluster) -> Result<i64> {
+        let deployments: Api<Deployment> = Api::namespaced(cluster.client.clone(), Self::NAMESPACE);
+        // As `kubectl rollout restart` does.
+        let annotations = json!({"kubectl.kubernetes.io/restartedAt": "2026-01-01T00:00:00Z"});
+        let patch = Patch::Merge(json!({"spec": {"template": {"metadata": {"annotations": annotations}}}}));
+        let deployment = deployments.patch(MANAGER, &PatchParams::default(), &patch).await?;
+        deployment.metadata.generation.context("the Deployment has no generation")
+    }
+
+    /// Whether only managers of a generation of the Deployment run, and one of them leads.
+    ///
+    /// # Errors
+    /// A request fails.
+    pub async fn is_rolled_out(&self, generation: i64) -> Result<bool> {
+        let deployments: Api<Deployment> = Api::namespaced(self.cluster.client.clone(), Self::NAMESPACE);
+        let status = deployments.get(MANAGER).await?.status.unwrap_or_default();
+        let all = status.replicas;
+        let replaced = status.observed_generation >= Some(generation)
+            && [status.updated_replicas, status.available_replicas] == [all; 2];
+        if !replaced {
+            return Ok(false);
+        }
+        let pods: Api<Pod> = Api::namespaced(self.cluster.client.clone(), Self::NAMESPACE);
+        let pods = pods.list_metadata(&ListParams::default()).await?.items;
+        let leader = self.leader().await?;
+        // Pods that terminate do not count as replicas.
+        let ended = pods.len() == usize::try_from(all.unwrap_or_default())?;
+        Ok(ended && pods.iter().any(|pod| pod.metadata.name == leader))
     }
 
     /// Returns the name of the pod that leads.

@@ -1,10 +1,14 @@
 //! Tests of the operator that need no pods: the manager runs as a process of the test, the control plane has no nodes.
 //! With nodes a thousand Memcacheds would be a thousand pods, so these tests are skipped then.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use e2e::{Audit, Away, Cluster, Manager, Programs, Restarter, TIMEOUT, Traces, count, create, wait_for};
+use e2e::{
+    Audit, Away, Cluster, LossyProxy, Manager, Programs, Restarter, TIMEOUT, Traces, count, create, skipped,
+    wait_for,
+};
 use futures::{StreamExt as _, stream};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -130,7 +134,7 @@ async fn scaled(
 async fn fifty_of_a_thousand_are_scaled_while_the_api_server_is_killed() -> Result<()> {
     let programs = Programs::from_env()?;
     let Some(restarter) = Restarter::from_env() else {
-        eprintln!("skipped: CLUSTER_RESTART is not set");
+        skipped("CLUSTER_RESTART is not set");
         return Ok(());
     };
     let Some(cluster) = control_plane(&programs).await? else { return Ok(()) };
@@ -229,5 +233,142 @@ async fn a_standby_that_is_stopped_ten_times_leaves_the_lease_unchanged() -> Res
     leader.stop()?;
     let released = unchanging().await?;
     ensure!(released.0.as_deref() == Some(""), "the leader releases the lease: {released:?}");
+    namespace.delete().await
+}
+
+/// Memcacheds behind the lossy connection.
+const NAMES: usize = 30;
+/// How long they are disturbed.
+const DISTURBED: Duration = Duration::from_mins(2);
+/// The manager's sync period, with its 10 % more, and some time for requests that have to be repeated.
+const SYNC_PERIOD: &str = "--sync-period=60";
+const MAX_WRONG: Duration = Duration::from_secs(66 + 30);
+
+/// Changes a Memcached, or what it owns, at random.
+async fn disturb(
+    name: &str,
+    memcacheds: &Api<DynamicObject>,
+    cluster: &Cluster,
+    namespace: &str,
+) -> Result<()> {
+    let deployments: Api<Deployment> = Api::namespaced(cluster.client.clone(), namespace);
+    let services: Api<Service> = Api::namespaced(cluster.client.clone(), namespace);
+    let (size, params) = (fastrand::i32(1..=5), PatchParams::default());
+    let done = match fastrand::u8(..4) {
+        0 => memcacheds.patch(name, &params, &Patch::Merge(json!({"spec": {"size": size}}))).await.map(drop),
+        1 => {
+            deployments.patch(name, &params, &Patch::Merge(json!({"spec": {"replicas": 7}}))).await.map(drop)
+        }
+        2 => deployments.delete(name, &DeleteParams::background()).await.map(drop),
+        _ => services.delete(name, &DeleteParams::default()).await.map(drop),
+    };
+    match done {
+        // It was deleted before, and is not there yet.
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// Returns the Memcacheds that do not have what they should, with what is wrong.
+async fn wrong(
+    memcacheds: &Api<DynamicObject>,
+    cluster: &Cluster,
+    namespace: &str,
+) -> Result<BTreeMap<String, String>> {
+    let every = ListParams::default();
+    let deployments: Api<Deployment> = Api::namespaced(cluster.client.clone(), namespace);
+    let services: Api<Service> = Api::namespaced(cluster.client.clone(), namespace);
+    let budgets: Api<PodDisruptionBudget> = Api::namespaced(cluster.client.clone(), namespace);
+    let named = |name: &Option<String>| name.clone().unwrap_or_default();
+    let deployments = deployments.list(&every).await?.items;
+    let replicas: BTreeMap<_, _> = deployments
+        .iter()
+        .map(|found| (named(&found.metadata.name), found.spec.as_ref().and_then(|spec| spec.replicas)))
+        .collect();
+    let services = services.list_metadata(&every).await?.items;
+    let services: Vec<_> = services.iter().map(|found| named(&found.metadata.name)).collect();
+    let budgets = budgets.list_metadata(&every).await?.items;
+    let budgets: Vec<_> = budgets.iter().map(|found| named(&found.metadata.name)).collect();
+    let mut found = BTreeMap::new();
+    for memcached in memcacheds.list(&every).await?.items {
+        let name = named(&memcached.metadata.name);
+        let size = memcached.data["spec"]["size"].as_i64();
+        let reported = memcached.data["status"]["observedGeneration"].as_i64();
+        let has = (
+            replicas.get(&name).copied().flatten().map(i64::from),
+            services.contains(&name),
+            budgets.contains(&name),
+            reported,
+        );
+        let wanted = (size, true, size > Some(1), memcached.metadata.generation);
+        if has != wanted {
+            found.insert(
+                name,
+                format!("replicas, service, budget, generation: {has:?} instead of {wanted:?}"),
+            );
+        }
+    }
+    Ok(found)
+}
+
+#[tokio::test]
+async fn a_slow_lossy_connection_leaves_nothing_wrong_for_longer_than_the_sync_period() -> Result<()> {
+    let programs = Programs::from_env()?;
+    let Some(cluster) = control_plane(&programs).await? else { return Ok(()) };
+    let namespace = cluster.namespace("lossy").await?;
+    let memcacheds = cluster.api(VERSION, "Memcached", &namespace.name).await?;
+    let proxy = LossyProxy::start().await?;
+    let (name, config) = (namespace.name.clone(), proxy.kubeconfig());
+    let started = tokio::task::spawn_blocking(move || {
+        let config = config.to_string_lossy();
+        let arguments = ["--watch-namespace", &name, SYNC_PERIOD, "--request-timeout=5"];
+        Manager::start(&programs, &arguments, &[("KUBECONFIG", &config)])
+    });
+    let manager = started.await??;
+    create(&memcacheds, NAMES, |index| {
+        memcached(&format!("cache-{index}")).unwrap_or_else(|e| panic!("{e}"))
+    })
+    .await?;
+
+    let start = Instant::now();
+    let mut since: BTreeMap<String, Instant> = BTreeMap::new();
+    let (mut disturbances, mut longest) = (0, Duration::ZERO);
+    loop {
+        let disturbed = start.elapsed() < DISTURBED;
+        let now = wrong(&memcacheds, &cluster, &namespace.name).await?;
+        since.retain(|name, _| now.contains_key(name));
+        for (name, what) in &now {
+            let wrong_for = since.entry(name.clone()).or_insert_with(Instant::now).elapsed();
+            longest = longest.max(wrong_for);
+            ensure!(wrong_for < MAX_WRONG, "{name} is wrong for {wrong_for:?}: {what} ({proxy})");
+        }
+        if !disturbed && now.is_empty() {
+            break;
+        }
+        if disturbed {
+            let name = format!("cache-{}", fastrand::usize(..NAMES));
+            disturb(&name, &memcacheds, &cluster, &namespace.name).await?;
+            // Wrong for another reason from now on.
+            since.remove(&name);
+            disturbances += 1;
+        }
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
+    eprintln!(
+        "{disturbances} disturbances, {proxy}; wrong for {:.1} s at most; all is right {:.1} s after the last",
+        longest.as_secs_f64(),
+        (start.elapsed().saturating_sub(DISTURBED)).as_secs_f64()
+    );
+    // The connection is good again, so that the finalizers are removed soon.
+    drop(manager);
+    let programs = Programs::from_env()?;
+    let manager = Manager::start(&programs, &["--watch-namespace", &namespace.name], &[])?;
+    memcacheds.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
+    wait_for("all Memcacheds are gone", TIMEOUT, async || {
+        ensure!(count(&memcacheds).await? == 0, "some are left");
+        Ok(())
+    })
+    .await?;
+    drop(manager);
     namespace.delete().await
 }

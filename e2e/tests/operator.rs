@@ -1,11 +1,12 @@
 //! Tests of the operator on a real cluster.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
 use e2e::{
     Audit, Away, Call, Cluster, Namespace, Operator, Programs, Registry, Restarter, TIMEOUT, Traces,
-    condition, wait_for,
+    condition, skipped, wait_for,
 };
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
@@ -305,6 +306,74 @@ async fn the_webhook_certificate_is_rotated_under_load() -> Result<()> {
     stage.tear_down().await
 }
 
+/// Memcacheds that exist while both managers are replaced.
+const KEPT: usize = 5;
+
+/// Returns the version of every object of the tests' namespace that the manager writes, except for one Memcached's.
+async fn versions(stage: &Stage, except: &str) -> Result<BTreeMap<String, Option<String>>> {
+    let every = ListParams::default();
+    let mut found = BTreeMap::new();
+    for memcached in stage.memcacheds.list(&every).await?.items {
+        found.insert(format!("Memcached {}", memcached.name_any()), memcached.resource_version());
+    }
+    for service in stage.api::<Service>().list(&every).await?.items {
+        found.insert(format!("Service {}", service.name_any()), service.resource_version());
+    }
+    for deployment in stage.api::<Deployment>().list(&every).await?.items {
+        found.insert(format!("Deployment {}", deployment.name_any()), deployment.resource_version());
+    }
+    found.retain(|name, _| !name.ends_with(except));
+    Ok(found)
+}
+
+#[tokio::test]
+async fn both_managers_are_replaced_under_admission_load() -> Result<()> {
+    let stage = Stage::new("rolling", 2, &[]).await?;
+    for index in 0..KEPT {
+        stage.create(&format!("cache-{index}"), json!({"size": 2})).await?;
+    }
+    for index in 0..KEPT {
+        stage.available(&format!("cache-{index}"), 2).await?;
+    }
+    stage.webhooks("cache-0").await?;
+    let before = versions(&stage, "cache-0").await?;
+    let audit = Audit::from_env();
+
+    let restarted = stage.operator.restart(&stage.cluster).await?;
+    let dry = PatchParams { dry_run: true, ..PatchParams::default() };
+    let (start, mut requests) = (Instant::now(), 0);
+    while !stage.operator.is_rolled_out(restarted).await? {
+        ensure!(start.elapsed() < TIMEOUT, "the managers are not replaced");
+        // Only the webhook rejects the one, and nothing the other; the API server ignores a webhook that does not respond.
+        let invalid = Patch::Merge(json!({"spec": {"nodeSelector": {"a b": requests.to_string()}}}));
+        let error = stage.memcacheds.patch("cache-0", &dry, &invalid).await.err();
+        let error = error.with_context(|| format!("request {requests} was not checked"))?.to_string();
+        ensure!(error.contains("spec.nodeSelector: invalid label key"), "request {requests}: {error}");
+        let valid = Patch::Merge(json!({"spec": {"size": 1 + requests % 5}}));
+        let result = stage.memcacheds.patch("cache-0", &dry, &valid).await;
+        result.with_context(|| format!("request {requests} failed"))?;
+        requests += 2;
+    }
+    // Whatever the new leader finds is reconciled before this change.
+    stage.change("cache-0", json!({"size": 1})).await?;
+    stage.available("cache-0", 1).await?;
+    let after = versions(&stage, "cache-0").await?;
+    ensure!(before == after, "{before:#?}\n{after:#?}");
+    if let Some(audit) = audit {
+        let written: Vec<_> = asked(&audit)?
+            .into_iter()
+            .filter(|call| call.namespace == stage.namespace.name && call.name != "cache-0")
+            .filter(|call| !matches!(call.verb.as_str(), "list" | "watch" | "get"))
+            .filter(|call| call.resource != "events")
+            .collect();
+        ensure!(written.is_empty(), "written although nothing changed: {written:?}");
+    }
+    eprintln!(
+        "{requests} requests while both managers were replaced: all were checked, and nothing was written twice"
+    );
+    stage.tear_down().await
+}
+
 /// Rolls ten Memcacheds out, scales all of them, with `disturb` in the middle; returns what is there afterwards.
 async fn rolled_out(
     stage: &Stage,
@@ -368,7 +437,7 @@ async fn the_leader_is_killed_during_a_rollout() -> Result<()> {
 #[tokio::test]
 async fn the_api_server_is_down_for_60_seconds() -> Result<()> {
     let Some(restarter) = Restarter::from_env() else {
-        eprintln!("skipped: CLUSTER_RESTART is not set");
+        skipped("CLUSTER_RESTART is not set");
         return Ok(());
     };
     let (audit, stage) = (Audit::from_env(), Stage::new("away", 2, &[]).await?);
@@ -433,7 +502,7 @@ async fn metrics_are_served_only_to_clients_that_the_api_server_authorizes() -> 
 #[tokio::test]
 async fn every_request_is_allowed_by_a_rule_and_every_rule_is_used() -> Result<()> {
     let Some(audit) = Audit::from_env() else {
-        eprintln!("skipped: AUDIT_LOG is not set");
+        skipped("AUDIT_LOG is not set");
         return Ok(());
     };
     let stage = Stage::new("rules", 1, &["--webhook-cert-lifetime=30"]).await?;

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use e2e::{Cluster, Namespace, Programs, Registry, TIMEOUT, wait_for};
+use e2e::{Cluster, Namespace, Programs, Registry, Restarter, TIMEOUT, skipped, wait_for};
 use futures::{StreamExt as _, stream};
 use kube::api::ListParams;
 use serde_json::{Value, json};
@@ -15,6 +15,16 @@ const V1ALPHA1: &str = "operators.coreos.com/v1alpha1";
 
 /// The number of cases that run at the same time.
 const PARALLEL: usize = 3;
+
+/// A certificate authority that has signed nothing, as base64 of PEM.
+const ANOTHER_AUTHORITY: &str = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUJlekNDQVNHZ0F3SUJBZ0lVTGxvKzZCSVN2NUJ0NU40QXRVeWh1YTZrNkxB\
+    d0NnWUlLb1pJemowRUF3SXcKRWpFUU1BNEdBMVVFQXd3SFlXNXZkR2hsY2pBZ0Z3MHlOakV4TWpJeE1UVTNNemRhR0E4eU1USTJN\
+    VEF5T1RFeApOVGN6TjFvd0VqRVFNQTRHQTFVRUF3d0hZVzV2ZEdobGNqQlpNQk1HQnlxR1NNNDlBZ0VHQ0NxR1NNNDlBd0VICkEw\
+    SUFCSXBERURHTnNIVEtCelIyS2dweVF5YUV0R1EyLzJhSHlFeDZjRG5ETlBHc2dkblk3WW5Xb3E0ZWR6dzMKdUhsS3llNWJ4Tmxu\
+    cXlDWGxQV21iZ21tNFUralV6QlJNQjBHQTFVZERnUVdCQlNjaXhyWHJsQ1ZUc1ZGdVViagpYbnc3b3Z0U016QWZCZ05WSFNNRUdE\
+    QVdnQlNjaXhyWHJsQ1ZUc1ZGdVVialhudzdvdnRTTXpBUEJnTlZIUk1CCkFmOEVCVEFEQVFIL01Bb0dDQ3FHU000OUJBTUNBMGdB\
+    TUVVQ0lGSlpsdXRDdThieHpzMDBDSlBuNGtCUUpqVVQKOW9GSDNSU1V2RGJEMEJoT0FpRUF2S2lmYVRtaTdTME9CSTJrc2pkbXZC\
+    WDU2V1dER2dzb21XdDNoSFJRR2JBPQotLS0tLUVORCBDRVJUSUZJQ0FURS0tLS0tCg==";
 
 /// What a run of the program printed.
 struct Run {
@@ -171,6 +181,20 @@ fn cases(registry: &Registry) -> Vec<Case> {
             "webhooks": [{
                 "name": "pods.example.com", "admissionReviewVersions": ["v1"], "sideEffects": "None",
                 "clientConfig": {"service": {"name": "none", "namespace": "NAMESPACE"}},
+                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "NAMESPACE"}},
+                "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
+            }],
+        })),
+        Case::new("certificate", "webhook with the wrong certificate authority", "certificate signed by unknown authority", "webhook-failed").before(json!({
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+            "metadata": {"name": "run-bundle-certificate"},
+            "webhooks": [{
+                "name": "pods.example.com", "admissionReviewVersions": ["v1"], "sideEffects": "None",
+                "clientConfig": {
+                    // OLM's, whose certificate is of another authority.
+                    "service": {"name": "packageserver-service", "namespace": "olm", "port": 5443},
+                    "caBundle": ANOTHER_AUTHORITY,
+                },
                 "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "NAMESPACE"}},
                 "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
             }],
@@ -349,11 +373,12 @@ async fn an_interrupted_installation_names_what_is_left_and_continues() -> Resul
         ("catalog: ", "Deployment `gizmo-interrupted-catalog`"),
         ("resolution: ", "Subscription `gizmo-interrupted`"),
         ("requirements: ", "Subscription `gizmo-interrupted`"),
+        ("deployments: ", "Subscription `gizmo-interrupted`"),
     ] {
         let printed = interrupted(&programs, &arguments, stage).await?;
         ensure!(printed.contains("not removed") && printed.contains(left), "{stage}: {printed}");
         ensure!(printed.contains("bundle-tool cleanup gizmo-interrupted"), "{printed}");
-        if stage == "resolution: " {
+        if stage != "catalog: " {
             let cleanup =
                 tool(&programs, &["cleanup", &bundle.package, "-n", &namespace.name, "--delete-crds"])
                     .await?;
@@ -365,6 +390,87 @@ async fn an_interrupted_installation_names_what_is_left_and_continues() -> Resul
     let cleanup =
         tool(&programs, &["cleanup", &bundle.package, "-n", &namespace.name, "--delete-crds"]).await?;
     ensure!(cleanup.status == 0, "{}", cleanup.err);
+    gone(&cluster, namespace).await
+}
+
+#[tokio::test]
+async fn the_api_server_is_away_for_30_seconds() -> Result<()> {
+    let Some(restarter) = Restarter::from_env() else {
+        skipped("CLUSTER_RESTART is not set");
+        return Ok(());
+    };
+    let (programs, registry) = (Programs::from_env()?, Registry::from_env()?);
+    let cluster = Cluster::from_env().await?;
+    let namespace = cluster.namespace_for("run-away", "restricted").await?;
+    let bundle = Gizmo::write("away", &registry.operand(), &[])?;
+    let path = bundle.path();
+    let arguments = ["run", "bundle", path.as_str(), "-n", namespace.name.as_str(), "--timeout", "5m"];
+    let run = async {
+        // Once something was created.
+        let deployments = cluster.api("apps/v1", "Deployment", &namespace.name).await?;
+        wait_for("the catalog is created", TIMEOUT, async || {
+            deployments.get("gizmo-away-catalog").await?;
+            Ok(())
+        })
+        .await?;
+        let away = restarter.api_server(30)?;
+        // Meanwhile, nothing can be asked.
+        let doctor = tool(&programs, &["doctor", "-n", &namespace.name]).await?;
+        ensure!(
+            doctor.status == 2 && doctor.err.contains("does not respond"),
+            "{}{}",
+            doctor.out,
+            doctor.err
+        );
+        tokio::task::spawn_blocking(|| away.over()).await?
+    };
+    let (run, away) = futures::join!(tool(&programs, &arguments), run);
+    let run = run?;
+    away?;
+    ensure!(run.status == 0, "{}", run.err);
+    ensure!(run.err.contains("trying again"), "{}", run.err);
+    eprintln!("{:6.1} s  installed, with the API server away for 30 s", run.seconds);
+    let cleanup =
+        tool(&programs, &["cleanup", &bundle.package, "-n", &namespace.name, "--delete-crds"]).await?;
+    ensure!(cleanup.status == 0, "{}", cleanup.err);
+    gone(&cluster, namespace).await
+}
+
+#[tokio::test]
+async fn olm_that_does_not_run_is_named_before_anything_is_created() -> Result<()> {
+    let (programs, registry) = (Programs::from_env()?, Registry::from_env()?);
+    let cluster = Cluster::from_env().await?;
+    let found = cluster.api("apps/v1", "Deployment", "olm").await?;
+    let Ok(operator) = found.get("catalog-operator").await else {
+        eprintln!("OLM is not in namespace olm: skipped");
+        return Ok(());
+    };
+    let replicas = operator.data["spec"]["replicas"].clone();
+    let scale = async |replicas: &Value| {
+        let patch = kube::api::Patch::Merge(json!({"spec": {"replicas": replicas}}));
+        found.patch("catalog-operator", &kube::api::PatchParams::default(), &patch).await?;
+        wait_for(&format!("catalog-operator has {replicas} replicas"), TIMEOUT, async || {
+            let status = found.get("catalog-operator").await?.data["status"].clone();
+            let available = status["availableReplicas"].as_i64().unwrap_or(0);
+            ensure!(Some(available) == replicas.as_i64(), "{status}");
+            Ok(())
+        })
+        .await
+    };
+    scale(&json!(0)).await?;
+    let namespace = cluster.namespace_for("run-half", "restricted").await?;
+    let bundle = Gizmo::write("half", &registry.operand(), &[])?;
+    let run = tool(&programs, &["run", "bundle", &bundle.path(), "-n", &namespace.name]).await;
+    let doctor = tool(&programs, &["doctor", "-n", &namespace.name, "-o", "json"]).await;
+    scale(&replicas).await?;
+    let (run, doctor) = (run?, doctor?);
+    ensure!(
+        run.status == 2 && run.err.contains("`catalog-operator` has no available replica"),
+        "{}",
+        run.err
+    );
+    ensure!(run.err.contains("nothing was created") && run.seconds < 15.0, "{} s: {}", run.seconds, run.err);
+    ensure!(doctor.status == 1 && doctor.out.contains("\"olm-not-running\""), "{}{}", doctor.out, doctor.err);
     gone(&cluster, namespace).await
 }
 
@@ -423,8 +529,8 @@ async fn finalizers_that_block_cleanup_are_named() -> Result<()> {
         "spec": {"size": 3},
     });
     cluster.apply(&gizmo).await?;
-    let arguments = ["cleanup", &bundle.package, "-n", &namespace.name, "--delete-crds", "--timeout", "5s"];
-    let blocked = tool(&programs, &arguments).await?;
+    let arguments = ["cleanup", &bundle.package, "-n", &namespace.name, "--delete-crds"];
+    let blocked = tool(&programs, &[&arguments[..], &["--timeout", "5s"]].concat()).await?;
     ensure!(
         blocked.status == 2 && blocked.err.contains("has finalizers: example.com/keep"),
         "{}{}",

@@ -1,4 +1,5 @@
-//! Scaffolded operators are built, tested, bundled and validated. No cluster is needed.
+//! Scaffolded operators are built, tested, bundled and validated; one is installed by OLM, if `KUBECONFIG` and `REGISTRY` name a
+//! cluster and a registry. Tests on a control plane run if the environment names its programs (docs/cookbook.md).
 //!
 //! They are built in the workspace's target directory with its lock file, so that dependencies are shared and nothing is
 //! downloaded.
@@ -9,6 +10,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
+use e2e::{Cluster, Registry, TIMEOUT, condition, skipped, wait_for};
+use serde_json::json;
 
 /// The commands that bundle-tool runs have this long altogether.
 const MAX_TOOL_TIME: Duration = Duration::from_mins(1);
@@ -85,47 +88,131 @@ fn blocks(page: &str) -> Vec<(&str, String)> {
     blocks
 }
 
-#[test]
-fn the_guide_leads_from_an_empty_directory_to_a_validated_bundle() -> Result<()> {
-    let page = fs::read_to_string(root()?.join("docs/guide/rust.md"))?;
-    let directory = Directory::new()?;
-    let project = directory.path("flight-operator");
-    let mut tool = Duration::ZERO;
-    let mut build = Duration::ZERO;
-    let mut written = 0;
-    for (language, text) in blocks(&page) {
-        match language {
-            "sh" if !project.exists() => {
-                tool += directory.run(directory.parent.path(), &text)?;
-                directory.lock("flight-operator")?;
+/// The operator of the guide.
+struct Guide {
+    directory: Directory,
+    project: PathBuf,
+    /// How long bundle-tool took, and what make did.
+    tool: Duration,
+    build: Duration,
+    /// How many lines a user wrote.
+    written: usize,
+}
+
+impl Guide {
+    /// Follows the guide: runs its commands and applies its changes.
+    fn follow() -> Result<Self> {
+        let page = fs::read_to_string(root()?.join("docs/guide/rust.md"))?;
+        let directory = Directory::new()?;
+        let project = directory.path("flight-operator");
+        let mut guide = Self { directory, project, tool: Duration::ZERO, build: Duration::ZERO, written: 0 };
+        for (language, text) in blocks(&page) {
+            match language {
+                "sh" if !guide.project.exists() => {
+                    guide.tool += guide.directory.run(guide.directory.parent.path(), &text)?;
+                    guide.directory.lock("flight-operator")?;
+                }
+                "sh" => guide.build += guide.run(&text)?,
+                "diff" => guide.change(&text)?,
+                _ => {}
             }
-            "sh" => build += directory.run(&project, &text)?,
-            "diff" => {
-                let file = text.lines().find_map(|line| line.strip_prefix("+++ b/")).context("no file")?;
-                let patch = diffy::Patch::from_str(&text)?;
-                let old = fs::read_to_string(project.join(file))?;
-                let new = diffy::apply(&old, &patch)
-                    .with_context(|| format!("the change of {file} does not apply"))?;
-                fs::write(project.join(file), new)?;
-                written +=
-                    text.lines().filter(|line| line.starts_with('+') && !line.starts_with("+++")).count();
-            }
-            _ => {}
         }
+        Ok(guide)
     }
+
+    fn run(&self, commands: &str) -> Result<Duration> {
+        self.directory.run(&self.project, commands)
+    }
+
+    fn change(&mut self, text: &str) -> Result<()> {
+        let file = text.lines().find_map(|line| line.strip_prefix("+++ b/")).context("no file")?;
+        let patch = diffy::Patch::from_str(text)?;
+        let old = fs::read_to_string(self.project.join(file))?;
+        let new =
+            diffy::apply(&old, &patch).with_context(|| format!("the change of {file} does not apply"))?;
+        fs::write(self.project.join(file), new)?;
+        self.written += text.lines().filter(|line| line.starts_with('+') && !line.starts_with("+++")).count();
+        Ok(())
+    }
+
+    fn read(&self, name: &str) -> Result<String> {
+        Ok(fs::read_to_string(self.project.join(name))?)
+    }
+}
+
+/// Checks the project of the guide, whose commands have run.
+fn check(guide: &Guide) -> Result<()> {
+    let Guide { written, tool, build, .. } = guide;
     eprintln!(
         "a user wrote {written} lines; bundle-tool took {tool:.1?}, make test and make bundle {build:.1?}"
     );
-    ensure!(tool < MAX_TOOL_TIME, "bundle-tool took {tool:?}");
-    ensure!(written > 0 && written < 400, "{written} lines");
-    let crd = fs::read_to_string(project.join("config/crd/bases/travel.example.com_flighttickets.yaml"))?;
+    ensure!(*tool < MAX_TOOL_TIME, "bundle-tool took {tool:?}");
+    ensure!((1..400).contains(written), "{written} lines");
+    let crd = guide.read("config/crd/bases/travel.example.com_flighttickets.yaml")?;
     for part in ["shortNames:\n    - ft", "maximum: 10", "minimum: 1"] {
         ensure!(crd.contains(part), "{part:?} is not in\n{crd}");
     }
-    let csv =
-        fs::read_to_string(project.join("bundle/manifests/flight-operator.clusterserviceversion.yaml"))?;
+    let csv = guide.read("bundle/manifests/flight-operator.clusterserviceversion.yaml")?;
     ensure!(csv.contains("--max-concurrent-reconciles=2"), "{csv}");
     Ok(())
+}
+
+/// The file of the listener, as the operand of a `FlightTicket`: the image of the guide is not in the test's registry.
+const LISTENER: &str = env!("CARGO_BIN_EXE_listener");
+
+#[tokio::test]
+async fn the_guide_leads_from_an_empty_directory_to_an_operator_that_olm_installs() -> Result<()> {
+    let guide = Guide::follow()?;
+    check(&guide)?;
+    if std::env::var_os("KUBECONFIG").is_none() || std::env::var_os("REGISTRY").is_none() {
+        skipped("KUBECONFIG and REGISTRY are not set");
+        return Ok(());
+    }
+    let (cluster, registry) = (Cluster::from_env().await?, Registry::from_env()?);
+    let namespace = cluster.namespace_for("flights", "restricted").await?;
+    let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    let operator = root()?.join(format!("target/{target}/debug/flight-operator"));
+    let (image, operand) = (registry.image("flight-operator:e2e"), registry.image("flight-operand:e2e"));
+    let ca = registry.ca_file.iter().map(|file| format!(" --ca-file {file}")).collect::<String>();
+    let user = "--user 65532:65532";
+    guide.run(&format!(
+        "
+bundle-tool push image {image} {}=/flight-operator --entrypoint /flight-operator {user}{ca}
+bundle-tool push image {operand} {LISTENER}=/listener --entrypoint /listener {user}{ca}
+FLIGHT_TICKET_IMAGE={operand} make bundle IMG={image}
+bundle-tool run bundle bundle --namespace {}
+",
+        operator.display(),
+        namespace.name
+    ))?;
+
+    let ticket = |size: u32| {
+        json!({
+            "apiVersion": "travel.example.com/v1alpha1", "kind": "FlightTicket",
+            "metadata": {"name": "ticket", "namespace": namespace.name}, "spec": {"size": size},
+        })
+    };
+    let error = cluster.apply(&ticket(11)).await.err().context("size 11 was accepted")?;
+    ensure!(format!("{error:#}").contains("spec.size"), "{error:#}");
+    cluster.apply(&ticket(2)).await?;
+    let tickets = cluster.api("travel.example.com/v1alpha1", "FlightTicket", &namespace.name).await?;
+    wait_for("the FlightTicket is Available with two pods", TIMEOUT, async || {
+        let ticket = tickets.get("ticket").await?;
+        let nodes = ticket.data["status"]["nodes"].as_array().map_or(0, Vec::len);
+        let (status, reason) = condition(&ticket, "Available");
+        ensure!(status == "True" && nodes == 2, "{status} {reason}, {nodes} nodes");
+        Ok(())
+    })
+    .await?;
+    let resources = cluster.client.list_api_group_resources("travel.example.com/v1alpha1").await?;
+    let resource = resources.resources.iter().find(|resource| resource.kind == "FlightTicket");
+    let short_names = resource.and_then(|resource| resource.short_names.clone());
+    ensure!(short_names.as_deref() == Some(&["ft".to_owned()]), "{short_names:?}");
+
+    cluster.delete(&ticket(2)).await?;
+    guide
+        .run(&format!("bundle-tool cleanup flight-operator --namespace {} --delete-crds", namespace.name))?;
+    namespace.delete().await
 }
 
 #[test]

@@ -1,9 +1,13 @@
 //! Catalog images of every kind that `push catalog` makes, in OLM: ready, shown, installed from, upgraded from, killed.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Stdio;
+
 use anyhow::{Context as _, Result, ensure};
 use e2e::{
-    Cluster, NEXT_VERSION, Programs, Registry, TIMEOUT, VERSION, install_from, release_versions, uninstall,
-    wait_for, wait_for_version,
+    Cluster, NEXT_VERSION, Programs, Registry, TIMEOUT, VERSION, install_from, release_versions, skipped,
+    uninstall, wait_for, wait_for_version,
 };
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
@@ -176,7 +180,7 @@ async fn catalogd_unpacks_every_kind_of_image() -> Result<()> {
     let (programs, registry) = (Programs::from_env()?, Registry::from_env()?);
     let cluster = Cluster::from_env().await?;
     let Ok(catalogs) = cluster.api("olm.operatorframework.io/v1", "ClusterCatalog", "default").await else {
-        eprintln!("no catalogd: skipped");
+        skipped("the cluster has no catalogd");
         return Ok(());
     };
     let opm = registry.opm();
@@ -200,5 +204,202 @@ async fn catalogd_unpacks_every_kind_of_image() -> Result<()> {
         .await?;
         cluster.delete(&catalog).await?;
     }
+    Ok(())
+}
+
+/// The headers that a client of catalogd may depend on, beside those whose values differ from server to server.
+const HEADERS: &[&str] = &[
+    "accept-ranges",
+    "content-encoding",
+    "content-length",
+    "content-range",
+    "content-type",
+    "vary",
+    "x-content-type-options",
+];
+
+/// What curl received.
+#[derive(Debug)]
+struct Answer {
+    status: String,
+    headers: BTreeMap<String, String>,
+    body: Vec<u8>,
+}
+
+async fn ask(url: &str, arguments: &[&str]) -> Result<Answer> {
+    let mut command = tokio::process::Command::new("curl");
+    command.args(["-sS", "-i", "--max-time", "60"]).args(arguments).arg(url);
+    if let Ok(file) = std::env::var("REGISTRY_CA_FILE") {
+        command.args(["--cacert", &file]);
+    }
+    let output = command.output().await.context("failed to start curl")?;
+    ensure!(output.status.success(), "{url}: {}", String::from_utf8_lossy(&output.stderr));
+    let text = output.stdout;
+    let end = text.windows(4).position(|window| window == b"\r\n\r\n").context("no headers")?;
+    let mut lines = std::str::from_utf8(&text[..end])?.lines();
+    let status = lines.next().and_then(|line| line.split(' ').nth(1)).context("no status")?.to_owned();
+    let header = |line: &str| {
+        Some((line.split_once(": ")?.0.to_ascii_lowercase(), line.split_once(": ")?.1.to_owned()))
+    };
+    Ok(Answer { status, headers: lines.filter_map(header).collect(), body: text[end + 4..].to_vec() })
+}
+
+/// What of an answer must be the same everywhere.
+#[derive(Debug, PartialEq)]
+struct Comparable {
+    status: String,
+    headers: BTreeMap<String, String>,
+    blobs: Vec<Value>,
+    text: String,
+}
+
+impl Comparable {
+    fn of(answer: &Answer) -> Result<Self> {
+        let mut headers: BTreeMap<String, String> = answer
+            .headers
+            .iter()
+            .filter(|(name, _)| HEADERS.contains(&name.as_str()))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        if answer.headers.contains_key("last-modified") {
+            headers.insert("last-modified".into(), "some".into());
+        }
+        let is_lines = headers.get("content-type").is_some_and(|value| value == "application/jsonl");
+        let (mut blobs, mut text) = (Vec::new(), String::new());
+        if is_lines && answer.status == "200" {
+            for line in serde_json::Deserializer::from_slice(&answer.body).into_iter() {
+                blobs.push(line?);
+            }
+        } else {
+            text = String::from_utf8_lossy(&answer.body).into_owned();
+        }
+        Ok(Self { status: answer.status.clone(), headers, blobs, text })
+    }
+
+    fn shown(&self) -> String {
+        let Self { status, headers, blobs, text } = self;
+        format!("{status} {headers:?} {} blobs {text:?}", blobs.len())
+    }
+}
+
+/// `serve --http` of a catalog.
+struct Ours {
+    child: tokio::process::Child,
+    base: String,
+}
+
+async fn serve_http(programs: &Programs, directory: &str, name: &str) -> Result<Ours> {
+    use tokio::io::{AsyncBufReadExt as _, BufReader};
+    let mut child = tokio::process::Command::new(programs.path("bundle-tool"))
+        .args(["serve", directory, "--port", "0", "--http", "127.0.0.1:0", "--catalog-name", name])
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .context("failed to start bundle-tool")?;
+    let mut lines = BufReader::new(child.stdout.take().context("no standard output")?).lines();
+    lines.next_line().await?.context("no address")?;
+    let base = lines.next_line().await?.context("no URL")?;
+    Ok(Ours { child, base: format!("{base}catalogs") })
+}
+
+#[tokio::test]
+async fn http_answers_are_those_of_catalogd() -> Result<()> {
+    let (programs, registry) = (Programs::from_env()?, Registry::from_env()?);
+    let cluster = Cluster::from_env().await?;
+    let Ok(catalogs) = cluster.api("olm.operatorframework.io/v1", "ClusterCatalog", "default").await else {
+        skipped("the cluster has no catalogd");
+        return Ok(());
+    };
+    let directory = std::env::var("LARGE_CATALOG")
+        .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../catalog").to_owned());
+    let name = "e2e-http";
+    let image = registry.image(&format!("{name}:v1"));
+    let ca: Vec<&str> = registry.ca_file.iter().flat_map(|file| ["--ca-file", file]).collect();
+    programs.tool(&[&["push", "catalog", &directory, &image, "--data-only"], &ca[..]].concat(), &[])?;
+    let catalog = json!({
+        "apiVersion": "olm.operatorframework.io/v1", "kind": "ClusterCatalog",
+        "metadata": {"name": name}, "spec": {"source": {"type": "Image", "image": {"ref": image}}},
+    });
+    cluster.apply(&catalog).await?;
+    let base = wait_for("the catalog is served", TIMEOUT, async || {
+        let status = catalogs.get(name).await?.data["status"].clone();
+        let found = status["conditions"].as_array().into_iter().flatten();
+        let is_served = |item: &Value| item["type"] == "Serving" && item["status"] == "True";
+        ensure!(found.clone().any(is_served), "{status}");
+        let url = status["urls"]["base"].as_str().context("no URL")?;
+        Ok(url.trim_end_matches(&format!("/{name}")).to_owned())
+    })
+    .await?;
+    let mut ours = serve_http(&programs, &directory, name).await?;
+    let package = std::fs::read_dir(Path::new(&directory))?
+        .filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()))
+        .min()
+        .context("no file")?;
+    let package = package.trim_end_matches(".yaml").to_owned();
+    let date = |answer: &Answer| format!("If-Modified-Since: {}", answer.headers["last-modified"]);
+    let since = [&base, &ours.base]
+        .map(async |base| anyhow::Ok(date(&ask(&format!("{base}/{name}/api/v1/all"), &["-I"]).await?)));
+    let [theirs_since, ours_since] = since;
+    let (theirs_since, ours_since) = (theirs_since.await?, ours_since.await?);
+    let all = format!("{name}/api/v1/all");
+    let metas = format!("{name}/api/v1/metas");
+    let requests: Vec<(String, Vec<&str>)> = vec![
+        (all.clone(), vec![]),
+        (all.clone(), vec!["-I"]),
+        (all.clone(), vec!["--compressed", "-H", "Accept-Encoding: gzip"]),
+        (all.clone(), vec!["-H", "SINCE"]),
+        (all.clone(), vec!["-H", "If-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT", "-I"]),
+        (all.clone(), vec!["-H", "If-None-Match: *"]),
+        (all.clone(), vec!["-H", "If-Match: \"x\""]),
+        (all.clone(), vec!["-H", "If-Unmodified-Since: Sun, 06 Nov 1994 08:49:37 GMT"]),
+        (all.clone(), vec!["-r", "10-30"]),
+        (all.clone(), vec!["-r", "-30"]),
+        (all.clone(), vec!["-H", "Range: bytes=999999999999-"]),
+        (all.clone(), vec!["-H", "Range: bytes=b-a"]),
+        (all.clone(), vec!["-X", "POST"]),
+        (all.clone(), vec!["-X", "DELETE"]),
+        (format!("{all}?schema=olm.package"), vec!["-I"]),
+        (metas.clone(), vec![]),
+        (metas.clone(), vec!["-I"]),
+        (metas.clone(), vec!["--compressed", "-H", "Accept-Encoding: gzip"]),
+        (metas.clone(), vec!["-H", "SINCE"]),
+        (metas.clone(), vec!["-H", "If-Match: \"x\""]),
+        (metas.clone(), vec!["-r", "10-30"]),
+        (metas.clone(), vec!["-X", "PUT"]),
+        (format!("{metas}?schema=olm.package"), vec![]),
+        (format!("{metas}?schema=olm.channel&package={package}"), vec![]),
+        (format!("{metas}?package={package}"), vec![]),
+        (format!("{metas}?package={package}&name=stable"), vec![]),
+        (format!("{metas}?name={package}"), vec![]),
+        (format!("{metas}?schema=none"), vec![]),
+        (format!("{metas}?schema="), vec!["-I"]),
+        (format!("{metas}?channel=stable"), vec![]),
+        (format!("{metas}?schema=olm.package&Schema=olm.bundle"), vec![]),
+        ("none/api/v1/all".into(), vec![]),
+        ("none/api/v1/metas?x=y".into(), vec![]),
+        ("Not_A_Name/api/v1/all".into(), vec![]),
+        (format!("{}/api/v1/all", "a".repeat(254)), vec![]),
+        (format!("{name}/api/v1/none"), vec![]),
+        (format!("{name}/api/v1/all/"), vec![]),
+    ];
+    let mut wrong = Vec::new();
+    for (path, arguments) in requests {
+        let with = |since: &str| -> Vec<String> {
+            arguments.iter().map(|argument| argument.replace("SINCE", since)).collect()
+        };
+        let (theirs, mine) = (with(&theirs_since), with(&ours_since));
+        let (theirs, mine): (Vec<&str>, Vec<&str>) =
+            (theirs.iter().map(String::as_str).collect(), mine.iter().map(String::as_str).collect());
+        let theirs = ask(&format!("{base}/{path}"), &theirs).await?;
+        let mine = ask(&format!("{}/{path}", ours.base), &mine).await?;
+        let (theirs, mine) = (Comparable::of(&theirs)?, Comparable::of(&mine)?);
+        if theirs != mine {
+            let shown = format!("\n  catalogd: {}\n  ours:     {}", theirs.shown(), mine.shown());
+            wrong.push(format!("{path} {arguments:?}{shown}"));
+        }
+    }
+    ours.child.kill().await?;
+    cluster.delete(&catalog).await?;
+    ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
 }

@@ -13,7 +13,7 @@ use bundle_tool::serve::proto::{
     Bundle, ChannelEntry, HealthCheckRequest, HealthCheckResponse, Names, Package, PackageName,
     ReflectionAnswer, ReflectionQuery, ReflectionRequest, ReflectionResponse, SERVING, Struct,
 };
-use e2e::{Programs, opm};
+use e2e::{Programs, opm, skipped};
 use prost::Message;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
@@ -604,7 +604,7 @@ async fn compare(name: &str, opm: &Path, catalog: &Path) -> Result<()> {
 #[tokio::test]
 async fn every_answer_is_that_of_opm() -> Result<()> {
     let Some(opm) = opm()? else {
-        eprintln!("skipped: OPM is not set");
+        skipped("OPM is not set");
         return Ok(());
     };
     let scratch = tempfile::tempdir()?;

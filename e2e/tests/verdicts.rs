@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, ensure};
 use bundle_tool::model::Bundle;
 use bundle_tool::read;
 use bundle_tool::report::{Finding, Severity, Suite};
-use bundle_tool::rules::{self, Selection};
+use bundle_tool::rules::{self, Level, Selection};
 use e2e::Cluster;
 use e2e::random::report::{self, Difference, Expressions, Outcome};
 use e2e::random::subject::{Request, ValidBundle};
@@ -47,7 +47,7 @@ fn bundle(valid: &ValidBundle, case: &Case) -> Bundle {
 /// Our findings of severity error, in the suite that is always on.
 fn validate(valid: &ValidBundle, case: &Case, selection: &Selection) -> Vec<Finding> {
     let report = rules::validate(&bundle(valid, case), selection);
-    let refuses = |finding: &Finding| finding.severity == Severity::Error && finding.suite == Suite::Bundle;
+    let refuses = |finding: &Finding| finding.is_failure() && finding.suite == Suite::Bundle;
     report.findings.into_iter().filter(refuses).collect()
 }
 
@@ -314,7 +314,7 @@ fn idle_rules(valid: &ValidBundle, outcomes: &[Outcome]) -> Vec<&'static str> {
         rule.severity == Severity::Error && rule.suite == Suite::Bundle && report::is_of_api_server(rule.id)
     });
     let needed = |rule: &str| {
-        let selection = Selection { allowed: vec![rule.to_owned()], ..Selection::default() };
+        let selection = Selection { levels: vec![(rule.to_owned(), Level::Allow)], ..Selection::default() };
         outcomes.iter().any(|outcome| {
             let mut counted =
                 outcome.ours.iter().filter(|finding| report::is_of_api_server(finding.rule)).peekable();

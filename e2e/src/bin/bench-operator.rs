@@ -4,13 +4,15 @@
 //! Pods are not meant to run: a control plane without nodes is enough, and one with nodes would be filled.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use e2e::{Cluster, Manager, Namespace, Programs, count, create};
+use e2e::{Cluster, Manager, Namespace, Programs, count, create, wait_for};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::Api;
-use kube::api::{DeleteParams, DynamicObject, ListParams};
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -44,6 +46,13 @@ async fn counters() -> Result<Counters> {
     Ok(counters)
 }
 
+/// Returns the seconds of CPU that the API server has used.
+async fn api_server_cpu(cluster: &Cluster) -> Result<f64> {
+    let page = cluster.client.request_text(http::Request::get("/metrics").body(Vec::new())?).await?;
+    let line = page.lines().find_map(|line| line.strip_prefix("process_cpu_seconds_total "));
+    Ok(line.context("the API server does not report its CPU time")?.parse()?)
+}
+
 #[derive(Clone, Debug, Default)]
 struct Counters {
     requests: BTreeMap<String, f64>,
@@ -67,22 +76,48 @@ async fn until(api: &Api<Deployment>, wanted: usize) -> Result<()> {
     Ok(())
 }
 
+/// Measures what plain Deployments cost the API server: created, and created by server-side apply.
 async fn yardstick(cluster: &Cluster, number: usize) -> Result<()> {
-    let namespace = cluster.namespace("yardstick").await?;
-    let api: Api<Deployment> = Api::namespaced(cluster.client.clone(), &namespace.name);
-    let took = create(&api, number, |index| {
+    let deployment = |index: usize| {
         let labels = json!({"app": format!("plain-{index}")});
-        serde_json::from_value(json!({
+        let deployment: Deployment = serde_json::from_value(json!({
             "metadata": {"name": format!("plain-{index}")},
-            "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": {
+            "spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": {
                 "metadata": {"labels": labels}, "spec": {"containers": [{"name": "pause", "image": "pause"}]}}},
         }))
-        .unwrap_or_default()
-    })
-    .await?;
-    println!("yardstick: {number} plain Deployments created in {:.1} s", took.as_secs_f64());
-    clear(cluster, namespace).await
+        .unwrap_or_default();
+        deployment
+    };
+    for applied in [false, true] {
+        let namespace = cluster.namespace("yardstick").await?;
+        let api: Api<Deployment> = Api::namespaced(cluster.client.clone(), &namespace.name);
+        let (start, before) = (Instant::now(), api_server_cpu(cluster).await?);
+        if applied {
+            let params = PatchParams::apply("yardstick");
+            let requests = stream::iter(0..number).map(|index| {
+                let (api, params) = (api.clone(), &params);
+                async move {
+                    let name = format!("plain-{index}");
+                    api.patch(&name, params, &Patch::Apply(deployment(index))).await.map(drop)
+                }
+            });
+            requests.buffer_unordered(CONCURRENT).try_collect::<()>().await?;
+        } else {
+            create(&api, number, deployment).await?;
+        }
+        println!(
+            "yardstick: {number} plain Deployments {} in {:.1} s with {:.1} s of the API server's CPU",
+            if applied { "applied" } else { "created" },
+            start.elapsed().as_secs_f64(),
+            api_server_cpu(cluster).await? - before
+        );
+        clear(cluster, namespace).await?;
+    }
+    Ok(())
 }
+
+/// Requests of the yardstick at the same time.
+const CONCURRENT: usize = 32;
 
 /// Deletes what a run made: the namespace with all that is in it, finalizers first.
 async fn clear(cluster: &Cluster, namespace: Namespace) -> Result<()> {
@@ -94,29 +129,29 @@ async fn clear(cluster: &Cluster, namespace: Namespace) -> Result<()> {
 #[allow(clippy::cast_precision_loss, reason = "numbers of objects are small")]
 async fn measure(
     cluster: &Cluster,
-    programs: &Programs,
     number: usize,
-    owned: &str,
+    subject: &Subject,
     concurrent: Option<&str>,
 ) -> Result<()> {
+    let Subject { program, arguments } = subject;
     let namespace = cluster.namespace("bench").await?;
     let memcacheds: Api<DynamicObject> =
         cluster.api("cache.example.com/v1", "Memcached", &namespace.name).await?;
     let deployments: Api<Deployment> = Api::namespaced(cluster.client.clone(), &namespace.name);
-    let mut arguments = vec![
+    let mut options = vec![
         "--metrics-secure=false",
         "--metrics-bind-address",
         METRICS,
-        "--owned",
-        owned,
         "--watch-namespace",
         &namespace.name,
     ];
-    arguments.extend(concurrent.into_iter().flat_map(|number| ["--max-concurrent-reconciles", number]));
-    let mut manager = Manager::start(programs, &arguments, &[])?;
+    options.extend(arguments.iter().map(String::as_str));
+    options.extend(concurrent.into_iter().flat_map(|number| ["--max-concurrent-reconciles", number]));
+    let manager = Manager::launch(program, &options, &[])?;
     // A manager that has nothing to do yet.
     tokio::time::sleep(Duration::from_secs(2)).await;
     let rest = counters().await?;
+    let server_before = api_server_cpu(cluster).await?;
 
     let start = Instant::now();
     let creating = create(&memcacheds, number, memcached);
@@ -126,35 +161,27 @@ async fn measure(
     })?;
     let at_once = counters().await?;
     let megabytes = |bytes: f64| bytes / 1e6;
-    println!("{number} Memcacheds, --owned {owned}:");
+    let server = api_server_cpu(cluster).await? - server_before;
+    println!("{number} Memcacheds, {}:", arguments.join(" "));
     println!(
-        "  created in {:.1} s, all Deployments after {:.1} s, with {:.2} s of CPU and {:.1} MB",
+        "  created in {:.1} s, all Deployments after {:.1} s, with {:.2} s of CPU and {:.1} MB; API server {server:.1} s of CPU",
         created.as_secs_f64(),
         all.as_secs_f64(),
         at_once.cpu,
         megabytes(at_once.resident)
     );
-    println!(
-        "  at rest before: {:.1} MB; caches synced {:.0} ms after the start",
-        megabytes(rest.resident),
-        manager.logged("caches synced")?.as_secs_f64() * 1e3
-    );
+    println!("  at rest before: {:.1} MB", megabytes(rest.resident));
+    if let Some(synced) = manager.mark("caches synced") {
+        println!("  caches synced {:.0} ms after the start", synced.as_secs_f64() * 1e3);
+    }
     // The controller manager makes 20 requests a second, and each Deployment needs one before its status is known.
     let patience = Duration::from_mins(5) + Duration::from_millis(100) * u32::try_from(number)?;
-    let mut settled = counters().await?;
-    loop {
-        tokio::time::sleep(Duration::from_secs(3)).await;
-        let now = counters().await?;
-        if now.requests == settled.requests {
-            break;
-        }
-        ensure!(start.elapsed() < patience, "the manager does not come to rest");
-        settled = now;
-    }
+    let settled = at_rest(start + patience).await?;
+    let server = api_server_cpu(cluster).await? - server_before;
     let per =
         |counters: &Counters, methods: &[&str]| (counters.sum(methods) - rest.sum(methods)) / number as f64;
     println!(
-        "  nothing more written after {:.0} s: {:.2} s of CPU and {:.1} MB",
+        "  nothing more written after {:.0} s: {:.2} s of CPU and {:.1} MB; API server {server:.1} s of CPU",
         start.elapsed().as_secs_f64(),
         settled.cpu,
         megabytes(settled.resident)
@@ -167,9 +194,52 @@ async fn measure(
         settled.reconciles / number as f64
     );
 
+    drop(manager);
+    let restarted = Instant::now();
+    let server_before = api_server_cpu(cluster).await?;
+    let manager = Manager::launch(program, &options, &[])?;
+    wait_for("the manager serves metrics", Duration::from_mins(1), async || counters().await.map(drop))
+        .await?;
+    let last = at_rest(restarted + patience).await?;
+    println!(
+        "  after a restart: {:.2} writes, {:.3} reads per Memcached, {:.2} s of CPU; API server {:.1} s of CPU in {:.0} s",
+        // Without requests the sum is -0.
+        last.sum(&["PATCH", "POST", "PUT", "DELETE"]).abs() / number as f64,
+        last.sum(&["GET"]).abs() / number as f64,
+        last.cpu,
+        api_server_cpu(cluster).await? - server_before,
+        restarted.elapsed().as_secs_f64(),
+    );
+
     leave(&memcacheds).await?;
     drop(manager);
     clear(cluster, namespace).await
+}
+
+/// Waits until the manager makes no more requests, and returns its counters then.
+async fn at_rest(deadline: Instant) -> Result<Counters> {
+    let mut settled = counters().await?;
+    loop {
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        let now = counters().await?;
+        if now.requests == settled.requests {
+            return Ok(settled);
+        }
+        ensure!(Instant::now() < deadline, "the manager does not come to rest");
+        settled = now;
+    }
+}
+
+/// What is measured: a program with the options of a manager.
+struct Subject {
+    program: PathBuf,
+    arguments: Vec<String>,
+}
+
+impl Subject {
+    fn new(program: PathBuf, arguments: &[&str]) -> Self {
+        Self { program, arguments: arguments.iter().map(ToString::to_string).collect() }
+    }
 }
 
 /// Names that exist at the same time during the churn.
@@ -246,13 +316,22 @@ fn memcached(index: usize) -> DynamicObject {
 #[tokio::main]
 async fn main() -> Result<()> {
     let mut numbers = Vec::new();
-    let (mut owned, mut concurrent) = (vec!["deployment".to_owned(), "all".to_owned()], None);
+    let programs = Programs::from_env()?;
+    let operator = |owned: &str| Subject::new(programs.path("memcached-operator"), &["--owned", owned]);
+    let (mut subjects, mut concurrent) = (vec![operator("deployment"), operator("all")], None);
     let mut churned = None;
+    let mut measured = 1000;
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().with_context(|| format!("{argument} needs a value"));
         match argument.as_str() {
-            "--owned" => owned = vec![value()?],
+            "--owned" => subjects = vec![operator(&value()?)],
+            "--yardstick" => measured = value()?.parse().context("--yardstick requires a number")?,
+            "--variants" => {
+                let program = std::env::current_exe()?.with_file_name("bench-manager");
+                let subject = |variant: &str| Subject::new(program.clone(), &["--variant", variant]);
+                subjects = ["plain", "uncached", "cached"].map(subject).into();
+            }
             "--concurrent" => concurrent = Some(value()?),
             "--churn" => churned = Some(value()?.parse().context("--churn requires a number of names")?),
             number => numbers.push(number.parse().with_context(|| format!("{number:?} is not a number"))?),
@@ -261,7 +340,6 @@ async fn main() -> Result<()> {
     if numbers.is_empty() {
         numbers = vec![1000, 5000];
     }
-    let programs = Programs::from_env()?;
     let cluster = Cluster::from_env().await?;
     cluster.define_memcached(&programs).await?;
 
@@ -269,10 +347,10 @@ async fn main() -> Result<()> {
         return churn(&cluster, &programs, number).await;
     }
     first_reconcile(&cluster, &programs).await?;
-    yardstick(&cluster, 1000).await?;
+    yardstick(&cluster, measured).await?;
     for number in numbers {
-        for owned in &owned {
-            measure(&cluster, &programs, number, owned, concurrent.as_deref()).await?;
+        for subject in &subjects {
+            measure(&cluster, number, subject, concurrent.as_deref()).await?;
         }
     }
     Ok(())

@@ -1,0 +1,166 @@
+//! The memcached operator's controller in three forms, for `bench-operator --variants`: what the runtime buys, and what its
+//! digests do.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{StreamExt as _, TryFutureExt as _};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::core::ApiResource;
+use kube::runtime::controller::Action;
+use kube::runtime::finalizer::{Event, finalizer};
+use kube::runtime::{Controller, watcher};
+use kube::{Client, ResourceExt as _};
+use memcached_operator::IDENTITY;
+use memcached_operator::api::memcached::{Memcached, MemcachedStatus};
+use memcached_operator::controller::memcached::{MemcachedController, Owned};
+use operator_runtime::Operator;
+use operator_runtime::controller::{Changes, Children, Digests, Error, Invalid, Observed, Owns, Reconciler};
+use operator_runtime::events::Note;
+use operator_runtime::testing::desired;
+use serde_json::json;
+
+/// Options of the benchmark's manager.
+#[derive(clap::Args, Clone, Debug)]
+struct Args {
+    /// Form of the controller
+    #[arg(long, value_enum, default_value = "cached")]
+    variant: Variant,
+    /// Kinds that a Memcached owns
+    #[arg(long, value_enum, default_value_t)]
+    owned: Owned,
+}
+
+#[derive(clap::ValueEnum, Clone, Copy, Debug)]
+enum Variant {
+    /// A plain `kube::runtime::Controller` that applies all children and writes the status in each reconcile
+    Plain,
+    /// The runtime without digests
+    Uncached,
+    /// The runtime with digests, as in the operator
+    Cached,
+}
+
+fn main() -> ExitCode {
+    operator_runtime::main(&IDENTITY, |args: &Args| {
+        let image = memcached_operator::Args::default().memcached_image;
+        let inner = MemcachedController { image, owned: args.owned };
+        let operator = Operator::new(IDENTITY);
+        match args.variant {
+            Variant::Plain => operator.task("plain", [], move |context, stop| {
+                let inner = Arc::new(inner.clone());
+                async move {
+                    let apis: Vec<Api<Memcached>> = context.apis();
+                    let client = context.client().clone();
+                    let runs = apis.into_iter().map(|api| {
+                        let state = Arc::new(Plain { client: client.clone(), inner: Arc::clone(&inner) });
+                        let namespace = context.namespaces().first().cloned().unwrap_or_default();
+                        plain(api, namespace, state, stop.clone().wait())
+                    });
+                    futures::future::join_all(runs).await;
+                }
+            }),
+            Variant::Uncached => operator.controller(Form { inner, digests: false }),
+            Variant::Cached => operator.controller(Form { inner, digests: true }),
+        }
+    })
+}
+
+/// What a plain reconcile needs.
+struct Plain {
+    client: Client,
+    inner: Arc<MemcachedController>,
+}
+
+async fn plain(
+    api: Api<Memcached>,
+    namespace: String,
+    state: Arc<Plain>,
+    stop: impl Future<Output = ()> + Send + Sync + 'static,
+) {
+    let (client, namespace, config) = (state.client.clone(), namespace.as_str(), watcher::Config::default());
+    Controller::new(api, config.clone())
+        .owns(Api::<Deployment>::namespaced(client.clone(), namespace), config.clone())
+        .owns(Api::<Service>::namespaced(client.clone(), namespace), config.clone())
+        .owns(Api::<PodDisruptionBudget>::namespaced(client, namespace), config)
+        .graceful_shutdown_on(stop)
+        .run(reconcile, |_, _, _| Action::requeue(Duration::from_secs(1)), state)
+        .for_each(|_| std::future::ready(()))
+        .await;
+}
+
+async fn reconcile(memcached: Arc<Memcached>, state: Arc<Plain>) -> Result<Action, Error> {
+    let namespace = memcached.namespace().unwrap_or_default();
+    let api: Api<Memcached> = Api::namespaced(state.client.clone(), &namespace);
+    let name = MemcachedController::FINALIZER.unwrap_or_default();
+    finalizer(&api, name, memcached, |event| async {
+        match event {
+            Event::Apply(memcached) => apply(&memcached, &state, &namespace).map_err(Error::other).await,
+            Event::Cleanup(_) => Ok(Action::await_change()),
+        }
+    })
+    .await
+    .map_err(Error::other)
+}
+
+/// Applies everything, reads the Deployment, and writes the status.
+async fn apply(memcached: &Memcached, state: &Plain, namespace: &str) -> kube::Result<Action> {
+    let name = memcached.name_any();
+    let params = PatchParams::apply("plain").force();
+    for body in desired(&*state.inner, memcached, &IDENTITY).unwrap_or_default() {
+        let resource = match body["kind"].as_str() {
+            Some("Deployment") => ApiResource::erase::<Deployment>(&()),
+            Some("Service") => ApiResource::erase::<Service>(&()),
+            _ => ApiResource::erase::<PodDisruptionBudget>(&()),
+        };
+        let api: Api<DynamicObject> = Api::namespaced_with(state.client.clone(), namespace, &resource);
+        api.patch(&name, &params, &Patch::Apply(&body)).await?;
+    }
+    let deployments: Api<Deployment> = Api::namespaced(state.client.clone(), namespace);
+    let status = deployments.get(&name).await?.status.unwrap_or_default();
+    let memcacheds: Api<Memcached> = Api::namespaced(state.client.clone(), namespace);
+    let status = json!({
+        "apiVersion": "cache.example.com/v1", "kind": "Memcached",
+        "status": {
+            "readyReplicas": status.ready_replicas.unwrap_or_default(),
+            "replicas": status.replicas.unwrap_or_default(),
+            "phase": "Progressing",
+        },
+    });
+    memcacheds.patch_status(&name, &params, &Patch::Apply(&status)).await?;
+    Ok(Action::await_change())
+}
+
+/// The operator's controller with or without its digests.
+struct Form {
+    inner: MemcachedController,
+    digests: bool,
+}
+
+impl Reconciler for Form {
+    type Object = Memcached;
+    const FINALIZER: Option<&'static str> = MemcachedController::FINALIZER;
+
+    fn owns(&self, owns: &mut Owns) {
+        self.inner.owns(owns);
+    }
+    fn desired(&self, memcached: &Memcached, observed: &Observed) -> Result<Children, Invalid> {
+        self.inner.desired(memcached, observed)
+    }
+    fn status(&self, memcached: &Memcached, observed: &Observed) -> MemcachedStatus {
+        self.inner.status(memcached, observed)
+    }
+    fn complete(&self, memcached: &Memcached, status: &mut MemcachedStatus) {
+        self.inner.complete(memcached, status);
+    }
+    fn events(&self, memcached: &Memcached, changes: &Changes<'_>) -> Vec<Note> {
+        self.inner.events(memcached, changes)
+    }
+    fn digests(&self) -> Option<Digests<Memcached>> {
+        self.inner.digests().filter(|_| self.digests)
+    }
+}

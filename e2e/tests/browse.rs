@@ -1,0 +1,146 @@
+//! The pages of `serve --http` in a headless browser: by keyboard and by mouse, light and dark, at phone and desktop width.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Stdio;
+
+use anyhow::{Context as _, Result, ensure};
+use base64::Engine as _;
+use e2e::{Browser, Programs, skipped};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+
+/// Writes a catalog with three packages, one of them with two channels, skips and a deprecation.
+fn catalog(directory: &Path) -> Result<()> {
+    let icon = |color: &str| {
+        let svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 10 10\"><circle cx=\"5\" cy=\"5\" r=\"4\" fill=\"{color}\"/></svg>"
+        );
+        base64::engine::general_purpose::STANDARD.encode(svg)
+    };
+    for (name, display, color, description) in [
+        ("gizmo-operator", "Gizmo Operator", "#2563eb", "Makes gizmos out of the sizes that people ask for"),
+        ("widget-operator", "Widget Operator", "#16a34a", "Keeps widgets in every namespace up to date"),
+        ("memcached-operator", "Memcached Operator", "#b45309", "Deploys and manages memcached servers"),
+    ] {
+        let mut text = format!(
+            "schema: olm.package\nname: {name}\ndefaultChannel: stable\ndescription: {description}.\n\
+             icon: {{base64data: {}, mediatype: image/svg+xml}}\n",
+            icon(color)
+        );
+        write!(
+            text,
+            "---\nschema: olm.channel\npackage: {name}\nname: stable\nentries:\n\
+             - {{name: {name}.v1.0.0}}\n- {{name: {name}.v1.1.0, replaces: {name}.v1.0.0}}\n\
+             - {{name: {name}.v1.2.0, replaces: {name}.v1.0.0, skips: [{name}.v1.1.0], skipRange: '<1.2.0'}}\n\
+             ---\nschema: olm.channel\npackage: {name}\nname: candidate\nentries:\n\
+             - {{name: {name}.v1.2.0}}\n- {{name: {name}.v2.0.0, replaces: {name}.v1.2.0}}\n"
+        )?;
+        for version in ["1.0.0", "1.1.0", "1.2.0", "2.0.0"] {
+            write!(
+                text,
+                "---\nschema: olm.bundle\npackage: {name}\nname: {name}.v{version}\nimage: quay.io/example/{name}-bundle:v{version}\n\
+                 properties:\n- {{type: olm.package, value: {{packageName: {name}, version: {version}}}}}\n\
+                 - {{type: olm.gvk, value: {{group: gadgets.example.com, kind: Gizmo, version: v1}}}}\n\
+                 - {{type: olm.csv.metadata, value: {{displayName: {display}, description: '{description}.', provider: {{name: Example}}, \
+                 links: [{{name: Documentation, url: 'https://docs.example.com'}}], annotations: {{description: {description}}}}}}}\n"
+            )?;
+        }
+        write!(
+            text,
+            "---\nschema: olm.deprecations\npackage: {name}\nentries:\n\
+             - {{reference: {{schema: olm.bundle, name: {name}.v1.0.0}}, message: 'loses data, use 1.2.0'}}\n"
+        )?;
+        std::fs::write(directory.join(format!("{name}.yaml")), text)?;
+    }
+    Ok(())
+}
+
+/// Saves a screenshot into the directory of `SCREENSHOTS`, if it is set.
+async fn picture(browser: &mut Browser, name: &str) -> Result<()> {
+    let png = base64::engine::general_purpose::STANDARD.decode(browser.screenshot().await?)?;
+    ensure!(png.starts_with(b"\x89PNG"), "no PNG");
+    let Some(directory) = std::env::var_os("SCREENSHOTS") else { return Ok(()) };
+    std::fs::create_dir_all(&directory)?;
+    std::fs::write(Path::new(&directory).join(format!("{name}.png")), png)?;
+    Ok(())
+}
+
+async fn is_at(browser: &mut Browser, path: &str) -> Result<()> {
+    let found = browser.evaluate("location.pathname + location.search").await?;
+    ensure!(found == path, "the page is {found}, expected {path}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn packages_are_browsed_by_keyboard_and_by_mouse() -> Result<()> {
+    let Some(mut browser) = Browser::start().await? else {
+        skipped("there is no chromium");
+        return Ok(());
+    };
+    let programs = Programs::from_env()?;
+    let directory = tempfile::tempdir()?;
+    catalog(directory.path())?;
+    let mut server = tokio::process::Command::new(programs.path("bundle-tool"))
+        .args(["serve", &directory.path().display().to_string(), "--port", "0", "--http", "127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()?;
+    let mut lines = BufReader::new(server.stdout.take().context("no standard output")?).lines();
+    lines.next_line().await?.context("no address")?;
+    let url = lines.next_line().await?.context("no URL")?;
+
+    // By keyboard alone: search, the package, its channel, and back to the list.
+    browser.view(1280, 800, false).await?;
+    browser.open(&url).await?;
+    browser.tab_to("element.className === 'skip'").await?;
+    browser.tab_to("element.id === 'q'").await?;
+    for key in ["g", "i", "z"] {
+        browser.press(key).await?;
+    }
+    browser.enter().await?;
+    is_at(&mut browser, "/?q=giz").await?;
+    ensure!(browser.evaluate("document.querySelectorAll('.cards li').length").await? == 1, "not one package");
+    browser.tab_to("element.getAttribute('href') === '/packages/gizmo-operator'").await?;
+    let outline = browser.evaluate("getComputedStyle(document.activeElement).outlineStyle").await?;
+    ensure!(outline == "solid", "the focus is not visible: {outline}");
+    browser.enter().await?;
+    is_at(&mut browser, "/packages/gizmo-operator").await?;
+    browser.tab_to("element.textContent === 'stable'").await?;
+    browser.enter().await?;
+    is_at(&mut browser, "/packages/gizmo-operator/channels/stable").await?;
+    browser.tab_to("element.getAttribute('href') === '/'").await?;
+    browser.enter().await?;
+    is_at(&mut browser, "/").await?;
+
+    // By mouse.
+    browser.click("a[href='/packages/widget-operator']").await?;
+    browser.click("a[href='/packages/widget-operator/channels/candidate']").await?;
+    is_at(&mut browser, "/packages/widget-operator/channels/candidate").await?;
+
+    // At each width, nothing is cut off, and what should have loaded has.
+    for (size, width, height) in [("phone", 390, 844), ("desktop", 1280, 800)] {
+        for (scheme, is_dark) in [("light", false), ("dark", true)] {
+            browser.view(width, height, is_dark).await?;
+            for (name, path) in [
+                ("packages", "?q=operator"),
+                ("package", "packages/gizmo-operator"),
+                ("channel", "packages/gizmo-operator/channels/stable"),
+            ] {
+                browser.open(&format!("{url}{path}")).await?;
+                let overflow = browser.evaluate("document.documentElement.scrollWidth - innerWidth").await?;
+                ensure!(overflow == 0, "{name} at {width}: {overflow} pixels are cut off");
+                let broken =
+                    "[...document.images].filter(image => image.complete && image.naturalWidth === 0).length";
+                ensure!(browser.evaluate(broken).await? == 0, "{name}: an image is broken");
+                let ground = browser.evaluate("getComputedStyle(document.body).backgroundColor").await?;
+                ensure!((ground == "rgb(255, 255, 255)") != is_dark, "{name}: the background is {ground}");
+                picture(&mut browser, &format!("serve-{name}-{size}-{scheme}")).await?;
+            }
+        }
+    }
+    let elsewhere: Vec<_> = browser.requests.iter().filter(|request| !request.starts_with(&url)).collect();
+    ensure!(elsewhere.is_empty(), "loaded from elsewhere: {elsewhere:?}");
+    ensure!(browser.messages.is_empty(), "{:?}", browser.messages);
+    server.kill().await?;
+    Ok(())
+}
