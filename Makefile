@@ -25,9 +25,7 @@ DIST := target/$(TARGET)/dist
 BUNDLE_TOOL := $(BIN)/bundle-tool
 OPERATOR := $(BIN)/memcached-operator
 # Everything that `make generate` writes and git keeps.
-GENERATED := config bundle bundle.Dockerfile catalog docs/rules.md
-
-WRITE_REFERENCE = $(BUNDLE_TOOL) rules --output markdown > docs/rules.md.new && mv docs/rules.md.new docs/rules.md
+GENERATED := config bundle bundle.Dockerfile catalog docs/rules
 
 .DEFAULT_GOAL := help
 .PHONY: help
@@ -69,15 +67,17 @@ catalog: bundle ## Add the bundle to the file-based catalog in catalog/
 	$(BUNDLE_TOOL) catalog add catalog bundle --image $(BUNDLE_IMG)
 
 .PHONY: docs
-docs: build ## Generate the rule reference, docs/rules.md
-	$(WRITE_REFERENCE)
+docs: build ## Generate the rule reference, docs/rules/
+	$(BUNDLE_TOOL) rules --output-dir docs/rules
 
 .PHONY: generate
 generate: manifests catalog docs ## Generate everything that is generated and committed
 
 ##@ Test
 
+# Many tests wait for time to pass, so twice as many run at once as there are processors.
 .PHONY: test
+test: export RUST_TEST_THREADS ?= $(shell expr 2 \* $$(nproc))
 test: musl ## Run every test that needs no cluster
 	$(CARGO) test --locked --target $(TARGET)
 
@@ -86,9 +86,9 @@ fmt: ## Format all sources (cargo fmt misses the files of rules, which a macro d
 	rustfmt $$(git ls-files '*.rs')
 
 .PHONY: rule
-rule: musl ## Test the rules, and write their snapshots and the rule reference
+rule: musl ## Test the rules, and write their snapshots, examples and the rule reference
 	INSTA_UPDATE=always $(CARGO) test --locked --target $(TARGET) -p bundle-tool --test it rules::
-	$(WRITE_REFERENCE)
+	$(MAKE) docs
 
 .PHONY: lint
 lint: ## Check format, clippy, documentation, and licenses and sources of dependencies
@@ -119,7 +119,8 @@ bench-validate: dist ## Measure validate on every bundle directory of CORPUS, on
 
 .PHONY: bench-operator
 bench-operator: dist ## Measure 1 000 and 5 000 Memcacheds on the control plane of KUBECONFIG (docs/performance.md)
-	$(CARGO) run --release --locked -p e2e --bin bench-operator -- $(BENCH)
+	$(CARGO) build --release --locked -p e2e --bin bench-operator --bin bench-manager
+	target/release/bench-operator $(BENCH)
 
 .PHONY: bench-serve
 bench-serve: dist ## Measure serve beside opm serve on the catalog directory CATALOG (docs/performance.md)
