@@ -25,21 +25,6 @@ use crate::model::{Bundle, bundle};
 pub use self::context::{Certificates, Error, MAX_OBJECTS, Options};
 pub use self::layout::Manifests;
 
-/// The kinds of objects of a bundle that are in a namespace.
-const NAMESPACED: &[&str] = &[
-    "ConfigMap",
-    "NetworkPolicy",
-    "PodDisruptionBudget",
-    "PrometheusRule",
-    "Role",
-    "RoleBinding",
-    "Secret",
-    "Service",
-    "ServiceAccount",
-    "ServiceMonitor",
-    "VerticalPodAutoscaler",
-];
-
 /// Returns the install modes that a CSV supports.
 fn supported(csv: &Value) -> Vec<&str> {
     list(csv, "/spec/installModes")
@@ -155,16 +140,14 @@ fn others(context: &Context<'_>, bundle: &Bundle) -> Result<Vec<Value>, Error> {
         if matches!(kind, "ClusterServiceVersion" | "CustomResourceDefinition") {
             continue;
         }
-        if !bundle::is_installable(kind) {
+        let Some(is_namespaced) = bundle::is_namespaced(kind) else {
             return Err(Error::Unsupported(format!(
                 "{}: OLM does not install objects of kind `{kind}` from a bundle",
                 one.file.path
             )));
-        }
+        };
         let mut json = one.root.to_json();
-        if NAMESPACED.contains(&kind)
-            && let Some(metadata) = map(&mut json, "metadata")
-        {
+        if is_namespaced && let Some(metadata) = map(&mut json, "metadata") {
             metadata.insert("namespace".into(), context.options.namespace.as_str().into());
         }
         found.push(json);

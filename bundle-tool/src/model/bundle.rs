@@ -19,43 +19,49 @@ pub const METADATA: &str = "metadata/";
 /// The usual path of the annotations, within a bundle.
 pub const ANNOTATIONS_FILE: &str = "metadata/annotations.yaml";
 
-/// The kinds that OLM creates from a bundle, whatever their group, sorted.
+/// The kinds that OLM creates from a bundle, whatever their group, and whether their objects are in a namespace.
 ///
 /// Source: `pkg/lib/bundle/supported_resources.go` of operator-registry v1.59 and
 /// `pkg/controller/operators/catalog/supportedresources.go` of operator-lifecycle-manager v0.46.
-const INSTALLABLE_KINDS: [&str; 21] = [
-    "ClusterRole",
-    "ClusterRoleBinding",
-    "ClusterServiceVersion",
-    "ConfigMap",
-    "ConsoleCLIDownload",
-    "ConsoleLink",
-    "ConsolePlugin",
-    "ConsoleQuickStart",
-    "ConsoleYAMLSample",
-    "CustomResourceDefinition",
-    "NetworkPolicy",
-    "PodDisruptionBudget",
-    "PriorityClass",
-    "PrometheusRule",
-    "Role",
-    "RoleBinding",
-    "Secret",
-    "Service",
-    "ServiceAccount",
-    "ServiceMonitor",
-    "VerticalPodAutoscaler",
+const INSTALLABLE_KINDS: [(&str, bool); 21] = [
+    ("ClusterRole", false),
+    ("ClusterRoleBinding", false),
+    ("ClusterServiceVersion", true),
+    ("ConfigMap", true),
+    ("ConsoleCLIDownload", false),
+    ("ConsoleLink", false),
+    ("ConsolePlugin", false),
+    ("ConsoleQuickStart", false),
+    ("ConsoleYAMLSample", false),
+    ("CustomResourceDefinition", false),
+    ("NetworkPolicy", true),
+    ("PodDisruptionBudget", true),
+    ("PriorityClass", false),
+    ("PrometheusRule", true),
+    ("Role", true),
+    ("RoleBinding", true),
+    ("Secret", true),
+    ("Service", true),
+    ("ServiceAccount", true),
+    ("ServiceMonitor", true),
+    ("VerticalPodAutoscaler", true),
 ];
 
 /// Returns the kinds that OLM creates from a bundle.
 pub fn installable_kinds() -> impl Iterator<Item = &'static str> {
-    INSTALLABLE_KINDS.iter().copied()
+    INSTALLABLE_KINDS.iter().map(|(kind, _)| *kind)
 }
 
 /// Returns whether OLM creates objects of this kind from a bundle.
 #[must_use]
 pub fn is_installable(kind: &str) -> bool {
-    INSTALLABLE_KINDS.binary_search(&kind).is_ok()
+    is_namespaced(kind).is_some()
+}
+
+/// Returns whether objects of this kind are in a namespace, if OLM creates them from a bundle.
+#[must_use]
+pub fn is_namespaced(kind: &str) -> Option<bool> {
+    INSTALLABLE_KINDS.iter().find(|(known, _)| *known == kind).map(|(_, namespaced)| *namespaced)
 }
 
 /// A directory that should be a registry+v1 bundle.
@@ -157,6 +163,18 @@ impl File {
 }
 
 impl Bundle {
+    /// Returns whether the operator is published as a file-based catalog, to which other checks of the pipelines apply.
+    #[must_use]
+    pub fn uses_catalog(&self) -> bool {
+        self.submission.as_ref().is_some_and(Submission::uses_catalog)
+    }
+
+    /// Returns where the bundle is in a catalog's repository, unless the operator is published as a file-based catalog.
+    #[must_use]
+    pub fn submission_without_catalog(&self) -> Option<&Submission> {
+        self.submission.as_ref().filter(|submission| !submission.uses_catalog())
+    }
+
     /// Returns the objects in `manifests/`: the first document of each file, if it is a map. No tool reads the documents
     /// after it. Files whose name begins with a dot are skipped, as OLM does.
     pub fn objects(&self) -> impl Iterator<Item = Object<'_>> {
@@ -349,13 +367,5 @@ impl<'b> Object<'b> {
 
     fn string(&self, keys: &[&str]) -> &'b str {
         self.root.dig(keys).and_then(Value::as_str).unwrap_or_default()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn kinds_are_sorted_for_the_search() {
-        assert!(super::INSTALLABLE_KINDS.is_sorted());
     }
 }

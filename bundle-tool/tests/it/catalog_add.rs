@@ -3,17 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+
+use crate::support::run;
 
 const BUNDLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/bundle");
-
-fn tool(directory: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_bundle-tool")).current_dir(directory).args(arguments).output().unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
 
 /// Copies the fixture with another name and version of the CSV, and edits it.
 fn bundle(directory: &Path, version: &str, edit: impl Fn(String) -> String) -> PathBuf {
@@ -68,13 +61,9 @@ fn a_package_name_never_becomes_a_path_outside_the_catalog() {
         let bundle = bundle(dir.path(), "1.2.0", package);
         let before = files(dir.path());
         for more in [&[][..], &["--no-validate"]] {
-            let output = tool(dir.path(), &add(bundle.to_str().unwrap(), more));
-            assert_eq!(output.status.code(), Some(2), "{name}: {}", stderr(&output));
-            assert!(
-                stderr(&output).contains(&format!("invalid package name `{name}`")),
-                "{}",
-                stderr(&output)
-            );
+            let output = run(dir.path(), &add(bundle.to_str().unwrap(), more));
+            assert_eq!(output.status, Some(2), "{name}: {}", output.stderr);
+            assert!(output.stderr.contains(&format!("invalid package name `{name}`")), "{}", output.stderr);
         }
         assert_eq!(files(dir.path()), before, "{name}");
     }
@@ -87,7 +76,7 @@ fn the_blobs_of_a_package_are_changed_in_place() {
     let dir = tempfile::tempdir().unwrap();
     let catalog = dir.path().join("catalog");
     assert!(
-        tool(dir.path(), &add(BUNDLE, &["--channels", "stable", "--default-channel", "stable"]))
+        run(dir.path(), &add(BUNDLE, &["--channels", "stable", "--default-channel", "stable"]))
             .status
             .success()
     );
@@ -107,8 +96,8 @@ fn the_blobs_of_a_package_are_changed_in_place() {
     let second = bundle(dir.path(), "1.3.0", |text| {
         text.replace("  version: 1.3.0", "  version: 1.3.0\n  replaces: gizmo-operator.v1.2.0")
     });
-    let output = tool(dir.path(), &add(second.to_str().unwrap(), &["--channels", "stable"]));
-    assert!(output.status.success(), "{}", stderr(&output));
+    let output = run(dir.path(), &add(second.to_str().unwrap(), &["--channels", "stable"]));
+    assert!(output.status == Some(0), "{}", output.stderr);
     let after = files(&catalog);
     assert_eq!(after.keys().collect::<Vec<_>>(), ["bundles", "channels/stable.yml", "packages/index.json"]);
     assert_eq!(after["bundles"], documents[bundle_at]);
@@ -120,8 +109,8 @@ fn the_blobs_of_a_package_are_changed_in_place() {
     assert!(package.contains("\"x\": 1") && package.matches("olm.package\"").count() == 2, "{package}");
     assert!(package.contains("\"name\": \"gizmo-operator.v1.3.0\""), "{package}");
     // Once more: nothing changes.
-    let output = tool(dir.path(), &add(second.to_str().unwrap(), &["--channels", "stable"]));
-    assert!(output.status.success(), "{}", stderr(&output));
+    let output = run(dir.path(), &add(second.to_str().unwrap(), &["--channels", "stable"]));
+    assert!(output.status == Some(0), "{}", output.stderr);
     assert_eq!(files(&catalog), after);
 }
 
@@ -141,9 +130,9 @@ fn a_placeholder_of_an_icon_is_not_added() {
             .unwrap()
             .any(|entry| { fs::read_to_string(entry.unwrap().path()).unwrap().contains("base64data: \"\"") })
     );
-    let output = tool(dir.path(), &add(bundle.to_str().unwrap(), &[]));
-    assert!(output.status.success(), "{}", stderr(&output));
-    assert_eq!(stderr(&output), "");
+    let output = run(dir.path(), &add(bundle.to_str().unwrap(), &[]));
+    assert!(output.status == Some(0), "{}", output.stderr);
+    assert_eq!(output.stderr, "");
     let catalog = &files(&dir.path().join("catalog"))["gizmo-operator/catalog.yaml"];
     assert!(!catalog.contains("base64data"), "{catalog}");
 }
@@ -152,7 +141,7 @@ fn a_placeholder_of_an_icon_is_not_added() {
 fn an_invalid_catalog_is_written_only_without_validation() {
     let dir = tempfile::tempdir().unwrap();
     assert!(
-        tool(dir.path(), &add(BUNDLE, &["--channels", "stable", "--default-channel", "stable"]))
+        run(dir.path(), &add(BUNDLE, &["--channels", "stable", "--default-channel", "stable"]))
             .status
             .success()
     );
@@ -169,19 +158,19 @@ fn an_invalid_catalog_is_written_only_without_validation() {
         } else {
             add(second, more)
         };
-        let output = tool(dir.path(), &arguments);
-        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-        assert!(stderr(&output).contains(&format!("error[{rule}]")), "{}", stderr(&output));
+        let output = run(dir.path(), &arguments);
+        assert_eq!(output.status, Some(1), "{}", output.stderr);
+        assert!(output.stderr.contains(&format!("error[{rule}]")), "{}", output.stderr);
         assert_eq!(files(&dir.path().join("catalog")), before, "{rule}");
     }
     for name in ["", "a b", "a\tb"] {
-        let output = tool(dir.path(), &add(second, &["--channels", name]));
-        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-        assert!(stderr(&output).contains("invalid channel name"), "{}", stderr(&output));
+        let output = run(dir.path(), &add(second, &["--channels", name]));
+        assert_eq!(output.status, Some(2), "{}", output.stderr);
+        assert!(output.stderr.contains("invalid channel name"), "{}", output.stderr);
         assert_eq!(files(&dir.path().join("catalog")), before, "{name}");
     }
-    let output = tool(dir.path(), &add(second, &["--channels", "stable", "--no-validate"]));
-    assert!(output.status.success(), "{}", stderr(&output));
+    let output = run(dir.path(), &add(second, &["--channels", "stable", "--no-validate"]));
+    assert!(output.status == Some(0), "{}", output.stderr);
     assert!(
         files(&dir.path().join("catalog"))["gizmo-operator/catalog.yaml"].contains("gizmo-operator.v1.3.0")
     );
@@ -193,24 +182,18 @@ fn two_processes_at_once_lose_no_bundle() {
     let bundles: Vec<PathBuf> =
         (0..8).map(|number| bundle(dir.path(), &format!("1.{number}.0"), |text| text)).collect();
     let channels: Vec<String> = (0..8).map(|number| format!("c{number}")).collect();
-    let children: Vec<_> = bundles
-        .iter()
-        .zip(&channels)
-        .map(|(bundle, channel)| {
-            Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
-                .current_dir(dir.path())
-                .args(add(bundle.to_str().unwrap(), &["--channels", channel, "--default-channel", channel]))
-                .stderr(Stdio::piped())
-                .spawn()
-                .unwrap()
-        })
-        .collect();
-    for child in children {
-        let output = child.wait_with_output().unwrap();
-        assert!(output.status.success(), "{}", stderr(&output));
-    }
-    let output = tool(dir.path(), &["catalog", "validate", "catalog"]);
-    let text = String::from_utf8(output.stdout).unwrap();
+    std::thread::scope(|scope| {
+        for (bundle, channel) in bundles.iter().zip(&channels) {
+            let directory = dir.path();
+            scope.spawn(move || {
+                let channels = ["--channels", channel, "--default-channel", channel];
+                let output = run(directory, &add(bundle.to_str().unwrap(), &channels));
+                assert!(output.status == Some(0), "{}", output.stderr);
+            });
+        }
+    });
+    let output = run(dir.path(), &["catalog", "validate", "catalog"]);
+    let text = output.stdout;
     assert!(text.contains("1 package, 8 channels, 8 bundles, passed"), "{text}");
 }
 
@@ -223,16 +206,16 @@ fn keys_in_another_case_are_found_as_by_opm() {
     let second = bundle(dir.path(), "1.3.0", |text| {
         text.replace("  version: 1.3.0", "  version: 1.3.0\n  replaces: gizmo-operator.v1.1.0")
     });
-    let output = tool(dir.path(), &add(second.to_str().unwrap(), &["--channels", "stable"]));
-    assert!(output.status.success(), "{}", stderr(&output));
+    let output = run(dir.path(), &add(second.to_str().unwrap(), &["--channels", "stable"]));
+    assert!(output.status == Some(0), "{}", output.stderr);
     let after = files(&dir.path().join("catalog"));
     assert_eq!(after.len(), 1, "{after:?}");
     let text = &after["catalog.yaml"];
     assert_eq!(text.to_lowercase().matches("schema: olm.package\n").count(), 1, "{text}");
     assert_eq!(text.to_lowercase().matches("schema: olm.channel\n").count(), 1, "{text}");
     // And rendered as opm does.
-    let output = tool(dir.path(), &["render", "catalog", "--output", "yaml"]);
-    let rendered = String::from_utf8(output.stdout).unwrap();
+    let output = run(dir.path(), &["render", "catalog", "--output", "yaml"]);
+    let rendered = output.stdout;
     assert!(
         rendered.contains("defaultChannel: stable\n") && rendered.contains("\nname: stable\n"),
         "{rendered}"
@@ -246,8 +229,8 @@ fn a_bundle_takes_its_place_among_the_versions() {
     for version in ["1.0.0", "1.2.0", "1.1.0"] {
         let bundle = bundle(dir.path(), version, |text| text);
         let more = ["--channels", "stable", "--default-channel", "stable", "--edges", "semver"];
-        let output = tool(dir.path(), &add(bundle.to_str().unwrap(), &more));
-        assert!(output.status.success(), "{version}: {}", stderr(&output));
+        let output = run(dir.path(), &add(bundle.to_str().unwrap(), &more));
+        assert!(output.status == Some(0), "{version}: {}", output.stderr);
     }
     let text = files(&dir.path().join("catalog"))["gizmo-operator/catalog.yaml"].clone();
     let entries = "entries:\n- name: gizmo-operator.v1.0.0\n- name: gizmo-operator.v1.2.0\n  replaces: gizmo-operator.v1.1.0\n- name: gizmo-operator.v1.1.0\n  replaces: gizmo-operator.v1.0.0\n";

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
 use base64::Engine as _;
 use bundle_tool::catalog::prune::{Keep, PruneError, prune};
@@ -13,24 +12,17 @@ use bundle_tool::model::version::{Range, Version};
 use bundle_tool::read::catalog::{Content, Limits, Source, documents};
 use proptest::prelude::*;
 
+use crate::support::{Run, run};
+
 const VALID: &str = include_str!("../fixtures/catalog/valid.yaml");
 
-fn tool(directory: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
-        .current_dir(directory)
-        .arg("catalog")
-        .args(arguments)
-        .output()
-        .unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+fn tool(directory: &Path, arguments: &[&str]) -> Run {
+    run(directory, &[&["catalog"], arguments].concat())
 }
 
 fn passes(directory: &Path, arguments: &[&str]) {
     let output = tool(directory, arguments);
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
+    assert_eq!(output.status, Some(0), "{arguments:?}: {}", output.stderr);
 }
 
 /// A catalog with comments and styles of its own.
@@ -98,8 +90,8 @@ fn deprecations_are_added_changed_and_removed_in_place() {
         (&["--package", "gizmo", "--message", " "], "--message must not be empty"),
     ] {
         let output = tool(dir.path(), &[&["deprecate", "c"], arguments].concat());
-        assert_eq!(output.status.code(), Some(2));
-        assert!(stderr(&output).contains(message), "{message}: {}", stderr(&output));
+        assert_eq!(output.status, Some(2));
+        assert!(output.stderr.contains(message), "{message}: {}", output.stderr);
     }
     assert_eq!(fs::read_to_string(&path).unwrap(), again);
 }
@@ -118,21 +110,17 @@ fn objects_become_metadata_and_nothing_else_changes() {
         &format!("{}{}# images\nrelatedImages:\n", object("{\"kind\":\"ConfigMap\"}"), object(csv)),
     );
     fs::write(dir.path().join("c/catalog.yaml"), &before).unwrap();
-    let render = Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
-        .current_dir(dir.path())
-        .args(["render", "c", "--minimal", "-o", "yaml"])
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&render.stdout).into_owned();
+    let render = run(dir.path(), &["render", "c", "--minimal", "-o", "yaml"]);
+    let text = &render.stdout;
     assert!(
         !text.contains("alm-examples")
             && !text.contains("specDescriptors")
             && text.contains("displayName: Gizmo")
     );
     assert!(
-        stderr(&render).contains("from 1 bundle: alm-examples of 1, descriptors and resources of 1 API"),
+        render.stderr.contains("from 1 bundle: alm-examples of 1, descriptors and resources of 1 API"),
         "{}",
-        stderr(&render)
+        render.stderr
     );
     passes(dir.path(), &["migrate", "c"]);
     let after = fs::read_to_string(dir.path().join("c/catalog.yaml")).unwrap();
@@ -149,7 +137,7 @@ fn objects_become_metadata_and_nothing_else_changes() {
     );
     assert!(fs::read_to_string(dir.path().join("d/catalog.yaml")).unwrap().contains("vendor.note"));
     let again = tool(dir.path(), &["migrate", "c", "--to", "d"]);
-    assert!(again.status.code() == Some(2) && stderr(&again).contains("d is not empty"));
+    assert!(again.status == Some(2) && again.stderr.contains("d is not empty"));
 }
 
 #[test]
@@ -193,8 +181,8 @@ fn a_pruned_catalog_keeps_its_other_bytes() {
         ),
     ] {
         let output = tool(dir.path(), &[&["prune", "c"], arguments].concat());
-        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
-        assert!(stderr(&output).contains(message), "{message}: {}", stderr(&output));
+        assert_eq!(output.status, Some(code), "{}", output.stderr);
+        assert!(output.stderr.contains(message), "{message}: {}", output.stderr);
     }
     assert_eq!(fs::read_to_string(dir.path().join("c/catalog.yaml")).unwrap(), before);
 }

@@ -2,21 +2,14 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
+
+use crate::support::{Run, run};
 
 const VALID: &str = include_str!("../fixtures/catalog/valid.yaml");
 
-fn tool(directory: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
-        .current_dir(directory)
-        .arg("catalog")
-        .args(arguments)
-        .output()
-        .unwrap()
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
+fn tool(directory: &Path, arguments: &[&str]) -> Run {
+    run(directory, &[&["catalog"], arguments].concat())
 }
 
 fn assert_text(name: &str, text: &str) {
@@ -33,16 +26,16 @@ fn a_graph_is_shown_as_text_mermaid_and_dot() {
     let mut all = String::new();
     for format in ["text", "mermaid", "dot"] {
         let output = tool(dir.path(), &["graph", ".", "--output", format]);
-        assert_eq!(output.status.code(), Some(0));
-        all.extend(["# ", format, "\n", &stdout(&output), "\n"]);
+        assert_eq!(output.status, Some(0));
+        all.extend(["# ", format, "\n", &output.stdout, "\n"]);
     }
     assert_text("catalog-graph", &all);
     let one = tool(dir.path(), &["graph", "c.yaml", "--package", "gizmo", "--channel", "fast"]);
-    assert_eq!(stdout(&one), "gizmo (deprecated)\n  fast\n    ● gizmo.v1.2.0 head\n");
+    assert_eq!(one.stdout, "gizmo (deprecated)\n  fast\n    ● gizmo.v1.2.0 head\n");
     for arguments in [&["--package", "gadget"][..], &["--channel", "slow"]] {
         let output = tool(dir.path(), &[&["graph", "c.yaml"], arguments].concat());
-        assert_eq!(output.status.code(), Some(2));
-        assert!(String::from_utf8_lossy(&output.stderr).contains("is not in the catalog"));
+        assert_eq!(output.status, Some(2));
+        assert!(output.stderr.contains("is not in the catalog"));
     }
 }
 
@@ -55,8 +48,8 @@ fn a_broken_graph_is_also_shown_and_names_are_escaped() {
     fs::write(dir.path().join("c.yaml"), broken).unwrap();
     for format in ["text", "mermaid", "dot"] {
         let output = tool(dir.path(), &["graph", ".", "--output", format]);
-        let text = stdout(&output);
-        assert_eq!(output.status.code(), Some(0));
+        let text = output.stdout;
+        assert_eq!(output.status, Some(0));
         assert!(!text.contains("\n  evil") && !text.contains('\u{1b}'), "{text}");
         assert!(text.contains("gizmo.v1.0.0"), "{text}");
     }
@@ -77,13 +70,13 @@ fn upgrades_are_those_of_both_versions_of_olm() {
     ] {
         let arguments = ["explain-upgrade", ".", "--package", "gizmo", "--channel", channel, "--from", from];
         let output = tool(dir.path(), &arguments);
-        assert_eq!(output.status.code(), Some(code), "{from}: {}", String::from_utf8_lossy(&output.stderr));
-        all.extend(["# ", from, ", ", channel, "\n", &stdout(&output), "\n"]);
+        assert_eq!(output.status, Some(code), "{from}: {}", output.stderr);
+        all.extend(["# ", from, ", ", channel, "\n", &output.stdout, "\n"]);
     }
     // Without the range, both take each step.
     fs::write(dir.path().join("c.yaml"), VALID.replace("  skipRange: '>=1.0.0 <1.2.0'\n", "")).unwrap();
     let output = tool(dir.path(), &["explain-upgrade", ".", "--package", "gizmo", "--from", "1.0.0"]);
-    all.extend(["# 1.0.0, without skipRange\n", &stdout(&output), "\n"]);
+    all.extend(["# 1.0.0, without skipRange\n", &output.stdout, "\n"]);
     assert_text("catalog-explain-upgrade", &all);
 }
 
@@ -93,7 +86,7 @@ fn differences_name_what_a_cluster_would_lose() {
     let path = |name: &str| dir.path().join(name);
     fs::write(path("old"), VALID).unwrap();
     let output = tool(dir.path(), &["diff", "old", "old"]);
-    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), "no differences\n"));
+    assert_eq!((output.status, output.stdout.as_str()), (Some(0), "no differences\n"));
     let new = VALID
         .replace(
             "  replaces: gizmo.v1.1.0\n  skips: [gizmo.v0.9.0]\n  skipRange: '>=1.0.0 <1.2.0'\n",
@@ -104,11 +97,11 @@ fn differences_name_what_a_cluster_would_lose() {
         .replace("message: too old", "message: far too old");
     fs::write(path("new"), new).unwrap();
     let output = tool(dir.path(), &["diff", "old", "new"]);
-    assert_eq!(output.status.code(), Some(1));
-    let text = stdout(&output);
+    assert_eq!(output.status, Some(1));
+    let text = output.stdout;
     assert_text("catalog-diff", &text);
     let output = tool(dir.path(), &["diff", "old", "new", "--output", "json", "--package", "gizmo"]);
-    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
     let stranded: Vec<_> = json["differences"]
         .as_array()
         .unwrap()
@@ -117,7 +110,7 @@ fn differences_name_what_a_cluster_would_lose() {
         .map(|difference| difference["subject"].as_str().unwrap())
         .collect();
     assert_eq!(stranded, ["gizmo.v1.0.0 in channel stable"]);
-    assert_eq!(tool(dir.path(), &["diff", "old", "nowhere"]).status.code(), Some(2));
+    assert_eq!(tool(dir.path(), &["diff", "old", "nowhere"]).status, Some(2));
 }
 
 /// A catalog in which everything occurs that a drawing shows.
@@ -142,8 +135,8 @@ fn a_drawing_shows_heads_skips_ranges_deprecations_and_what_is_broken() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("c.yaml"), every_sign()).unwrap();
     let output = tool(dir.path(), &["graph", "c.yaml", "--output", "svg", "--from", "1.0.0"]);
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    let svg = stdout(&output);
+    assert_eq!(output.status, Some(0), "{}", output.stderr);
+    let svg = output.stdout;
     for sign in [
         "node head",
         "node skipped",
@@ -162,15 +155,15 @@ fn a_drawing_shows_heads_skips_ranges_deprecations_and_what_is_broken() {
     assert_text("catalog-graph-svg", &svg.replace("><", ">\n<"));
     let v1 =
         tool(dir.path(), &["graph", "c.yaml", "--output", "svg", "--from", "gizmo.v1.0.0", "--olm", "v1"]);
-    assert_ne!(stdout(&v1), svg);
+    assert_ne!(v1.stdout, svg);
     for (arguments, message) in [
         (&["--output", "svg", "--from", "3.0.0"][..], "bundle `3.0.0` is not in package `gizmo`"),
         (&["--output", "html", "--from", "1.0.0"], "--from requires --output svg"),
         (&["--olm", "v1"], "--from"),
     ] {
         let output = tool(dir.path(), &[&["graph", "c.yaml"], arguments].concat());
-        assert_eq!(output.status.code(), Some(2));
-        assert!(String::from_utf8_lossy(&output.stderr).contains(message), "{message}");
+        assert_eq!(output.status, Some(2));
+        assert!(output.stderr.contains(message), "{message}");
     }
     fs::write(dir.path().join("d.yaml"), every_sign() + "---\nschema: olm.package\nname: other\n").unwrap();
     let several = tool(dir.path(), &["graph", "d.yaml", "--output", "svg"]);
@@ -185,8 +178,8 @@ fn a_page_loads_nothing_and_escapes_every_name() {
         every_sign().replace("name: fast", &format!("name: \"{evil}\"")).replace("too old", "<b>old</b>");
     fs::write(dir.path().join("c.yaml"), text).unwrap();
     let output = tool(dir.path(), &["graph", "c.yaml", "--output", "html"]);
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    let page = stdout(&output);
+    assert_eq!(output.status, Some(0), "{}", output.stderr);
+    let page = output.stdout;
     assert!(!page.contains("<img") && !page.contains("<b>old") && page.contains("&lt;img src=x"), "{page}");
     assert_eq!(page.matches("</script>").count(), 1);
     let addresses: Vec<_> = page.match_indices("://").map(|(at, _)| &page[at - 4..at + 20]).collect();
@@ -207,7 +200,7 @@ fn the_page_works_in_a_browser() {
     }
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("c.yaml"), every_sign()).unwrap();
-    let page = stdout(&tool(dir.path(), &["graph", "c.yaml", "--output", "html"]));
+    let page = tool(dir.path(), &["graph", "c.yaml", "--output", "html"]).stdout;
     fs::write(dir.path().join("page.html"), page).unwrap();
     let url = format!("file://{}/page.html#gizmo/1.0.0/stable", dir.path().display());
     let profile = format!("--user-data-dir={}/profile", dir.path().display());
@@ -227,7 +220,7 @@ fn a_diff_shows_what_clusters_would_do_now_and_explain_upgrade_why_not_otherwise
     fs::write(dir.path().join("old.yaml"), VALID.replace("  skipRange: '>=1.0.0 <1.2.0'\n", "")).unwrap();
     fs::write(dir.path().join("new.yaml"), VALID).unwrap();
     let output = tool(dir.path(), &["diff", "old.yaml", "new.yaml", "--upgrades"]);
-    let text = stdout(&output);
+    let text = output.stdout;
     assert!(
         text.contains("~   upgrade from gizmo.v1.0.0 in channel stable: gizmo.v1.1.0 → gizmo.v1.2.0\n"),
         "{text}"
@@ -237,7 +230,7 @@ fn a_diff_shows_what_clusters_would_do_now_and_explain_upgrade_why_not_otherwise
     fs::write(dir.path().join("skips.yaml"), skipping).unwrap();
     let explain = |catalog: &str| {
         let output = tool(dir.path(), &["explain-upgrade", catalog, "--package", "gizmo", "--from", "1.0.0"]);
-        stdout(&output)
+        output.stdout
     };
     assert_eq!(
         explain("new.yaml"),

@@ -4,26 +4,18 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
 use bundle_tool::read::catalog;
 use serde_json::{Value, json};
+
+use crate::support::{Run, run};
 
 const SEMVER: &str = include_str!("../fixtures/template/semver.yaml");
 const MAJOR: &str = include_str!("../fixtures/template/semver-major.yaml");
 const MINOR: &str = include_str!("../fixtures/template/semver-minor.yaml");
 
-fn tool(directory: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
-        .current_dir(directory)
-        .args(["catalog", "template"])
-        .args(arguments)
-        .output()
-        .unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+fn tool(directory: &Path, arguments: &[&str]) -> Run {
+    run(directory, &[&["catalog", "template"], arguments].concat())
 }
 
 /// A catalog with the bundles of the images that the example names.
@@ -52,7 +44,7 @@ fn blobs(directory: &Path, text: &str) -> Vec<Value> {
     packages.chain(found.channels.iter().map(|blob| json!(blob))).collect()
 }
 
-fn semver(directory: &Path, template: &str) -> Output {
+fn semver(directory: &Path, template: &str) -> Run {
     fs::write(directory.join("template.yaml"), template).unwrap();
     tool(directory, &["semver", "template.yaml", "--bundles-from", "bundles.yaml", "-o", "yaml"])
 }
@@ -65,8 +57,8 @@ fn the_semver_template_makes_the_channels_of_opms_documentation() {
         [("GenerateMinorChannels: true\n", MAJOR), ("GenerateMajorChannels: true\n", MINOR)]
     {
         let output = semver(dir.path(), &SEMVER.replace(removed, ""));
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status, Some(0), "{}", output.stderr);
+        let text = output.stdout;
         assert_eq!(blobs(dir.path(), &text), blobs(dir.path(), expected));
         assert_eq!(text.matches("schema: olm.bundle\n").count(), 11);
     }
@@ -77,7 +69,7 @@ fn the_semver_template_makes_the_channels_of_opms_documentation() {
         ("defaultchanneltypepreference: minor\n", "stable-v1.0"),
     ] {
         let output = semver(dir.path(), &format!("{preference}{SEMVER}"));
-        let found = blobs(dir.path(), &String::from_utf8(output.stdout).unwrap());
+        let found = blobs(dir.path(), &output.stdout);
         assert_eq!(found[0]["defaultChannel"], default);
         assert_eq!(found.len(), 1 + 5 + 10);
     }
@@ -97,8 +89,8 @@ fn channels_may_have_any_name_and_cross_major_versions() {
         image("1.0.0")
     );
     let output = semver(dir.path(), &template);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let found = blobs(dir.path(), &String::from_utf8(output.stdout).unwrap());
+    assert_eq!(output.status, Some(0), "{}", output.stderr);
+    let found = blobs(dir.path(), &output.stdout);
     assert_eq!(found[0]["defaultChannel"], "eus");
     let channels: Vec<_> = found[1..].iter().map(|channel| channel["name"].clone()).collect();
     assert_eq!(channels, ["eus", "preview"]);
@@ -124,8 +116,8 @@ fn basic_and_substitutes_templates_keep_their_other_blobs() {
     );
     fs::write(dir.path().join("basic.yaml"), &basic).unwrap();
     let output = tool(dir.path(), &["basic.yaml", "--bundles-from", "bundles.yaml", "-o", "yaml"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status, Some(0), "{}", output.stderr);
+    let text = output.stdout;
     assert!(text.contains("text: kept") && text.matches("version: 1.0.").count() == 2, "{text}");
     // A catalog is a substitutes template with entries of full blobs.
     let found = blobs(dir.path(), &text);
@@ -139,8 +131,8 @@ fn basic_and_substitutes_templates_keep_their_other_blobs() {
     });
     fs::write(dir.path().join("s.json"), template.to_string()).unwrap();
     let output = tool(dir.path(), &["substitutes", "s.json", "--bundles-from", "bundles.yaml"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let found = blobs(dir.path(), &String::from_utf8(output.stdout).unwrap());
+    assert_eq!(output.status, Some(0), "{}", output.stderr);
+    let found = blobs(dir.path(), &output.stdout);
     assert_eq!(
         found[1]["entries"],
         json!([
@@ -162,8 +154,8 @@ fn bundles_may_be_directories() {
     .unwrap();
     let given = format!("quay.io/a/b:v1={bundle}");
     let output = tool(dir.path(), &["t.yaml", "--bundle", &given]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let found = blobs(dir.path(), &String::from_utf8(output.stdout).unwrap());
+    assert_eq!(output.status, Some(0), "{}", output.stderr);
+    let found = blobs(dir.path(), &output.stdout);
     assert_eq!(found[0]["name"], "gizmo-operator");
     let fields: BTreeSet<&str> = found[0].as_object().unwrap().keys().map(String::as_str).collect();
     assert!(fields.contains("description"), "{fields:?}");
@@ -200,11 +192,7 @@ fn an_invalid_template_is_an_error_that_names_the_defect() {
         ),
     ] {
         let output = semver(dir.path(), &template);
-        assert_eq!(output.status.code(), Some(2), "{template}");
-        assert!(
-            stderr(&output).contains(message) && output.stdout.is_empty(),
-            "{template}: {}",
-            stderr(&output)
-        );
+        assert_eq!(output.status, Some(2), "{template}");
+        assert!(output.stderr.contains(message) && output.stdout.is_empty(), "{template}: {}", output.stderr);
     }
 }

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use assert_cmd::Command;
 
+use crate::support::{Run, run};
+
 /// Two versions of the fixture bundle: the new one tightens the CRD, drops an install mode and asks for more.
 fn versions(directory: &Path) {
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/bundle");
@@ -126,10 +128,8 @@ fn catalog(directory: &Path) {
 }
 
 fn tool(directory: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_bundle-tool"));
-    let output = command.current_dir(directory).args(arguments).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code(), text(output.stdout), text(output.stderr))
+    let Run { status, stdout, stderr } = run(directory, arguments);
+    (status, stdout, stderr)
 }
 
 #[test]

@@ -2,10 +2,26 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A directory or file of `tests/fixtures`.
 pub(crate) fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+}
+
+/// How a run of `bundle-tool` ended.
+pub(crate) struct Run {
+    pub(crate) status: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// Runs `bundle-tool` in a directory.
+pub(crate) fn run(directory: &Path, arguments: &[&str]) -> Run {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bundle-tool"));
+    let output = command.current_dir(directory).args(arguments).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Run { status: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
 /// Copies the directory `from` with everything in it to `to`.

@@ -1,4 +1,4 @@
-use crate::model::Submission;
+use super::sources::VERSION_CONSTRAINTS;
 use crate::model::version;
 use crate::rules::prelude::*;
 use crate::rules::shared::versions;
@@ -10,16 +10,12 @@ pub(super) static RULE: Rule = Rule {
     what: "The annotation `com.redhat.openshift.versions` selects an OpenShift version whose Kubernetes is older than `spec.minKubeVersion`.",
     impacts: &[Impact::PipelineRejects],
     help: "raise the first OpenShift version of the annotation, or lower spec.minKubeVersion",
-    sources: &[Source::symbols(
-        Project::OperatorPipelines,
-        "operatorcert/static_tests/community/bundle.py",
-        &["check_api_version_constraints"],
-    )],
+    sources: VERSION_CONSTRAINTS,
     check: Check::Bundle(check),
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    if context.bundle.submission.as_ref().is_some_and(Submission::uses_catalog) {
+    if context.bundle.uses_catalog() {
         return;
     }
     let Some((annotations, written)) = versions::annotation(context.bundle) else { return };

@@ -1,4 +1,5 @@
 use super::operator_names::{self, Published};
+use super::sources::OPERATOR_NAME;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
@@ -8,11 +9,7 @@ pub(super) static RULE: Rule = Rule {
     what: "The package, or the name in the CSV's name, differs from that in all other bundles of the operator.",
     impacts: &[Impact::PipelineRejects],
     help: "use the name of the other bundles",
-    sources: &[Source::symbols(
-        Project::OperatorPipelines,
-        "operatorcert/static_tests/common/bundle.py",
-        &["check_operator_name"],
-    )],
+    sources: OPERATOR_NAME,
     check: Check::Bundle(check),
 };
 

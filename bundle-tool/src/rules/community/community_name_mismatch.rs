@@ -1,4 +1,5 @@
 use super::operator_names;
+use super::sources::OPERATOR_NAME;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
@@ -8,11 +9,7 @@ pub(super) static RULE: Rule = Rule {
     what: "In the first bundle of an operator, the package differs from the name in the CSV's name, or from that of the operator's directory.",
     impacts: &[Impact::PipelineRejects],
     help: "use one name for the package, the CSV (`NAME.vVERSION`) and the directory",
-    sources: &[Source::symbols(
-        Project::OperatorPipelines,
-        "operatorcert/static_tests/common/bundle.py",
-        &["check_operator_name"],
-    )],
+    sources: OPERATOR_NAME,
     check: Check::Bundle(check),
 };
 

@@ -1,4 +1,5 @@
 use super::operator_names;
+use super::sources::OPERATOR_NAME;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
@@ -10,11 +11,7 @@ pub(super) static RULE: Rule = Rule {
         "The pipeline of the OpenShift community catalog warns about it, and rejects it in the first bundle of an operator.",
     )],
     help: "use one name for the package, the CSV (`NAME.vVERSION`) and the directory",
-    sources: &[Source::symbols(
-        Project::OperatorPipelines,
-        "operatorcert/static_tests/common/bundle.py",
-        &["check_operator_name"],
-    )],
+    sources: OPERATOR_NAME,
     check: Check::Bundle(check),
 };
 

@@ -1,4 +1,5 @@
 use super::operator_names::{self, Published};
+use super::sources::OPERATOR_NAME;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
@@ -8,11 +9,7 @@ pub(super) static RULE: Rule = Rule {
     what: "The other bundles of the operator have different packages, or different names in the names of their CSVs.",
     impacts: &[Impact::Specific("The pipeline of the OpenShift community catalog warns about it.")],
     help: "use one name in new bundles",
-    sources: &[Source::symbols(
-        Project::OperatorPipelines,
-        "operatorcert/static_tests/common/bundle.py",
-        &["check_operator_name"],
-    )],
+    sources: OPERATOR_NAME,
     check: Check::Bundle(check),
 };
 

@@ -15,10 +15,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    let Some(submission) = context.bundle.submission.as_ref().filter(|submission| !submission.uses_catalog())
-    else {
-        return;
-    };
+    let Some(submission) = context.bundle.submission_without_catalog() else { return };
     for csv in &context.csvs {
         let replaces = csv.typed.spec.replaces.as_str();
         // csv-replaces-itself reports the CSV's own name.

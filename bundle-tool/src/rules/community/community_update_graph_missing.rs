@@ -20,10 +20,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    let Some(submission) = context.bundle.submission.as_ref().filter(|submission| !submission.uses_catalog())
-    else {
-        return;
-    };
+    let Some(submission) = context.bundle.submission_without_catalog() else { return };
     if submission.config().and_then(|root| root.get("updateGraph")).is_none_or(Value::is_null) {
         reporter.path(CI, "updateGraph is not set: defaults to `replaces-mode`");
     }

@@ -1,4 +1,4 @@
-use crate::model::Submission;
+use super::sources::VERSION_CONSTRAINTS;
 use crate::rules::prelude::*;
 use crate::rules::shared::versions;
 
@@ -9,16 +9,12 @@ pub(super) static RULE: Rule = Rule {
     what: "The CSV has a `spec.minKubeVersion`, but `metadata/annotations.yaml` does not have the annotation `com.redhat.openshift.versions`.",
     impacts: &[Impact::PipelineRejects],
     help: "set the annotation to the OpenShift versions whose Kubernetes is recent enough, such as `v4.14` for 1.27",
-    sources: &[Source::symbols(
-        Project::OperatorPipelines,
-        "operatorcert/static_tests/community/bundle.py",
-        &["check_api_version_constraints"],
-    )],
+    sources: VERSION_CONSTRAINTS,
     check: Check::Bundle(check),
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    if context.bundle.submission.as_ref().is_some_and(Submission::uses_catalog) {
+    if context.bundle.uses_catalog() {
         return;
     }
     let Some(annotations) = context.bundle.annotations() else { return };

@@ -15,3 +15,17 @@ pub(super) const REPLACES_AVAILABILITY: &[Source] = &[Source::symbols(
     "operatorcert/static_tests/common/bundle.py",
     &["check_replaces_availability"],
 )];
+
+/// Where the pipeline compares `spec.minKubeVersion` with the OpenShift versions.
+pub(super) const VERSION_CONSTRAINTS: &[Source] = &[Source::symbols(
+    Project::OperatorPipelines,
+    "operatorcert/static_tests/community/bundle.py",
+    &["check_api_version_constraints"],
+)];
+
+/// Where the pipeline compares the names of an operator.
+pub(super) const OPERATOR_NAME: &[Source] = &[Source::symbols(
+    Project::OperatorPipelines,
+    "operatorcert/static_tests/common/bundle.py",
+    &["check_operator_name"],
+)];

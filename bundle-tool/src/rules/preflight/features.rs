@@ -1,6 +1,13 @@
 //! The annotations that declare features of an operator.
-//!
-//! Source: `internal/policy/operator/required_annotations.go` of openshift-preflight.
+
+use crate::report::{Project, Source};
+
+/// Where preflight checks them.
+pub(super) const SOURCES: &[Source] = &[Source::symbols(
+    Project::Preflight,
+    "internal/policy/operator/required_annotations.go",
+    &["RequiredAnnotations.validate"],
+)];
 
 /// Those that preflight requires.
 pub(super) const REQUIRED: [&str; 7] = [

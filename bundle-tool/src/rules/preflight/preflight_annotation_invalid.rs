@@ -8,11 +8,7 @@ pub(super) static RULE: Rule = Rule {
     what: "An annotation that declares a feature is neither `\"true\"` nor `\"false\"`.",
     impacts: &[Impact::PreflightFails("RequiredAnnotations")],
     help: "set the annotation to `\"true\"` or `\"false\"`",
-    sources: &[Source::symbols(
-        Project::Preflight,
-        "internal/policy/operator/required_annotations.go",
-        &["RequiredAnnotations.validate"],
-    )],
+    sources: features::SOURCES,
     check: Check::Csv(check),
 };
 

@@ -8,11 +8,7 @@ pub(super) static RULE: Rule = Rule {
     what: "The CSV does not have one of the annotations that declare features: disconnected, fips-compliant, proxy-aware, tls-profiles, token-auth-aws, token-auth-azure and token-auth-gcp.",
     impacts: &[Impact::PreflightFails("RequiredAnnotations")],
     help: "set the annotation to `\"true\"` or `\"false\"`",
-    sources: &[Source::symbols(
-        Project::Preflight,
-        "internal/policy/operator/required_annotations.go",
-        &["RequiredAnnotations.validate"],
-    )],
+    sources: features::SOURCES,
     check: Check::Csv(check),
 };
 
