@@ -167,7 +167,7 @@ fn a_drawing_shows_heads_skips_ranges_deprecations_and_what_is_broken() {
     }
     fs::write(dir.path().join("d.yaml"), every_sign() + "---\nschema: olm.package\nname: other\n").unwrap();
     let several = tool(dir.path(), &["graph", "d.yaml", "--output", "svg"]);
-    assert!(String::from_utf8_lossy(&several.stderr).contains("select one with --package"));
+    assert!(several.stderr.contains("select one with --package"), "{}", several.stderr);
 }
 
 #[test]
