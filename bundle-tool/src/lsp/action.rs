@@ -56,6 +56,7 @@ pub(super) fn actions(
         for found in &in_range {
             let Some(fix) = &found.item.fix else { continue };
             let Some(edit) = fixed(text, &[fix.as_ref()], client.encoding) else { continue };
+            let edit = edit.behind(file.mark);
             let is_safe = fix.safety == Safety::Safe;
             let title =
                 if is_safe { fix.title.clone() } else { format!("{} (unsafe: review it)", fix.title) };
@@ -69,6 +70,7 @@ pub(super) fn actions(
         let fixes = file.found.iter().filter_map(|found| found.item.fix.as_deref());
         let fixes: Vec<&Fix> = fixes.filter(|fix| fix.safety == Safety::Safe).collect();
         if let Some(edit) = fixed(text, &fixes, client.encoding) {
+            let edit = edit.behind(file.mark);
             actions.push(json!({
                 "title": "fix all findings in this file that need no decision",
                 "kind": FIX_ALL,
@@ -105,7 +107,7 @@ fn comments(file: &CheckedFile, text: &str, found: &[&Found], target: &Target, c
         if !is_same(text, &[before, &comment.text, behind].concat()) {
             continue;
         }
-        let start = position::of_offset(text, comment.offset, client.encoding);
+        let start = position::of_offset(text, comment.offset, client.encoding).behind(file.mark);
         let edit = TextEdit { range: Range { start, end: start }, new_text: comment.text };
         let title = format!("ignore `{rule}` here with a comment");
         actions.push(quick_fix(&title, found, &[edit], target, client));

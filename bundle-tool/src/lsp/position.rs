@@ -3,6 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The byte order mark.
+const MARK: char = '\u{feff}';
+
 /// What columns are counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
@@ -53,10 +56,23 @@ impl Range {
     }
 }
 
-/// Returns a text as editors show it, without its byte order mark; nothing if it is not UTF-8.
+impl Position {
+    /// Returns the position in a document whose first line begins with a byte order mark of this width.
+    pub(super) fn behind(self, mark: u32) -> Self {
+        if self.line == 0 { Self { character: self.character.saturating_add(mark), ..self } } else { self }
+    }
+}
+
+/// Returns the width of the byte order mark that a text begins with; 0 without one. Most editors keep the mark of a file out of
+/// their documents, but some do not.
+pub(super) fn mark(text: &[u8], encoding: Encoding) -> u32 {
+    if text.starts_with(MARK.to_string().as_bytes()) { encoding.width(MARK) } else { 0 }
+}
+
+/// Returns a text without its byte order mark; nothing if it is not UTF-8.
 pub(super) fn shown(text: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(text).ok()?;
-    Some(text.strip_prefix('\u{feff}').unwrap_or(text))
+    Some(text.strip_prefix(MARK).unwrap_or(text))
 }
 
 /// Returns the positions of places (line and column), in their order. A place behind the end of its line is at that end.

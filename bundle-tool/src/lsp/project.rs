@@ -23,6 +23,8 @@ pub(super) struct CheckedFile {
     pub(super) name: String,
     /// The text that was validated; empty where it is not known.
     pub(super) text: Vec<u8>,
+    /// The width of the byte order mark that the client's document begins with.
+    pub(super) mark: u32,
     pub(super) found: Vec<Found>,
 }
 
@@ -55,7 +57,14 @@ impl Checked {
                 (item.place, item.end_column) = (None, None);
             }
         }
-        let positions = positions(&items, &texts, client);
+        // The text of a file that is open is the client's.
+        let mark = |file: &str| match texts.get(file) {
+            Some(text) if uris.contains_key(&root.join(file)) => position::mark(text, client.encoding),
+            _ => 0,
+        };
+        let positions = positions(&items, &texts, mark, client);
+        let marks: HashMap<String, u32> =
+            texts.keys().map(|file| (file.clone(), mark(file))).filter(|(_, mark)| *mark > 0).collect();
         let range = |file: &str, place: Option<Place>, end_column: Option<u32>| {
             let (Some(place), Some(known)) = (place, positions.get(file)) else { return Range::default() };
             let at = |place| known.get(&place).copied().unwrap_or_default();
@@ -92,6 +101,7 @@ impl Checked {
             let path = if name.is_empty() { root.to_owned() } else { root.join(&name) };
             let file: &mut CheckedFile = files.entry(path).or_insert_with(|| CheckedFile {
                 text: texts.remove(&name).unwrap_or_default(),
+                mark: marks.get(&name).copied().unwrap_or_default(),
                 name,
                 found: Vec::new(),
             });
@@ -120,6 +130,7 @@ impl Checked {
 fn positions<'i>(
     items: &'i [Item],
     texts: &BTreeMap<String, Vec<u8>>,
+    mark: impl Fn(&str) -> u32,
     client: Client,
 ) -> HashMap<&'i str, HashMap<Place, Position>> {
     let mut places: HashMap<&str, Vec<Place>> = HashMap::new();
@@ -139,6 +150,8 @@ fn positions<'i>(
     let convert = |(file, places): (&'i str, Vec<Place>)| {
         let text = texts.get(file).map(Vec::as_slice).unwrap_or_default();
         let positions = position::of_places(text, &places, client.encoding);
+        let mark = mark(file);
+        let positions = positions.into_iter().map(|position| position.behind(mark));
         (file, places.into_iter().zip(positions).collect())
     };
     places.into_iter().map(convert).collect()

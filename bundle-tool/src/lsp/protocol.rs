@@ -148,3 +148,11 @@ pub(super) struct TextEdit {
     pub(super) range: Range,
     pub(super) new_text: String,
 }
+
+impl TextEdit {
+    /// Returns the edit of a document whose first line begins with a byte order mark of this width.
+    pub(super) fn behind(self, mark: u32) -> Self {
+        let Range { start, end } = self.range;
+        Self { range: Range { start: start.behind(mark), end: end.behind(mark) }, ..self }
+    }
+}

@@ -33,6 +33,8 @@ pub enum End {
 /// Something that the thread with the state waits for.
 enum Event {
     Message(Result<Message, (Value, RpcError)>),
+    /// A message that was skipped: the error, and how it begins.
+    Skipped(RpcError, Vec<u8>),
     Closed(Result<(), TransportError>),
     Done(Done),
 }
@@ -47,7 +49,7 @@ enum Phase {
 /// Serves one client until it exits or closes its stream.
 ///
 /// # Errors
-/// The input cannot be read or is not the protocol's, or a thread cannot be started.
+/// The input cannot be read or is not the protocol's, the output cannot be written, or a thread cannot be started.
 pub fn serve(
     input: impl BufRead + Send + 'static,
     output: &mut impl Write,
@@ -93,6 +95,14 @@ pub fn serve(
                 result?;
                 return Ok(if matches!(phase, Phase::ShutDown) { End::Orderly } else { End::Abrupt });
             }
+            Some(Event::Skipped(error, head)) => {
+                if let Phase::Running(session) = &mut phase {
+                    session.skip(&head);
+                }
+                if !written(output, [response(&Value::Null, Err(error))].into_iter())? {
+                    return Ok(End::Abrupt);
+                }
+            }
             Some(Event::Message(message)) => match handle(message, &mut phase) {
                 Handled::Exit(end) => return Ok(end),
                 Handled::Answer(answer) => {
@@ -105,8 +115,8 @@ pub fn serve(
     }
 }
 
-fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    thread::Builder::new().name(name.to_owned()).spawn(run).map(drop)
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), TransportError> {
+    thread::Builder::new().name(name.to_owned()).spawn(run).map(drop).map_err(TransportError::Thread)
 }
 
 /// Reads messages until the stream ends or nobody waits for them.
@@ -114,9 +124,9 @@ fn read(mut input: impl BufRead, events: &SyncSender<Event>) {
     loop {
         let event = match transport::read(&mut input) {
             Ok(Frame::Body(body)) => Event::Message(Message::parse(&body)),
-            Ok(Frame::TooLarge(size)) => {
+            Ok(Frame::TooLarge(size, head)) => {
                 let message = format!("the message of {size} bytes exceeds the limit of {MAX_MESSAGE} bytes");
-                Event::Message(Err((Value::Null, RpcError::new(Code::InvalidRequest, message))))
+                Event::Skipped(RpcError::new(Code::InvalidRequest, message), head)
             }
             Ok(Frame::End) => Event::Closed(Ok(())),
             Err(error) => Event::Closed(Err(error)),
@@ -186,11 +196,11 @@ fn handle(message: Result<Message, (Value, RpcError)>, phase: &mut Phase) -> Han
 }
 
 /// Writes messages; returns whether the client reads them.
-fn written(output: &mut impl Write, messages: impl Iterator<Item = Value>) -> io::Result<bool> {
+fn written(output: &mut impl Write, messages: impl Iterator<Item = Value>) -> Result<bool, TransportError> {
     for message in messages {
         match transport::write(output, &message) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(false),
-            result => result?,
+            result => result.map_err(TransportError::Write)?,
         }
     }
     Ok(true)

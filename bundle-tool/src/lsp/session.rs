@@ -16,7 +16,7 @@ use super::message::{Code, RpcError, notification, request, response};
 use super::project::{Checked, CheckedFile, Uris, uri_of};
 use super::protocol::{
     CancelParams, Client, CodeActionParams, DidChangeParams, DidOpenParams, DocumentParams, HoverParams,
-    WatchedFilesParams,
+    TextDocumentItem, WatchedFilesParams,
 };
 use super::uri;
 use crate::read::format::{self, Root};
@@ -125,11 +125,23 @@ enum Asked {
     Actions(CodeActionParams),
 }
 
+impl Asked {
+    /// Returns the answer where nothing is known.
+    fn nothing(&self) -> Value {
+        match self {
+            Self::Hover(_) => Value::Null,
+            Self::Actions(_) => json!([]),
+        }
+    }
+}
+
 /// The state of a session.
 #[derive(Debug)]
 pub(super) struct Session {
     client: Client,
     documents: BTreeMap<PathBuf, Open>,
+    /// Documents that the client has open, but whose text was too large to keep.
+    too_large: BTreeSet<PathBuf>,
     projects: BTreeMap<Root, Project>,
     waiting: Vec<Waiting>,
     /// How many changes there were.
@@ -154,6 +166,7 @@ impl Session {
         let session = Self {
             client,
             documents: BTreeMap::new(),
+            too_large: BTreeSet::new(),
             projects: BTreeMap::new(),
             waiting: Vec::new(),
             changes: 0,
@@ -173,11 +186,14 @@ impl Session {
             }
             _ => Err(RpcError::new(Code::MethodNotFound, format!("unknown method `{method}`"))),
         };
+        let waiting = waiting.map(|(path, kind)| (path.ok_or_else(|| kind.nothing()), kind));
         match waiting {
+            // Nothing is known about what is not a file, such as a new document or an old version of one.
+            Ok((Err(nothing), _)) => self.outgoing.push(response(&id, Ok(nothing))),
             Ok(_) if self.waiting.len() >= MAX_WAITING => {
                 self.outgoing.push(cancelled(&id, "too many requests wait for a validation"));
             }
-            Ok((path, kind)) => {
+            Ok((Ok(path), kind)) => {
                 if let Some(project) = self.project_of(&path)
                     && project.due.is_some()
                 {
@@ -198,8 +214,12 @@ impl Session {
             }
             "textDocument/didOpen" => parsed(params).map(|params| self.open(params)),
             "textDocument/didChange" => parsed(params).and_then(|params| self.change(params)),
-            "textDocument/didSave" => document(&params).map(|path| self.save(&path)),
-            "textDocument/didClose" => document(&params).map(|path| self.close(&path)),
+            "textDocument/didSave" => {
+                document(&params).map(|path| path.iter().for_each(|path| self.save(path)))
+            }
+            "textDocument/didClose" => {
+                document(&params).map(|path| path.iter().for_each(|path| self.closed(path)))
+            }
             "workspace/didChangeWatchedFiles" => parsed(params).map(|params| self.changed_on_disk(&params)),
             "$/cancelRequest" => parsed(params).map(|params| self.cancel(&params)),
             _ => Ok(()),
@@ -250,9 +270,18 @@ impl Session {
         if self.documents.get(&path).is_some_and(|open| open.root != root) {
             self.close(&path);
         }
+        self.too_large.remove(&path);
         let open = Open { uri: document.uri, version: document.version, text: document.text.into(), root };
         self.documents.insert(path.clone(), open);
         self.touch(&path, Instant::now());
+    }
+
+    /// Takes note of a message that was too large to read: its document is treated as one that is not open.
+    pub(super) fn skip(&mut self, head: &[u8]) {
+        if let Some(path) = uri_in(head).and_then(|uri| uri::path(&uri)) {
+            self.close(&path);
+            self.too_large.insert(path);
+        }
     }
 
     /// Returns whether a text can be kept; otherwise the file is treated as one that is not open.
@@ -261,6 +290,7 @@ impl Session {
         let fits = others.map(|(_, open)| open.text.len()).sum::<usize>() + size <= MAX_OPEN;
         if !fits {
             self.close(path);
+            self.too_large.insert(path.to_owned());
             self.log(&format!("the open documents exceed the limit of {MAX_OPEN} bytes: {}", path.display()));
         }
         fits
@@ -269,12 +299,18 @@ impl Session {
     fn change(&mut self, params: DidChangeParams) -> Result<(), RpcError> {
         let invalid = |message: &str| Err(RpcError::new(Code::InvalidParams, message));
         let document = params.text_document;
-        let Some(path) = uri::path(&document.uri).filter(|path| self.documents.contains_key(path)) else {
-            return invalid("the document is not open");
-        };
+        let Some(path) = uri::path(&document.uri) else { return Ok(()) };
         let Some(change) = params.content_changes.into_iter().last() else { return Ok(()) };
         if change.range.is_some() {
             return invalid("expected the whole text of the document, found a range");
+        }
+        if self.too_large.contains(&path) {
+            let (uri, version) = (document.uri, document.version);
+            self.open(DidOpenParams { text_document: TextDocumentItem { uri, version, text: change.text } });
+            return Ok(());
+        }
+        if !self.documents.contains_key(&path) {
+            return invalid("the document is not open");
         }
         if self.fits(&path, change.text.len())
             && let Some(open) = self.documents.get_mut(&path)
@@ -293,6 +329,11 @@ impl Session {
         } else {
             self.touch_all(|root| concerns(path, root), Instant::now());
         }
+    }
+
+    fn closed(&mut self, path: &Path) {
+        self.too_large.remove(path);
+        self.close(path);
     }
 
     fn close(&mut self, path: &Path) {
@@ -380,7 +421,7 @@ impl Session {
                     let target = Target { uri: open.uri.clone(), version: open.version };
                     return Some(Job::Actions { id, file, target, params, client: self.client });
                 }
-                (Asked::Actions(_), _, _) => self.outgoing.push(response(&id, Ok(json!([])))),
+                (kind, _, _) => self.outgoing.push(response(&id, Ok(kind.nothing()))),
             }
         }
         let is_due = |project: &Project| project.due.is_some_and(|due| due <= now);
@@ -483,13 +524,20 @@ fn parsed<T: DeserializeOwned>(params: Value) -> Result<T, RpcError> {
         .map_err(|error| RpcError::new(Code::InvalidParams, format!("invalid parameters: {error}")))
 }
 
-/// Returns the path of the document that a message is about.
-fn document(params: &Value) -> Result<PathBuf, RpcError> {
+/// Returns the path of the document that a message is about; nothing if it is not a local file.
+fn document(params: &Value) -> Result<Option<PathBuf>, RpcError> {
     let params: DocumentParams = parsed(params.clone())?;
-    let uri = params.text_document.uri;
-    uri::path(&uri)
-        .ok_or_else(|| RpcError::new(Code::InvalidParams, format!("`{uri}` is not the URI of a local file")))
+    Ok(uri::path(&params.text_document.uri))
 }
+
+/// Returns the first URI in the beginning of a message.
+fn uri_in(head: &[u8]) -> Option<String> {
+    const KEY: &[u8] = b"\"uri\"";
+    let at = head.windows(KEY.len()).position(|window| window == KEY)?;
+    let value = head.get(at + KEY.len()..)?.trim_ascii_start().strip_prefix(b":")?;
+    serde_json::Deserializer::from_slice(value).into_iter::<String>().next()?.ok()
+}
+
 /// Returns whether validation reads a file: for a bundle in `operators/NAME/VERSION`, also what is in `operators/NAME`.
 fn concerns(path: &Path, root: &Root) -> bool {
     let operator = root

@@ -5,16 +5,25 @@ use std::io::{self, BufRead, Read as _, Write};
 /// The maximum size of a message in bytes. A client sends the whole text of a document with each change.
 pub const MAX_MESSAGE: u64 = 80 << 20;
 
+/// How many bytes are kept of a message that is too large: enough for the document that it is about.
+const HEAD: u64 = 16 << 10;
+
 /// The maximum size of all lines of a header in bytes.
 const MAX_HEADER: u64 = 4 << 10;
 
-/// Why no more messages can be read.
+/// Why no more messages can be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransportError {
     /// The stream cannot be read.
     #[error("failed to read a message")]
-    Io(#[from] io::Error),
+    Read(#[source] io::Error),
+    /// The stream cannot be written.
+    #[error("failed to write a message")]
+    Write(#[source] io::Error),
+    /// The system has no thread left.
+    #[error("failed to start a thread")]
+    Thread(#[source] io::Error),
     /// What begins is no message, so that it is unknown where the next one does.
     #[error("invalid header `{0}`: expected `Content-Length: N`, as an editor sends it")]
     Header(String),
@@ -31,8 +40,8 @@ pub enum TransportError {
 pub(super) enum Frame {
     /// The body of a message.
     Body(Vec<u8>),
-    /// A message of this size, which is too large and was skipped.
-    TooLarge(u64),
+    /// A message that is too large and was skipped: its size, and how it begins.
+    TooLarge(u64, Vec<u8>),
     /// The end of the stream.
     End,
 }
@@ -43,7 +52,7 @@ pub(super) fn read(stream: &mut impl BufRead) -> Result<Frame, TransportError> {
     let mut left = MAX_HEADER;
     loop {
         let mut line = Vec::new();
-        let read = stream.by_ref().take(left).read_until(b'\n', &mut line)?;
+        let read = stream.by_ref().take(left).read_until(b'\n', &mut line).map_err(TransportError::Read)?;
         if read == 0 && left > 0 {
             return Ok(Frame::End);
         }
@@ -65,12 +74,14 @@ pub(super) fn read(stream: &mut impl BufRead) -> Result<Frame, TransportError> {
     let length = length.ok_or(TransportError::MissingLength)?;
     let mut body = stream.by_ref().take(length);
     if length > MAX_MESSAGE {
-        io::copy(&mut body, &mut io::sink())?;
-        return Ok(Frame::TooLarge(length));
+        let mut head = Vec::new();
+        body.by_ref().take(HEAD).read_to_end(&mut head).map_err(TransportError::Read)?;
+        io::copy(&mut body, &mut io::sink()).map_err(TransportError::Read)?;
+        return Ok(Frame::TooLarge(length, head));
     }
     // The memory that is taken grows with what is there, not with what is announced.
     let mut bytes = Vec::new();
-    body.read_to_end(&mut bytes)?;
+    body.read_to_end(&mut bytes).map_err(TransportError::Read)?;
     Ok(if bytes.len() as u64 == length { Frame::Body(bytes) } else { Frame::End })
 }
 
@@ -90,7 +101,9 @@ mod tests {
         loop {
             match read(&mut text) {
                 Ok(Frame::Body(body)) => frames.push(String::from_utf8(body).unwrap()),
-                Ok(Frame::TooLarge(length)) => frames.push(format!("too large: {length}")),
+                Ok(Frame::TooLarge(length, head)) => {
+                    frames.push(format!("too large: {length} ({} kept)", head.len()));
+                }
                 Ok(Frame::End) => return frames,
                 Err(error) => {
                     frames.push(error.to_string());
@@ -119,7 +132,7 @@ mod tests {
     #[test]
     fn headers_and_bodies_have_limits() {
         let text = format!("Content-Length: {}\r\n\r\n{{}}", u64::MAX);
-        assert_eq!(frames(text.as_bytes()), [format!("too large: {}", u64::MAX)]);
+        assert_eq!(frames(text.as_bytes()), [format!("too large: {} (2 kept)", u64::MAX)]);
         let text = format!("Content-Length: {MAX_MESSAGE}\r\n\r\n{{}}");
         assert_eq!(frames(text.as_bytes()), Vec::<String>::new());
         let long = "the header of a message exceeds the limit of 4096 bytes";

@@ -506,3 +506,81 @@ fn the_exit_status_says_how_the_session_ended() {
     let (status, error) = Client::start(dir.path(), &["--allow", "no-such-rule"]).end();
     assert!(status == Some(2) && error.contains("no-such-rule"), "{error}");
 }
+
+#[test]
+fn documents_may_keep_their_byte_order_mark() {
+    let dir = tempfile::tempdir().unwrap();
+    copy_bundle(dir.path().join("bundle"));
+    let file = "bundle/manifests/settings.yaml";
+    let text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: gizmos}}\n";
+    for mark in ["", "\u{feff}"] {
+        let mut client = Client::initialized(dir.path(), &[], &capabilities());
+        let text = format!("{mark}{text}");
+        client.open(file, &text);
+        let range = client.diagnostics(file)["diagnostics"][0]["range"].clone();
+        assert_eq!(range["start"], json!({"line": 0, "character": 61 + mark.chars().count()}));
+        let actions = client.actions(file, &range, &[]);
+        assert_eq!(edited(&text, &actions[0]), text.replace(", namespace: gizmos", ""));
+        client.shut_down();
+    }
+}
+
+#[test]
+fn nothing_is_known_about_documents_that_are_no_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut client = Client::initialized(dir.path(), &[], &json!({}));
+    for uri in ["untitled:Untitled-1", "git:/bundle/manifests/a.yaml?ref"] {
+        let document = json!({"uri": uri, "languageId": "yaml", "version": 1, "text": "a: 1"});
+        client.notify("textDocument/didOpen", &json!({"textDocument": document}));
+        let params =
+            json!({"textDocument": {"uri": uri, "version": 2}, "contentChanges": [{"text": "a: 2"}]});
+        client.notify("textDocument/didChange", &params);
+        let zero = json!({"line": 0, "character": 0});
+        let document = json!({"uri": uri});
+        let hover = json!({"textDocument": document, "position": zero});
+        assert_eq!(client.request("textDocument/hover", &hover), Value::Null);
+        let actions = json!({"textDocument": document, "range": {"start": zero, "end": zero}, "context": {"diagnostics": []}});
+        assert_eq!(client.request("textDocument/codeAction", &actions), json!([]));
+        client.notify("textDocument/didSave", &json!({"textDocument": document}));
+        client.notify("textDocument/didClose", &json!({"textDocument": document}));
+    }
+    let transcript = client.shut_down();
+    assert!(!transcript.contains("logMessage"), "{transcript}");
+}
+
+#[test]
+fn a_document_that_becomes_too_large_loses_its_findings() {
+    let dir = tempfile::tempdir().unwrap();
+    copy_bundle(dir.path().join("bundle"));
+    let file = "bundle/manifests/settings.yaml";
+    let mut client = Client::initialized(dir.path(), &[], &capabilities());
+    client.open(file, SETTINGS);
+    assert_eq!(client.rules(file), ["metadata-namespace-set"]);
+    let document = json!({"uri": client.uri(file), "version": 2});
+    let params = json!({"textDocument": document, "contentChanges": [{"text": "#".repeat(80 << 20)}]});
+    client.send_body(
+        &json!({"jsonrpc": "2.0", "method": "textDocument/didChange", "params": params}).to_string(),
+    );
+    assert_eq!(client.rules(file), Vec::<String>::new());
+    client.change(file, 3, SETTINGS);
+    assert_eq!(client.rules(file), ["metadata-namespace-set"]);
+    client.shut_down();
+}
+
+#[test]
+fn a_full_disk_is_not_a_fault_of_the_input() {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
+        .arg("lsp")
+        .stdin(Stdio::piped())
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}).to_string();
+    write!(child.stdin.as_mut().unwrap(), "Content-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.starts_with("error: failed to write a message: "), "{error}");
+}
