@@ -115,13 +115,17 @@ impl Diff {
         let failed = || format!("failed to read {catalog}");
         let sources = load::sources(catalog, &self.registries).with_context(failed)?;
         let (blobs, kept) = contents::read(sources, |bundle| edges::crds_of(&bundle)).with_context(failed)?;
+        let name = if catalog == "-" { "standard input" } else { catalog };
+        if blobs.is_empty() {
+            bail!("{name} is empty: expected a file-based catalog");
+        }
         let (mut packages, _) = link(&blobs);
         load::select(&mut packages, self.package.as_deref())?;
         let options = diff::Options { strict: self.strict, ..diff::Options::default() };
         let found = edges::breaking(&packages, &at_hand.with(kept), self.channel.as_deref(), &options)?;
         if found.at_hand == 0 {
             bail!(
-                "{catalog} contains no manifests of its bundles, and no directory of --bundles is one of them; name their \
+                "{name} contains no manifests of its bundles, and no directory of --bundles is one of them; name their \
                  directories with --bundles"
             );
         }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use clap::{Args, Command};
 
 use super::exit::Exit;
@@ -22,6 +22,10 @@ pub(super) struct Man {
 
 impl Man {
     pub(super) fn run(self, mut command: Command) -> Result<Exit> {
+        let directory = &self.directory;
+        if directory.exists() && !directory.is_dir() {
+            bail!("{} is not a directory: name the directory for the manual pages", directory.display());
+        }
         command.build();
         let name = command.get_name().to_owned();
         write(&command, &name, &self.directory)?;

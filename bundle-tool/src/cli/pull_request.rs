@@ -39,18 +39,31 @@ pub(super) fn read(repository: &Path, base: &str) -> Result<PullRequest> {
     if base.starts_with('-') {
         bail!("invalid base `{base}`: expected a branch or a commit");
     }
-    let top = run(repository, &["rev-parse", "--show-toplevel"])?;
+    let name = repository.display();
+    if !repository.is_dir() {
+        bail!("--base requires a directory in a git repository, found `{name}`");
+    }
+    let top = match output(repository, &["rev-parse", "--show-toplevel"])? {
+        Ok(top) => top,
+        Err(message) if message.contains("not a git repository") => bail!(
+            "{name} is not in a git repository, which --base requires: run the command in a clone of the catalog's repository"
+        ),
+        Err(message) => bail!("failed to read the git repository of {name}: {}", first_line(&message)),
+    };
     let top = PathBuf::from(OsStr::from_bytes(top.strip_suffix(b"\n").unwrap_or(&top)));
     let commit = format!("{base}^{{commit}}");
     if output(&top, &["rev-parse", "--verify", "--quiet", &commit])?.is_err() {
         bail!("unknown base `{base}`: expected a branch or a commit; fetch it if it is not in this clone");
+    }
+    if output(&top, &["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?.is_err() {
+        bail!("the git repository {} has no commit to compare with `{base}`", top.display());
     }
     let ancestor = match output(&top, &["merge-base", base, "HEAD"])? {
         Ok(ancestor) => String::from_utf8_lossy(&ancestor).trim_end().to_owned(),
         Err(message) if message.is_empty() => bail!(
             "`{base}` and HEAD have no common ancestor; in a shallow clone, run `git fetch --unshallow` first"
         ),
-        Err(message) => bail!("git merge-base failed: {message}"),
+        Err(message) => bail!("failed to compare `{base}` with HEAD: {}", first_line(&message)),
     };
     let git = Git { repository: top, base: ancestor };
     let changed =
@@ -153,8 +166,16 @@ impl Git {
 fn run(repository: &Path, args: &[&str]) -> Result<Vec<u8>> {
     match output(repository, args)? {
         Ok(bytes) => Ok(bytes),
-        Err(message) => bail!("git {} failed: {message}", args.first().unwrap_or(&"")),
+        Err(message) => {
+            bail!("git {} failed: {}", args.first().unwrap_or(&""), first_line(&message))
+        }
     }
+}
+
+/// Returns the first line of git's message, without its prefix.
+fn first_line(message: &str) -> &str {
+    let line = message.lines().next().unwrap_or_default();
+    line.strip_prefix("fatal: ").or_else(|| line.strip_prefix("error: ")).unwrap_or(line)
 }
 
 /// Runs git and returns what it prints, or its message if it fails.
@@ -168,6 +189,8 @@ fn output(repository: &Path, args: &[&str]) -> Result<Result<Vec<u8>, String>> {
         // A partial clone names the program that fetches what it lacks. Versions before 2.45 know the second variable only.
         .env("GIT_NO_LAZY_FETCH", "1")
         .env("GIT_ALLOW_PROTOCOL", "")
+        // Its messages are recognized.
+        .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -158,17 +158,25 @@ pub(super) struct Reporter<'r> {
     findings: &'r mut Findings,
     /// The fix of the next finding.
     fix: Option<Box<Fix>>,
+    /// The help of the next finding, if it is not that of the rule.
+    help: Option<&'static str>,
 }
 
 impl<'r> Reporter<'r> {
     /// A reporter for `rule` that adds to `findings`.
     pub(super) fn new(rule: RuleHead, findings: &'r mut Findings) -> Self {
-        Self { rule, findings, fix: None }
+        Self { rule, findings, fix: None, help: None }
     }
 
     /// Attaches a fix to the finding that is reported next.
     pub(super) fn fix(&mut self, fix: impl Into<Option<Fix>>) -> &mut Self {
         self.fix = fix.into().map(Box::new);
+        self
+    }
+
+    /// Replaces the rule's help for the finding that is reported next.
+    pub(super) fn help(&mut self, help: &'static str) -> &mut Self {
+        self.help = Some(help);
         self
     }
 
@@ -305,10 +313,11 @@ impl<'r> Reporter<'r> {
 
     fn push(&mut self, what: impl FnOnce() -> (Option<String>, Option<Position>, Option<String>, String)) {
         let fix = self.fix.take();
+        let help = self.help.take().unwrap_or(self.rule.help);
         if self.findings.count(self.rule) {
             let (file, position, path, message) = what();
             let finding = finding(self.rule, file, position, path, message);
-            self.findings.kept.push(Finding { fix, ..finding });
+            self.findings.kept.push(Finding { fix, help, ..finding });
         }
     }
 }

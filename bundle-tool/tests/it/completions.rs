@@ -1,5 +1,7 @@
 //! `bundle-tool completions` and `bundle-tool man`.
 
+use std::fs;
+
 use assert_cmd::Command;
 
 fn run(args: &[&str]) -> assert_cmd::assert::Assert {
@@ -31,4 +33,14 @@ fn every_command_has_a_manual_page() {
     }
     let validate = std::fs::read_to_string(pages.join("bundle-tool-validate.1")).unwrap();
     assert!(validate.contains("Examples"), "{validate}");
+}
+
+#[test]
+fn manual_pages_need_a_directory() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "").unwrap();
+    let error = run(&["man", file.to_str().unwrap()]).code(2).get_output().stderr.clone();
+    let error = String::from_utf8(error).unwrap();
+    assert!(error.ends_with("file is not a directory: name the directory for the manual pages\n"), "{error}");
 }

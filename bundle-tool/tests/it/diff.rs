@@ -232,3 +232,10 @@ fn served_versions_with_a_conversion_webhook_of_the_csv_are_not_compared() {
     let (code, out, err) = tool(scratch.path(), &["diff", "--strict", "old", "with"]);
     assert!(code == Some(1) && out.contains("v1 -> v2"), "the CRDs as they are written: {out}{err}");
 }
+
+#[test]
+fn an_empty_catalog_has_no_upgrades() {
+    let output = Command::cargo_bin("bundle-tool").unwrap().args(["diff", "--catalog", "-"]).assert().code(2);
+    let error = String::from_utf8(output.get_output().stderr.clone()).unwrap();
+    assert_eq!(error, "error: standard input is empty: expected a file-based catalog\n");
+}

@@ -245,7 +245,15 @@ fn a_submission_is_validated_in_its_repository() {
     assert!(error.contains("--base requires the suite `community`"), "{error}");
     let error = stderr(&run(&["validate", path, "--base", "nowhere"]).code(2));
     assert!(error.contains("unknown base `nowhere`: expected a branch or a commit"), "{error}");
+    let error =
+        stderr(&run(&["validate", "quay.io/a/b:v1", "--base", "main", "--suite", "community"]).code(2));
+    assert!(
+        error.contains("--base requires a directory in a git repository, found `quay.io/a/b:v1`"),
+        "{error}"
+    );
     git(&["checkout", "-q", "--orphan", "other"]);
+    let error = stderr(&run(&["validate", path, "--base", "main", "--suite", "community"]).code(2));
+    assert!(error.contains("has no commit to compare with `main`") && !error.contains("fatal"), "{error}");
     git(&["commit", "-qm", "five"]);
     let error = stderr(&run(&["validate", path, "--base", "main"]).code(2));
     assert!(error.contains("`main` and HEAD have no common ancestor; in a shallow clone, run"), "{error}");
@@ -493,4 +501,36 @@ fn render_names_a_manifest_that_cannot_be_read() {
     std::os::unix::fs::symlink("/nowhere/csv.yaml", &csv).unwrap();
     let message = stderr(&run(&["render", directory.to_str().unwrap()]).code(2));
     assert!(message.contains("clusterserviceversion.yaml: No such file or directory"), "{message}");
+}
+
+#[test]
+fn a_base_requires_a_git_repository() {
+    let dir = tempfile::tempdir().unwrap();
+    let directory = bundle(dir.path());
+    let path = directory.to_str().unwrap();
+    let error = Command::cargo_bin("bundle-tool")
+        .unwrap()
+        .args(["validate", path, "--base", "main", "--suite", "community"])
+        // Nothing above the directory counts.
+        .env("GIT_CEILING_DIRECTORIES", dir.path())
+        .assert()
+        .code(2);
+    let expected = format!(
+        "error: {path} is not in a git repository, which --base requires: run the command in a clone of the catalog's repository\n"
+    );
+    assert_eq!(stderr(&error), expected);
+}
+
+#[test]
+fn a_fifo_is_no_manifest() {
+    let dir = tempfile::tempdir().unwrap();
+    let directory = bundle(dir.path());
+    let status = process::Command::new("mkfifo").arg(directory.join("manifests/pipe.yaml")).status().unwrap();
+    assert!(status.success());
+    let answer = json(&run(&["validate", "--output", "json", directory.to_str().unwrap()]).code(1));
+    let [finding] = answer["bundles"][0]["findings"].as_array().unwrap().as_slice() else {
+        panic!("{answer}")
+    };
+    assert_eq!(finding["message"], "failed to read the file: expected a regular file, found a FIFO");
+    assert_eq!(finding["help"], "replace it with a regular file that can be read, or remove it");
 }

@@ -1,4 +1,4 @@
-use super::entries;
+use super::entries::{self, Entry};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
@@ -24,13 +24,13 @@ pub(super) static RULE: Rule = Rule {
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     for entry in entries::dependencies(context.bundle) {
         if ["olm.package", "olm.gvk", "olm.constraint"].contains(&entry.kind) {
-            let message = format!("unsupported dependency of type `{}`", entry.kind);
+            let message = message("dependency", &entry);
             entry.at("type", |path, position| reporter.at(entry.file, path, position, message));
         }
     }
     for entry in entries::properties(context.bundle) {
         if ["olm.package.required", "olm.gvk.required", "olm.constraint"].contains(&entry.kind) {
-            let message = format!("unsupported property of type `{}`", entry.kind);
+            let message = message("property", &entry);
             entry.at("type", |path, position| reporter.at(entry.file, path, position, message));
         }
     }
@@ -42,5 +42,21 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
             let message = format!("unsupported dependency on the API `{}`", crd.name);
             reporter.field(&csv.object, &list.index(index), message);
         }
+    }
+}
+
+/// Returns the message for a dependency or a property, with what it depends on as far as its value says so.
+fn message(what: &str, entry: &Entry<'_>) -> String {
+    let of = |key: &str| Some(entry.text(key)).filter(|text| !text.is_empty());
+    let package = of("packageName");
+    let api = of("group").zip(of("version")).zip(of("kind"));
+    match (package, api) {
+        (Some(package), _) => {
+            format!("unsupported {what} `{}`: requires the package `{package}`", entry.kind)
+        }
+        (None, Some(((group, version), kind))) => {
+            format!("unsupported {what} `{}`: requires the API `{kind}` of {group}/{version}", entry.kind)
+        }
+        (None, None) => format!("unsupported {what} of type `{}`", entry.kind),
     }
 }

@@ -16,6 +16,9 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Bundle(check),
 };
 
+/// What to do about a file that cannot be read.
+const UNREADABLE: &str = "replace it with a regular file that can be read, or remove it";
+
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     for file in context.bundle.manifests().chain(context.bundle.file(ANNOTATIONS_FILE)) {
         match &file.content {
@@ -26,6 +29,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
                 reporter.place(file, error.position, format!("invalid YAML: {}", error.message));
             }
             Content::Unreadable(reason) => {
+                reporter.help(UNREADABLE);
                 reporter.path(&file.path, format!("failed to read the file: {reason}"));
             }
             Content::Documents { .. } | Content::Other => {}
