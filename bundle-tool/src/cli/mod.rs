@@ -29,6 +29,7 @@ mod migrate;
 mod mirror;
 mod must_gather;
 mod olm;
+mod online;
 mod pull_request;
 mod push;
 mod registry;

@@ -15,6 +15,7 @@ use super::catalog::validate::{CatalogReport, validate as validate_catalog};
 use super::exit::{Exit, is_broken_pipe, print_error};
 use super::fix::FixOptions;
 use super::images::{Location, Registries};
+use super::online::Lookup;
 use super::pull_request;
 use super::report::{ReportOptions, Run};
 use super::runtime::SharedRuntime;
@@ -36,7 +37,8 @@ use crate::rules::{self, Selection};
 /// problems. Rules are chosen with options, in a bundle-tool.toml, or at one place with a comment:
 /// `# bundle-tool: ignore[RULE] REASON`.
 ///
-/// Exit status: 0 if no finding is an error, 1 if one is, 2 if a REF could not be read.
+/// Exit status: 0 if no finding is an error, 1 if one is, 2 if a REF could not be read, or if --online could not look up any
+/// image.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct Validate {
@@ -55,8 +57,11 @@ pub(super) struct Validate {
     fix: bool,
     #[command(flatten)]
     fix_options: FixOptions,
+    /// Ask the registries whether the images of bundles exist, and for which platforms
+    #[arg(long, conflicts_with = "list_optional")]
+    online: bool,
     /// Validate again whenever a file of a REF or its settings changes, until Ctrl-C
-    #[arg(long, conflicts_with_all = ["list_optional", "base", "fix", "output_file"])]
+    #[arg(long, conflicts_with_all = ["list_optional", "base", "fix", "online", "output_file"])]
     watch: bool,
     #[command(flatten)]
     choice: Choice,
@@ -79,6 +84,9 @@ Examples:
 
   # Validate a submission, and what its pull request changes in the repository
   bundle-tool validate operators/gizmo-operator/1.2.0 --profile community --base origin/main
+
+  # Also ask the registries for the images, and whether they exist for the platforms that labels declare
+  bundle-tool validate ./bundle --online --suite disconnected,multiarch
 
   # Validate a bundle while it is edited
   bundle-tool validate ./bundle --watch
@@ -209,9 +217,10 @@ impl Validate {
         // Each bundle is read, validated, formatted and dropped by itself, so that memory does not grow with their number.
         let style = self.report.text_style();
         let runtime = SharedRuntime::default();
+        let lookup = self.online.then(|| Lookup::new(&self.registries));
         let progress = progress(targets.len());
         let validate = |target: &Target| {
-            let found = self.validate(target, &selections, &runtime, style);
+            let found = self.validate(target, &selections, &runtime, lookup.as_ref(), style);
             progress.inc(1);
             found
         };
@@ -247,6 +256,7 @@ impl Validate {
             }
         }
         selections.report_unused()?;
+        let is_answered = lookup.map_or(Ok(true), Lookup::report)?;
         let subjects: Vec<_> =
             bundles.iter().map(Subject::from).chain(catalogs.iter().map(CatalogReport::subject)).collect();
         let passed = subjects.iter().all(|subject| subject.passed);
@@ -257,7 +267,7 @@ impl Validate {
             text: Some(text),
             unreadable: &unreadable,
         })?;
-        Ok(match (unreadable.is_empty(), passed) {
+        Ok(match (unreadable.is_empty() && is_answered, passed) {
             (false, _) => Exit::Failure,
             (true, true) => Exit::Success,
             (true, false) => Exit::Findings,
@@ -269,8 +279,10 @@ impl Validate {
         target: &Target,
         selections: &Selections,
         runtime: &SharedRuntime,
+        lookup: Option<&Lookup>,
         style: Option<Style>,
     ) -> Result<Found> {
+        let look_up = |bundle: &mut Bundle| lookup.map_or(Ok(()), |lookup| lookup.fill(bundle, runtime));
         let catalog = |name: &str, root: Option<&Path>, sources| {
             let report = validate_catalog(sources).with_context(|| format!("failed to read {name}"))?;
             Ok(Found::new(Report::Catalog(CatalogReport::new(name, root, report)), style))
@@ -285,13 +297,15 @@ impl Validate {
             Target::StandardInput(sources) => catalog("-", None, sources.take()),
             Target::Directory(reference) => {
                 let selection = selections.of(Some(Path::new(reference)))?;
-                let bundle = bundles::directory(reference)?;
+                let mut bundle = bundles::directory(reference)?;
+                look_up(&mut bundle)?;
                 let (_, report) = validate_directory(bundle, Path::new(reference), &selection);
                 Ok(Found::new(Report::Bundle(report), style))
             }
             Target::Image { name: reference, location, .. } => {
                 match bundles::image(reference, location, &self.registries, runtime)? {
-                    bundles::Content::Bundle(bundle) => {
+                    bundles::Content::Bundle(mut bundle) => {
+                        look_up(&mut bundle)?;
                         let selection = selections.of(None)?;
                         Ok(Found::new(Report::Bundle(rules::validate(&bundle, &selection)), style))
                     }

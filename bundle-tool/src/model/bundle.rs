@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use oci_images::labels;
 use serde::de::DeserializeOwned;
 
+use super::image::Images;
 use super::submission::Submission;
 use super::yaml::{self, DecodeError, Decoded, Path, Position, SyntaxError, Tree, Value};
 
@@ -78,6 +79,8 @@ pub struct Bundle {
     pub compressed_size: Option<u64>,
     /// Where the bundle is in a catalog's repository, if it was read from one.
     pub submission: Option<Submission>,
+    /// What registries answered about the images of the bundle, if they were asked.
+    pub images: Images,
 }
 
 /// One file of a bundle.

@@ -8,6 +8,7 @@ pub mod catalog;
 pub mod crd;
 pub mod csv;
 mod document;
+pub mod image;
 pub mod json;
 pub mod pull_request;
 pub mod quantity;
@@ -19,6 +20,7 @@ pub mod yaml;
 
 pub use bundle::{Annotations, Bundle, Content, File, First, Object};
 pub use document::Document;
+pub use image::{Availability, Images};
 pub use pull_request::PullRequest;
 pub use quantity::Quantity;
 pub use severity::{Level, Severity};

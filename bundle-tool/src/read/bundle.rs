@@ -16,6 +16,7 @@ use super::file::{MAX_FILE_SIZE, Unreadable};
 use super::overlay::Overlay;
 use super::walk::{Kind, Options, WalkError};
 use super::yaml::{self, Aliased};
+use crate::model::Images;
 use crate::model::bundle::{ANNOTATIONS_FILE, Bundle, Content, File, MANIFESTS, METADATA};
 
 /// The maximum size of all files of a bundle that are read, in bytes. OLM accepts 1 MiB, compressed.
@@ -114,7 +115,7 @@ fn assembled(path: String, read: Vec<Loaded>, directories: Vec<String>, total: u
     let files: Vec<File> = files.collect();
     let compressed_size =
         if total > MIN_SIZE_TO_COMPRESS { compressed_size_of(&files, unread) } else { None };
-    Bundle { path, files, directories, compressed_size, submission: None }
+    Bundle { path, files, directories, compressed_size, submission: None, images: Images::new() }
 }
 
 /// Returns the compressed size of the files that OLM unpacks and of those that were not read, if it may be large.

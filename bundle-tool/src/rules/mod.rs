@@ -19,6 +19,7 @@ mod format;
 mod good_practices;
 mod ignore_comments;
 mod ignores;
+mod images;
 mod kubernetes;
 mod metadata;
 mod multiarch;
@@ -39,7 +40,7 @@ mod walk;
 mod webhook;
 mod workload;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -55,7 +56,7 @@ use self::errors::Errors;
 use self::ignores::Known;
 use self::reporter::{Findings, Reporter};
 use self::rule::{Check, RuleFile};
-use self::subjects::Context;
+use self::subjects::{Context, Csv};
 use crate::model::yaml::Position;
 use crate::model::{Bundle, PullRequest};
 use crate::report::{BundleReport, Finding, Lines, Severity, Suite};
@@ -73,6 +74,7 @@ static DIRECTORIES: &[(&str, &[RuleFile])] = &[
     ("format", format::RULES),
     ("good_practices", good_practices::RULES),
     ("ignore_comments", ignore_comments::RULES),
+    ("images", images::RULES),
     ("metadata", metadata::RULES),
     ("multiarch", multiarch::RULES),
     ("objects", objects::RULES),
@@ -140,21 +142,7 @@ pub fn validate_all(bundles: &[Bundle], selection: &Selection) -> Vec<BundleRepo
 /// with a stack that is large enough for them.
 #[must_use]
 pub fn validate(bundle: &Bundle, selection: &Selection) -> BundleReport {
-    let depth = bundle.objects().map(|object| object.root.depth()).max().unwrap_or_default();
-    let findings = if depth <= SHALLOW {
-        run(bundle, selection, true)
-    } else {
-        std::thread::scope(|scope| {
-            let run = || run(bundle, selection, false);
-            let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, run);
-            match thread.map(std::thread::ScopedJoinHandle::join) {
-                Ok(Ok(findings)) => findings,
-                Ok(Err(panic)) => std::panic::resume_unwind(panic),
-                // Without a thread, there is at least the stack that there is.
-                Err(_) => run(),
-            }
-        })
-    };
+    let findings = with_stack(bundle, |parallel| run(bundle, selection, parallel));
     let findings = chosen(bundle, selection, findings);
     BundleReport {
         path: bundle.path.clone(),
@@ -162,6 +150,33 @@ pub fn validate(bundle: &Bundle, selection: &Selection) -> BundleReport {
         package: package(bundle),
         findings,
     }
+}
+
+/// Returns the names of the images that a bundle refers to: what rules about images ask of [`Bundle::images`].
+#[must_use]
+pub fn image_names(bundle: &Bundle) -> BTreeSet<String> {
+    with_stack(bundle, |_| {
+        let csv = bundle.csv().and_then(|object| Csv::new(object).ok());
+        csv.map_or_else(BTreeSet::new, |csv| shared::images::uses(&csv).into_keys().collect())
+    })
+}
+
+/// Calls `run` with a stack that is large enough for the documents of a bundle, and with whether it is the caller's.
+fn with_stack<T: Send>(bundle: &Bundle, run: impl Fn(bool) -> T + Sync) -> T {
+    let depth = bundle.objects().map(|object| object.root.depth()).max().unwrap_or_default();
+    if depth <= SHALLOW {
+        return run(true);
+    }
+    std::thread::scope(|scope| {
+        let run = || run(false);
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, run);
+        match thread.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(result)) => result,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            // Without a thread, there is at least the stack that there is.
+            Err(_) => run(),
+        }
+    })
 }
 
 fn run(bundle: &Bundle, selection: &Selection, parallel: bool) -> Vec<Finding> {

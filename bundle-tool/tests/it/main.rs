@@ -45,4 +45,5 @@ mod support;
 mod validate;
 mod validate_choice;
 mod validate_formats;
+mod validate_online;
 mod validate_references;

@@ -9,6 +9,7 @@
 //! What the valid bundle lacks for a suite that is not for every bundle is in `tests/fixtures/suites/<suite>.yaml`, a list of
 //! edits that come before those of a case. `{kubeVersion: 1.25.0}` and `{extension: {config: {}, namespace: NAME}}` set what
 //! is known about the cluster, and `{submission: {…}}` what surrounds the bundle in a repository.
+//! `{images: {NAME: missing}}` is what registries answer: `missing`, a reason why the name is invalid, or a list of platforms such as `linux/amd64`.
 //! `{pullRequest: {…}}` is validated instead of a bundle.
 
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ use std::sync::LazyLock;
 use bundle_tool::model::pull_request::{BundleChange, ChangedBundle, PullRequest};
 use bundle_tool::model::submission::{Sibling, Submission};
 use bundle_tool::model::version;
-use bundle_tool::model::{self, Bundle};
+use bundle_tool::model::{self, Availability, Bundle, Images};
 use bundle_tool::read;
 use bundle_tool::report::rules::Example;
 use bundle_tool::report::text::{Style, Verbosity};
@@ -42,6 +43,7 @@ struct Input {
     files: BTreeMap<String, Vec<u8>>,
     settings: Settings,
     submission: Option<Value>,
+    images: Images,
     pull_request: Option<PullRequest>,
 }
 
@@ -91,6 +93,18 @@ fn submission(described: &Value) -> Submission {
     }
 }
 
+/// Returns what a registry answers about an image.
+fn availability(described: &Value) -> Availability {
+    match described.as_str() {
+        Some("missing") => Availability::Missing,
+        Some(reason) => Availability::InvalidName(reason.to_owned()),
+        None => {
+            let names = described.as_array().into_iter().flatten().filter_map(Value::as_str);
+            Availability::Available(names.map(|name| name.parse().unwrap()).collect())
+        }
+    }
+}
+
 /// The valid bundle, prepared for each suite, and whether a suite needs a preparation.
 static VALID_BUNDLES: LazyLock<BTreeMap<Suite, (Input, bool)>> = LazyLock::new(|| {
     let file = |path: &str| (path.to_owned(), fs::read(fixtures().join("bundle").join(path)).unwrap());
@@ -100,6 +114,7 @@ static VALID_BUNDLES: LazyLock<BTreeMap<Suite, (Input, bool)>> = LazyLock::new(|
             files: files.clone(),
             settings: Settings::default(),
             submission: None,
+            images: Images::new(),
             pull_request: None,
         };
         let edits = fs::read(fixtures().join("suites").join(format!("{suite}.yaml"))).unwrap_or_default();
@@ -121,6 +136,7 @@ fn valid_bundle(suite: Suite) -> Input {
 fn findings(input: &Input, suite: Suite) -> Vec<Finding> {
     let mut bundle: Bundle = read::bundle::files("fixture", &input.files);
     bundle.submission = input.submission.as_ref().map(submission);
+    bundle.images.clone_from(&input.images);
     let suites = Suite::ALL.into_iter().filter(|other| *other == suite || !VALID_BUNDLES[other].1);
     let selection =
         Selection { suites: suites.collect(), settings: input.settings.clone(), ..Selection::default() };
@@ -219,6 +235,10 @@ fn apply(input: &mut Input, edit: &Value) {
     }
     if let Some(submission) = edit.get("submission") {
         input.submission = Some(submission.clone());
+        return;
+    }
+    if let Some(answers) = edit["images"].as_object() {
+        input.images = answers.iter().map(|(name, answer)| (name.clone(), availability(answer))).collect();
         return;
     }
     let files = &mut input.files;
@@ -403,6 +423,9 @@ fn excerpt(input: &Input, edit: &Value, is_applied: bool) -> Option<String> {
     if let Some(extension) = edit.get("extension").filter(|_| is_applied) {
         let text = model::yaml::emit(&extension["config"]);
         return Some(format!("# spec.config.inline of the ClusterExtension\n{text}"));
+    }
+    if let Some(answers) = edit.get("images") {
+        return is_applied.then(|| format!("# what the registries answer\n{}", model::yaml::emit(answers)));
     }
     if let Some(request) = edit.get("pullRequest").filter(|_| is_applied) {
         return Some(format!("# what the pull request changes\n{}", model::yaml::emit(request)));

@@ -3,6 +3,7 @@
 mod platforms;
 
 super::rule::rule_files! {
+    multiarch_image_platform_missing,
     multiarch_label_invalid,
     multiarch_label_missing,
     multiarch_label_unschedulable,

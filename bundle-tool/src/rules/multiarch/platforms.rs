@@ -13,8 +13,29 @@ pub(super) const SYSTEM: &str = "operatorframework.io/os.";
 
 /// Returns the architectures that labels declare.
 pub(super) fn declared(csv: &Csv<'_>) -> BTreeSet<String> {
+    supported(csv, ARCHITECTURE)
+}
+
+/// Returns the platforms that labels declare, operating system and architecture: every architecture on every system. Without
+/// labels, an operator is for `amd64` and for `linux`.
+pub(super) fn declared_with_systems(csv: &Csv<'_>) -> BTreeSet<(String, String)> {
+    let or = |mut names: BTreeSet<String>, default: &str| {
+        if names.is_empty() {
+            names.insert(default.to_owned());
+        }
+        names
+    };
+    let architectures = or(declared(csv), "amd64");
+    let systems = or(supported(csv, SYSTEM), "linux");
+    let pairs =
+        systems.iter().flat_map(|system| architectures.iter().map(|name| (system.clone(), name.clone())));
+    pairs.collect()
+}
+
+/// Returns the ends of the labels with a prefix whose value is `supported`.
+fn supported(csv: &Csv<'_>, prefix: &str) -> BTreeSet<String> {
     let labels = csv.typed.metadata.labels.iter().flatten().filter(|(_, value)| *value == "supported");
-    labels.filter_map(|(key, _)| key.strip_prefix(ARCHITECTURE)).map(str::to_owned).collect()
+    labels.filter_map(|(key, _)| key.strip_prefix(prefix)).map(str::to_owned).collect()
 }
 
 /// Returns the architectures that the node affinity of a Deployment names; empty if one of them can run anywhere.

@@ -1,0 +1,19 @@
+//! What registries answer about the images that a bundle refers to.
+
+use std::collections::BTreeMap;
+
+use oci_images::layout::Platform;
+
+/// The answers by the names of images, as they are written; nothing about an image that could not be looked up.
+pub type Images = BTreeMap<String, Availability>;
+
+/// Whether an image can be pulled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Availability {
+    /// The name is invalid, for this reason.
+    InvalidName(String),
+    /// Its registry does not have it.
+    Missing,
+    /// Its registry has it for these platforms; none if it does not specify them.
+    Available(Vec<Platform>),
+}

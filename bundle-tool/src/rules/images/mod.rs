@@ -1,0 +1,8 @@
+//! What registries answer about the images of a bundle. Nothing is found unless they were asked.
+
+mod unavailable;
+
+super::rule::rule_files! {
+    image_not_found,
+    related_image_not_found,
+}

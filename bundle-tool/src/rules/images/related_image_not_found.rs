@@ -1,0 +1,22 @@
+use super::unavailable;
+use crate::rules::prelude::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "related-image-not-found",
+    suite: Suite::Bundle,
+    severity: Severity::Warning,
+    what: "An image in `spec.relatedImages`, in an environment variable `RELATED_IMAGE_…`, or in an annotation of the CSV does not exist in its registry. `validate --online` asks the registries.",
+    impacts: &[Impact::Specific(
+        "Tools that mirror catalogs fail to copy the image, and what the operator runs from it does not start.",
+    )],
+    help: "push the image, or correct its name, tag or digest",
+    sources: &[
+        Source::symbols(Project::OperatorRegistry, "alpha/action/render.go", &["getRelatedImages"]),
+        Source::symbols(Project::Kubernetes, "pkg/kubelet/images/image_manager.go", &["EnsureImageExists"]),
+    ],
+    check: Check::Bundle(check),
+};
+
+fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
+    unavailable::report(context, false, reporter);
+}

@@ -1,0 +1,50 @@
+use super::platforms;
+use crate::model::Availability;
+use crate::rules::prelude::*;
+use crate::rules::shared::images::{self, Role};
+
+pub(super) static RULE: Rule = Rule {
+    id: "multiarch-image-platform-missing",
+    suite: Suite::Multiarch,
+    severity: Severity::Error,
+    what: "The image of a container, or one in `spec.relatedImages`, does not exist for a platform that the labels `operatorframework.io/arch.…` and `operatorframework.io/os.…` declare (`linux/amd64` without labels). `validate --online` asks the registries.",
+    impacts: &[
+        Impact::SdkRejects,
+        Impact::Specific(
+            "Catalogs offer the operator on clusters of the platform, where the image cannot be run.",
+        ),
+    ],
+    help: "build the image for the platform, or remove the label that declares it",
+    sources: &[Source::symbols(
+        Project::OperatorFrameworkApi,
+        "pkg/validation/internal/multiarch.go",
+        &["checkSupportDefined"],
+    )],
+    check: Check::Bundle(check),
+};
+
+fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
+    let answers = &context.bundle.images;
+    if answers.is_empty() {
+        return;
+    }
+    for csv in &context.csvs {
+        let declared = platforms::declared_with_systems(csv);
+        for (image, uses) in images::uses(csv) {
+            let Some(Availability::Available(available)) = answers.get(&image) else { continue };
+            // An image without a platform runs wherever it is pulled.
+            if available.is_empty() || !(uses.has(Role::Container) || uses.has(Role::Related)) {
+                continue;
+            }
+            let is_missing = |(os, architecture): &&(String, String)| {
+                !available.iter().any(|one| one.os == *os && one.architecture == *architecture)
+            };
+            let missing: Vec<_> = declared.iter().filter(is_missing).collect();
+            if !missing.is_empty() {
+                let names: Vec<_> = missing.iter().map(|(os, name)| format!("{os}/{name}")).collect();
+                let message = format!("image `{image}` does not exist for {}", names.join(", "));
+                uses.report(csv, reporter, message);
+            }
+        }
+    }
+}
