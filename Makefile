@@ -103,15 +103,15 @@ drift: generate ## Fail if a generated file differs from the committed one
 	@git diff --exit-code -- $(GENERATED) && test -z "$$(git status --porcelain -- $(GENERATED))" || \
 	  { echo "generated files have changed: run 'make generate' and commit the result"; exit 1; }
 
-# Which tests to run: all, or for instance E2E='--test whole_way'.
+# Which tests to run: all, or for instance E2E='whole_way::'.
 E2E ?=
 .PHONY: e2e
 e2e: build dist ## Run the tests against the cluster of KUBECONFIG and the registry of REGISTRY (e2e/README.md)
-	$(CARGO) test --locked --target $(TARGET) -p e2e $(E2E) --no-fail-fast -- --test-threads=1 --nocapture
+	$(CARGO) test --locked --target $(TARGET) -p e2e --lib --test it -- --test-threads=1 --nocapture $(E2E)
 
 .PHONY: scaffold
 scaffold: build ## Build, test, bundle and validate scaffolded operators
-	$(CARGO) test --locked --target $(TARGET) -p e2e --test scaffold -- --test-threads=1 --nocapture
+	$(CARGO) test --locked --target $(TARGET) -p e2e --test it -- --test-threads=1 --nocapture scaffold::
 
 .PHONY: bench-validate
 bench-validate: dist ## Measure validate on every bundle directory of CORPUS, one process each

@@ -1,6 +1,6 @@
 //! `olm install`, `status` and `uninstall`, and what other commands say of a cluster without OLM.
 //!
-//! Cargo runs the files of tests in the order of their names, so this one, which removes OLM, comes last.
+//! Tests run in the order of their names, so this one, which removes OLM, comes last.
 
 use std::process::Output;
 
