@@ -12,14 +12,14 @@ use super::must_gather::MustGather;
 use super::runtime::runtime;
 use crate::cluster::diagnose::problems;
 use crate::cluster::install::last_lines;
-use crate::cluster::snapshot::string;
+use crate::cluster::snapshot::{list, string};
 use crate::cluster::{Problem, Scope, Snapshot, gather, kinds};
 use crate::model::text::printable;
 
 /// Explain why operators are not installed, upgraded or deleted
 ///
-/// Reads catalogs, subscriptions, install plans, CSVs, operator groups, deployments, pods and events, and prints each problem
-/// with its evidence and what to do. Changes nothing. Exit status: 0 if nothing is wrong, 1 if something is, 2 if the cluster
+/// Reads the catalogs, subscriptions, install plans, CSVs and operator groups of OLM v0, the cluster catalogs and cluster
+/// extensions of OLM v1, deployments, pods and events, and prints each problem with its evidence and what to do. Changes nothing. Exit status: 0 if nothing is wrong, 1 if something is, 2 if the cluster
 /// cannot be read.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
@@ -75,9 +75,16 @@ impl Doctor {
         };
         if let Some(package) = &self.package {
             let known =
-                snapshot.of(kinds::SUBSCRIPTION).iter().any(|one| string(one, "/spec/name") == package);
+                snapshot.of(kinds::SUBSCRIPTION).iter().any(|one| string(one, "/spec/name") == package)
+                    || snapshot
+                        .of(kinds::CLUSTER_EXTENSION)
+                        .iter()
+                        .any(|one| string(one, "/spec/source/catalog/packageName") == package);
             if !known && found.is_empty() {
-                bail!("no subscription for package `{package}` was found{}", self.place());
+                bail!(
+                    "no subscription or cluster extension for package `{package}` was found{}",
+                    self.place()
+                );
             }
         }
         let mut out = io::BufWriter::new(io::stdout().lock());
@@ -109,11 +116,11 @@ impl Doctor {
     async fn online(&self, scope: &Scope) -> Result<(Snapshot, Vec<Problem>, Vec<String>)> {
         let cluster = self.connection.connect().await?;
         let apis = cluster.get_path("/apis", "read the APIs of the cluster").await?;
-        if !crate::cluster::snapshot::list(&apis, "/groups")
-            .iter()
-            .any(|group| group["name"] == "operators.coreos.com")
-        {
-            bail!("the cluster has no OLM: it does not serve operators.coreos.com");
+        let has = |name: &str| list(&apis, "/groups").iter().any(|group| group["name"] == name);
+        if !has("operators.coreos.com") && !has("olm.operatorframework.io") {
+            bail!(
+                "the cluster has no OLM: it serves neither operators.coreos.com nor olm.operatorframework.io"
+            );
         }
         let snapshot = gather::cluster(&cluster, scope.namespace.as_deref()).await?;
         let mut found = problems(&snapshot, scope);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::client::{Cluster, Error, Select};
-use super::diagnose::{Problem, Scope};
+use super::diagnose::{Problem, Scope, v1};
 use super::kinds::{self, Kind};
 use super::snapshot::{Snapshot, list, name_of, namespace_of, string};
 use crate::model::text::counted;
@@ -37,6 +37,8 @@ pub async fn cluster(cluster: &Cluster, namespace: Option<&str>) -> Result<Snaps
         (kinds::DEPLOYMENT, namespace, ANY),
         (kinds::EVENT, namespace, WARNINGS),
         (kinds::NAMESPACE, None, this),
+        (kinds::CLUSTER_CATALOG, None, ANY),
+        (kinds::CLUSTER_EXTENSION, None, ANY),
     ];
     if namespace.is_some() {
         let olm = Select { labels: "app in (olm-operator,catalog-operator)", fields: "" };
@@ -158,10 +160,10 @@ pub async fn instances(cluster: &Cluster, crd: &Value) -> Result<Vec<Value>, Err
     }
 }
 
-/// Returns the package's subscriptions and catalogs in a sentence each, for a report without problems.
+/// Returns the package's subscriptions and cluster extensions in a sentence each, for a report without problems.
 #[must_use]
 pub fn summary(snapshot: &Snapshot, scope: &Scope) -> Vec<String> {
-    snapshot
+    let subscriptions = snapshot
         .of(kinds::SUBSCRIPTION)
         .iter()
         .filter(|one| scope.package.as_deref().is_none_or(|package| package == string(one, "/spec/name")))
@@ -172,8 +174,9 @@ pub fn summary(snapshot: &Snapshot, scope: &Scope) -> Vec<String> {
                 .map_or("not installed", |csv| string(csv, "/status/phase"));
             let what = if installed.is_empty() { "no CSV" } else { installed };
             format!("{}: {what} is {phase}", object_of(kinds::SUBSCRIPTION, one))
-        })
-        .collect()
+        });
+    let extensions = snapshot.of(kinds::CLUSTER_EXTENSION).iter().filter(|one| v1::covers(scope, one));
+    subscriptions.chain(extensions.map(v1::summary)).collect()
 }
 
 fn object_of(kind: Kind, one: &Value) -> String {

@@ -7,6 +7,7 @@ mod message;
 mod pod;
 mod problem;
 mod resolution;
+pub(super) mod v1;
 
 use super::snapshot::Snapshot;
 
@@ -26,6 +27,8 @@ pub fn problems(snapshot: &Snapshot, scope: &Scope) -> Vec<Problem> {
     resolution::subscriptions(snapshot, scope, &mut found);
     resolution::plans(snapshot, scope, &mut found);
     csv::csvs(snapshot, scope, &mut found);
+    v1::catalogs(snapshot, scope, &mut found);
+    v1::extensions_not_installed(snapshot, scope, &mut found);
     environment::olm(snapshot, &mut found);
     if found.iter().any(|problem| !problem.symptom) {
         found.retain(|problem| !problem.symptom);

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::message;
 use super::problem::{Problem, Scope, UNPACK_LABEL, covers_csv, deployment_of, object, shortened};
+use super::v1::is_of_extension;
 use crate::cluster::kinds;
 use crate::cluster::manifests::{CATALOG_LABEL, catalog_name};
 use crate::cluster::snapshot::{Snapshot, condition, label, list, name_of, namespace_of, number, string};
@@ -54,7 +55,9 @@ pub(super) fn is_catalog_in_scope(snapshot: &Snapshot, scope: &Scope, namespace:
 fn is_of_operator(snapshot: &Snapshot, scope: &Scope, namespace: &str, deployment: &str) -> bool {
     snapshot.within(kinds::CSV, namespace).filter(|csv| covers_csv(snapshot, scope, csv)).any(|csv| {
         list(csv, "/spec/install/spec/deployments").iter().any(|one| string(one, "/name") == deployment)
-    })
+    }) || snapshot
+        .get(kinds::DEPLOYMENT, namespace, deployment)
+        .is_some_and(|one| is_of_extension(snapshot, scope, one))
 }
 
 /// Reports containers that do not start or do not stay up, and pods that are not scheduled.

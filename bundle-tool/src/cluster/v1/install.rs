@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::manifests::API;
 use crate::cluster::client::{Cluster, Error, Write};
-use crate::cluster::diagnose::{Problem, object as named, shortened};
+use crate::cluster::diagnose::{Problem, object as named, shortened, v1};
 use crate::cluster::install::{Failure, Report};
 use crate::cluster::kinds::{self, Kind};
 use crate::cluster::snapshot::{list, name_of, string};
@@ -19,6 +19,8 @@ use crate::cluster::stage::{Progress, Stage};
 const INTERVAL: Duration = Duration::from_millis(500);
 /// How long the controllers may retry before the reason of their failure ends the wait.
 const RETRYING: Duration = Duration::from_mins(1);
+/// How long they may retry what does not pass by itself: the condition may be that of an earlier attempt.
+const DEFINITE: Duration = Duration::from_secs(5);
 
 /// What is observed of an object that is waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,7 +109,8 @@ impl Waited<'_> {
                         State::Retrying(text) => {
                             let since = *retrying.get_or_insert_with(Instant::now);
                             let problem = self.problem(&object, &text);
-                            (text, (since.elapsed() >= RETRYING).then_some(problem))
+                            let patience = if v1::is_definite(problem.reason) { DEFINITE } else { RETRYING };
+                            (text, (since.elapsed() >= patience).then_some(problem))
                         }
                         State::Blocked(text) => {
                             let problem = self.problem(&object, &text);
@@ -137,18 +140,28 @@ impl Waited<'_> {
     }
 
     fn problem(&self, object: &Value, text: &str) -> Problem {
-        let is_catalog = self.kind == kinds::CLUSTER_CATALOG;
-        let reason = if is_catalog { "cluster-catalog-failed" } else { "cluster-extension-failed" };
-        let controller = if is_catalog { "catalogd" } else { "operator-controller" };
+        let (reason, help) = explained(self.kind, object);
         let mut problem = Problem::of_preflight(
             reason,
             named(self.kind, object),
             format!("{} `{}` is not ready: {text}", self.kind.kind, self.name),
-            format!("correct what the condition says; the log of {controller} may say more"),
+            help,
         );
         problem.evidence = list(object, "/status/conditions").iter().map(words).collect();
         problem
     }
+}
+
+/// Returns the reason why an object is not ready, and what to do about it.
+fn explained(kind: Kind, object: &Value) -> (&'static str, String) {
+    let conditions = list(object, "/status/conditions");
+    let progressing = conditions.iter().find(|one| one["type"] == "Progressing").unwrap_or(&Value::Null);
+    if kind == kinds::CLUSTER_CATALOG {
+        let text = shortened(string(progressing, "/message"));
+        return ("cluster-catalog-failed", v1::catalog_help(&text, name_of(object)));
+    }
+    let explained = v1::explain(object, progressing);
+    (explained.reason, explained.help)
 }
 
 /// Returns what the conditions of an object say.

@@ -2,11 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::cluster::diagnose::v1::CATALOG_NAME;
+
 /// The API that operator-controller and catalogd serve.
 pub const API: &str = "/apis/olm.operatorframework.io/v1";
-
-/// The label that catalogd puts on each `ClusterCatalog`, with its name.
-const CATALOG_NAME: &str = "olm.operatorframework.io/metadata.name";
 
 /// A `ClusterCatalog`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
