@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::Result;
 use clap::Args;
 
-use crate::cluster::install::Report;
+use crate::cluster::install::{Failure, Report};
 use crate::cluster::{Cluster, Problem};
 use crate::model::text::printable;
 
@@ -118,4 +118,23 @@ pub(super) fn print_problem(
         writeln!(out, "help: {}", printable(&problem.help))?;
     }
     Ok(())
+}
+
+/// Prints problems to standard error.
+pub(super) fn print_problems(label: &str, problems: &[Problem]) -> io::Result<()> {
+    let mut out = io::stderr().lock();
+    problems.iter().try_for_each(|problem| print_problem(&mut out, label, problem, ""))
+}
+
+/// Prints to standard error why an operator is not installed.
+pub(super) fn print_failure(failure: &Failure) -> io::Result<()> {
+    let mut out = io::stderr().lock();
+    match failure {
+        Failure::Problem { problem, log } => print_problem(&mut out, "error", problem, log),
+        Failure::Timeout { problems, .. } => {
+            writeln!(out, "error: {}", printable(&failure.to_string()))?;
+            problems.iter().try_for_each(|problem| print_problem(&mut out, "note", problem, ""))
+        }
+        Failure::Cluster(_) => Ok(()),
+    }
 }

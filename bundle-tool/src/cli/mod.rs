@@ -46,6 +46,7 @@ mod serve;
 mod settings;
 mod signals;
 mod suites;
+mod test;
 mod update;
 mod validate;
 mod verify;
@@ -107,6 +108,7 @@ enum Command {
     Run(run::Run),
     Scorecard(scorecard::Scorecard),
     Serve(serve::Serve),
+    Test(test::Test),
     Update(update::Update),
     Validate(validate::Validate),
     Verify(verify::Verify),
@@ -185,6 +187,7 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Scorecard(command) => command.run(),
         Command::Generate(command) => command.run(),
         Command::Serve(command) => command.run(),
+        Command::Test(command) => command.run(),
         Command::Update(command) => command.run(),
         Command::Validate(command) => command.run(),
         Command::Verify(command) => command.run(),

@@ -1,4 +1,4 @@
-//! Signals that end a server.
+//! Signals that end a server, or a command that waits.
 
 use std::io::{self, Write as _};
 
@@ -53,5 +53,19 @@ impl Signals {
                 return Ok(Exit::Success);
             }
         }
+    }
+}
+
+/// Ends when the process is to end.
+pub(super) async fn interrupted() {
+    match Signals::listen() {
+        Ok(mut signals) => {
+            tokio::select! {
+                _ = signals.interrupted.recv() => {}
+                _ = signals.terminated.recv() => {}
+            }
+        }
+        // Without a handler, the process ends with the signal's default.
+        Err(_) => std::future::pending().await,
     }
 }

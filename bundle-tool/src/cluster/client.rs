@@ -10,7 +10,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::Request;
-use kube::core::params::{DeleteParams, GetParams, ListParams, Patch, PatchParams};
+use kube::core::params::{DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Client, Config};
 use serde_json::Value;
 
@@ -328,8 +328,26 @@ impl Cluster {
     /// The API server rejects the request, or does not respond.
     pub async fn delete(&self, kind: Kind, namespace: &str, name: &str) -> Result<bool, Error> {
         let action = format!("delete {} `{name}`", kind.kind);
-        let request = Request::new(kind.path(Some(namespace))).delete(name, &DeleteParams::background());
-        match self.send_request(request, &action).await {
+        self.delete_at(&kind.path(Some(namespace)), name, &action).await
+    }
+
+    /// Creates an object of any kind in the collection at `path`, and returns it as stored. An object that exists is an error.
+    ///
+    /// # Errors
+    /// The API server rejects the object, or does not respond.
+    pub async fn create_at(&self, path: &str, object: &Value, action: &str) -> Result<Value, Error> {
+        let parameters = PostParams { field_manager: Some(MANAGER.into()), ..PostParams::default() };
+        let request = Request::new(path).create(&parameters, object.to_string().into_bytes());
+        self.send_request(request, action).await
+    }
+
+    /// Deletes the object `name` of the collection at `path`; returns whether it existed.
+    ///
+    /// # Errors
+    /// The API server rejects the request, or does not respond.
+    pub async fn delete_at(&self, path: &str, name: &str, action: &str) -> Result<bool, Error> {
+        let request = Request::new(path).delete(name, &DeleteParams::background());
+        match self.send_request(request, action).await {
             Ok(_) => Ok(true),
             Err(error) if error.is_not_found() => Ok(false),
             Err(error) => Err(error),

@@ -10,5 +10,5 @@ mod test;
 
 pub use config::{Config, ConfigError, Selector, Stage, config};
 pub use output::{json, text, xunit};
-pub use stock::{STOCK, stock_test};
+pub use stock::{STOCK, examples, stock_test};
 pub use test::{API_VERSION, State, Test, TestResult, TestSpec};

@@ -99,7 +99,10 @@ fn validation(bundle: &Bundle, mut result: TestResult) -> TestResult {
 }
 
 /// Returns the objects in the annotation `alm-examples`.
-fn examples(csv: &ClusterServiceVersion) -> Result<Vec<Value>, String> {
+///
+/// # Errors
+/// The annotation is not a list of objects with a kind.
+pub fn examples(csv: &ClusterServiceVersion) -> Result<Vec<Value>, String> {
     let annotations = csv.metadata.annotations.as_ref();
     let text = annotations.and_then(|all| all.get("alm-examples")).map_or("", String::as_str);
     if text.is_empty() {

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::api_server::ApiServer;
 use crate::push::Registry;
+use crate::support::copy_bundle;
 
 fn tool(arguments: &[&str], kubeconfig: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
@@ -120,7 +121,7 @@ fn doctor_reads_a_must_gather() {
     assert!(!output.contains("line 4990"), "{output}");
     let output = gather(&[&path, "another"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("no subscription for package `another`"));
+    assert!(text(&output.stderr).contains("no subscription or cluster extension for package `another`"));
     let empty = tempfile::tempdir().unwrap();
     let output = gather(&[&empty.path().display().to_string()]);
     assert_eq!(output.status.code(), Some(2));
@@ -206,6 +207,103 @@ fn olm_v1_installs_from_what_is_pushed() {
             "PATCH /apis/olm.operatorframework.io/v1/clustercatalogs/gizmo-operator-catalog",
             "PATCH /apis/olm.operatorframework.io/v1/clusterextensions/gizmo-operator",
         ]
+    );
+}
+
+/// A cluster on which OLM v1 has installed the gizmo operator 1.2.0 with a configuration, and installs whatever is applied.
+/// What is applied is appended to the list.
+fn olm_v1_with_gizmo(applied: std::sync::Arc<std::sync::Mutex<Vec<serde_json::Value>>>) -> ApiServer {
+    ApiServer::start(move |request, body| {
+        let (method, path) = request.split_once(' ').unwrap();
+        let name = path.rsplit('/').next().unwrap();
+        let labels = json!({"app.kubernetes.io/managed-by": "bundle-tool", "app.kubernetes.io/part-of": "gizmo-operator"});
+        let mut applied = applied.lock().unwrap();
+        let version = applied
+            .iter()
+            .find(|one| one["kind"] == "ClusterExtension")
+            .map_or("1.2.0", |one| one["spec"]["source"]["catalog"]["version"].as_str().unwrap());
+        let object = json!({
+            "metadata": {"name": name, "labels": labels},
+            "spec": {"namespace": "gizmos", "config": {"configType": "Inline", "inline": {"watchNamespace": "team-a"}}},
+            "status": {"install": {"bundle": {"name": format!("gizmo-operator.v{version}")}}, "conditions": [
+                {"type": "Serving", "status": "True"}, {"type": "Installed", "status": "True"}]}});
+        match (method, path) {
+            ("GET", "/apis/olm.operatorframework.io/v1") => {
+                (200, json!({"resources": [{"name": "clustercatalogs"}, {"name": "clusterextensions"}]}))
+            }
+            ("PATCH", _) => {
+                let object: serde_json::Value = serde_json::from_str(body).unwrap();
+                applied.push(object.clone());
+                (200, object)
+            }
+            // With a field that the new version does not have.
+            ("GET", path) if path.contains("customresourcedefinitions") => {
+                let crd =
+                    std::fs::read("tests/fixtures/bundle/manifests/gizmos.gadgets.example.com.crd.yaml")
+                        .unwrap();
+                let documents = bundle_tool::read::manifests::stream("crd", &*crd).unwrap();
+                let mut crd = documents[0].tree.root().to_json();
+                let schema = &mut crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+                schema["properties"]["spec"]["properties"]["weight"] = json!({"type": "integer"});
+                (200, crd)
+            }
+            _ => (200, object),
+        }
+    })
+}
+
+#[test]
+fn olm_v1_upgrades_what_it_installed() {
+    let directory = tempfile::tempdir().unwrap();
+    let kubeconfig = directory.path().join("kubeconfig");
+    let applied = std::sync::Arc::default();
+    olm_v1_with_gizmo(std::sync::Arc::clone(&applied)).kubeconfig(&kubeconfig);
+    let registry = Registry::start(directory.path());
+    let bundle = copy_bundle(directory.path().join("bundle"));
+    let csv = bundle.join("manifests/gizmo-operator.clusterserviceversion.yaml");
+    std::fs::write(&csv, std::fs::read_to_string(&csv).unwrap().replace("1.2.0", "1.3.0")).unwrap();
+    let (bundle, push_to) = (bundle.display().to_string(), format!("{}/gizmo-bundle", registry.address));
+    let upgrade = [
+        "run",
+        "bundle-upgrade",
+        &bundle,
+        "--olm",
+        "v1",
+        "--push-to",
+        &push_to,
+        "--use-http",
+        "-n",
+        "gizmos",
+    ];
+    let output = tool(&upgrade, &kubeconfig);
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(
+        err.contains("weight") && err.contains("OLM v1 rejects the upgrade because of its CRDs"),
+        "{err}"
+    );
+    assert!(applied.lock().unwrap().is_empty());
+    let output = tool(&[&upgrade[..], &["--force"]].concat(), &kubeconfig);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout), "gizmo-operator.v1.3.0 is installed in namespace gizmos by OLM v1\n");
+    let extension = applied.lock().unwrap().pop().unwrap();
+    assert_eq!(extension["spec"]["source"]["catalog"]["version"], "1.3.0");
+    assert_eq!(extension["spec"]["config"]["inline"], json!({"watchNamespace": "team-a"}));
+    assert_eq!(extension["spec"]["install"]["preflight"]["crdUpgradeSafety"]["enforcement"], "None");
+    // The catalog permits the upgrade from the installed bundle.
+    let index = format!("{push_to}:v1.3.0-index");
+    let rendered = tool(&["render", &index, "--plain-http"], &kubeconfig);
+    assert!(
+        text(&rendered.stdout).contains(r#""replaces": "gizmo-operator.v1.2.0""#),
+        "{}",
+        text(&rendered.stderr)
+    );
+    let output = tool(&[&upgrade[..9], &["other"]].concat(), &kubeconfig);
+    assert!(
+        text(&output.stderr)
+            .contains("package `gizmo-operator` is installed in namespace `gizmos`, not in `other`"),
+        "{}",
+        text(&output.stderr)
     );
 }
 

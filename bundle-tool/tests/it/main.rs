@@ -42,6 +42,7 @@ mod serve;
 mod serve_http;
 mod sign;
 mod support;
+mod test_upgrade;
 mod validate;
 mod validate_choice;
 mod validate_formats;

@@ -68,7 +68,7 @@ impl AtHand {
 }
 
 /// Returns the package and the name of a bundle, if it has a CSV.
-fn key_of(bundle: &model::Bundle) -> Option<(String, String)> {
+pub(in crate::cli) fn key_of(bundle: &model::Bundle) -> Option<(String, String)> {
     let package = bundle.annotations()?.get(Annotations::PACKAGE)?.to_owned();
     Some((package, bundle.csv()?.name().to_owned()))
 }

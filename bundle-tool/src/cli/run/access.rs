@@ -15,13 +15,13 @@ use crate::cluster::{Cluster, kinds};
 /// What runs on the cluster to serve the catalog.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Catalog options")]
-pub(super) struct Pods {
+pub(in crate::cli) struct Pods {
     /// Image with opm that serves the catalog [default: the one that OLM unpacks bundles with]
     #[arg(long, value_name = "IMAGE")]
     pub(super) opm_image: Option<String>,
     /// Secret with credentials for pulling images, in the operator's namespace
     #[arg(long, value_name = "NAME")]
-    pub(super) pull_secret_name: Option<String>,
+    pub(in crate::cli) pull_secret_name: Option<String>,
     /// Service account of the catalog's pod
     #[arg(long, value_name = "NAME")]
     service_account: Option<String>,
@@ -33,14 +33,14 @@ pub(super) struct Pods {
 /// How registries are reached from here.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Registry options")]
-pub(super) struct Access {
+pub(in crate::cli) struct Access {
     /// Secret with a certificate authority of the registry in its key cert.pem, in the operator's namespace
     #[arg(long, value_name = "NAME")]
-    pub(super) ca_secret_name: Option<String>,
+    pub(in crate::cli) ca_secret_name: Option<String>,
     /// PEM file with certificate authorities to trust in addition to the system's (repeatable)
     #[arg(long, value_name = "FILE")]
     ca_file: Vec<PathBuf>,
-    /// Use HTTP without TLS for the registries of REF, --index-image and --push-to
+    /// Use HTTP without TLS for the registries of the given images and of --push-to
     #[arg(long)]
     use_http: bool,
     /// Deprecated name of --use-http
@@ -49,7 +49,7 @@ pub(super) struct Access {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Security {
+pub(in crate::cli) enum Security {
     /// Restricted
     Restricted,
     /// No security context
@@ -60,18 +60,18 @@ pub(super) enum Security {
 const MAX_CERTIFICATE: usize = 1 << 20;
 
 /// The registries, with the file of the certificate that a secret has.
-pub(super) struct Prepared {
-    pub(super) options: Registries,
+pub(in crate::cli) struct Prepared {
+    pub(in crate::cli) options: Registries,
     /// Deleted when the command ends.
     _certificate: Option<tempfile::NamedTempFile>,
 }
 
 impl Access {
-    pub(super) async fn registries(
+    pub(in crate::cli) async fn registries(
         &self,
         cluster: Option<&Cluster>,
         namespace: &str,
-        references: [Option<&String>; 3],
+        references: &[Option<&String>],
         timeout: Duration,
     ) -> Result<Prepared> {
         let mut files = self.ca_file.clone();
@@ -96,7 +96,7 @@ impl Access {
         }
         let mut hosts = Vec::new();
         if self.use_http || self.skip_tls {
-            for reference in references.into_iter().flatten() {
+            for reference in references.iter().flatten() {
                 if let Ok(location) = Location::parse(reference)
                     && let Some(name) = location.registry()
                 {

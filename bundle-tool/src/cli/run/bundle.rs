@@ -1,30 +1,29 @@
 //! `bundle-tool run bundle`: installs a bundle.
 
 use std::io::{self, Write};
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-use super::access::{Access, Pods, Security};
 use super::content::{self, Facts};
+use super::request::{Options, Wanted, tagged};
 use super::source::{self, Input};
 use super::state::State;
 use super::v1;
-use crate::cli::cluster::{Connection, Printer, print_problem};
+use crate::cli::cluster::{Printer, print_failure, print_problems};
 use crate::cli::exit::Exit;
-use crate::cli::images::{Location, Registries, duration};
+use crate::cli::images::Registries;
 use crate::cli::report::check_bundle;
 use crate::cli::runtime::runtime;
+use crate::cli::signals::interrupted;
 use crate::cluster::client::Write as Stored;
 use crate::cluster::install::{Failure, Installation, Report};
-use crate::cluster::manifests::{Catalog, Request};
 use crate::cluster::preflight::InstallMode;
 use crate::cluster::v1::install;
-use crate::cluster::{Cluster, Kind, Problem};
-use crate::model::{self, yaml};
-use crate::read;
+use crate::cluster::{Cluster, Kind};
+use crate::model::yaml;
+use oci_images::registry::Repository;
 
 /// Install a bundle on a cluster with OLM, and explain what goes wrong
 ///
@@ -83,28 +82,15 @@ pub(super) struct Common {
     /// Bundle: a directory, `oci:DIR`, `oci-archive:FILE` or an image
     #[arg(value_name = "REF")]
     reference: String,
-    /// Channel of the subscription [default: the bundle's default channel]
-    #[arg(long, value_name = "NAME")]
-    channel: Option<String>,
-    /// Push the bundle to this repository, and beside it an index image that serves itself
-    #[arg(long, value_name = "REGISTRY/REPO[:TAG]")]
-    push_to: Option<String>,
     /// Continue even if a check fails, or if an upgrade breaks existing objects
     #[arg(long)]
     force: bool,
     #[command(flatten)]
-    pods: Pods,
-    /// Maximum time for everything
-    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = duration)]
-    timeout: Duration,
-    #[command(flatten)]
-    connection: Connection,
-    #[command(flatten)]
-    access: Access,
+    options: Options,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Olm {
+pub(super) enum Olm {
     /// `CatalogSource` and `Subscription`
     V0,
     /// `ClusterCatalog` and `ClusterExtension`
@@ -129,12 +115,12 @@ enum Format {
 
 impl RunBundle {
     /// Returns the command that replaces an installed bundle.
-    pub(super) fn upgrade(common: Common) -> Self {
+    pub(super) fn upgrade(common: Common, olm: Olm) -> Self {
         Self {
             common,
             install_mode: None,
             index_image: None,
-            olm: Olm::V0,
+            olm,
             create_namespace: false,
             dry_run: None,
             output: Format::Yaml,
@@ -147,39 +133,43 @@ impl RunBundle {
     }
 
     async fn install(&self) -> Result<Exit> {
+        let for_v1 = if self.olm == Olm::V1 { Some(self.options_of_v1()?) } else { None };
         let mut printer = Printer::new();
         // Printing what would be sent needs no cluster, if nothing of the cluster is asked for.
-        let offline = self.dry_run == Some(DryRun::Client) && self.common.access.ca_secret_name.is_none();
-        let cluster = match self.common.connection.connect().await {
+        let offline =
+            self.dry_run == Some(DryRun::Client) && self.common.options.access.ca_secret_name.is_none();
+        let cluster = match self.common.options.connection.connect().await {
             Ok(cluster) => Some(cluster),
             Err(_) if offline => None,
             Err(error) => return Err(error),
         };
-        let namespace = match (&self.common.connection.namespace, &cluster) {
+        let namespace = match (&self.common.options.connection.namespace, &cluster) {
             (Some(namespace), _) => namespace.clone(),
-            (None, Some(cluster)) => self.common.connection.namespace(cluster),
+            (None, Some(cluster)) => self.common.options.connection.namespace(cluster),
             (None, None) => "default".to_owned(),
         };
         let registries = self
             .common
+            .options
             .access
             .registries(
                 cluster.as_ref(),
                 &namespace,
-                [Some(&self.common.reference), self.index_image.as_ref(), self.common.push_to.as_ref()],
-                self.common.timeout,
+                &[
+                    Some(&self.common.reference),
+                    self.index_image.as_ref(),
+                    self.common.options.push_to.as_ref(),
+                ],
+                self.common.options.timeout,
             )
             .await?;
         printer.step(&format!("reading {}", self.common.reference));
         let mut input = Input::read(&self.common.reference, &registries.options).await?;
-        let mut facts = content::facts(&input.bundle, &namespace)?;
+        let mut facts = content::facts(&input.bundle, &namespace, self.common.options.channel.as_deref())?;
         facts.candidate.create_namespace = self.create_namespace;
         facts.candidate.is_upgrade = self.is_upgrade;
-        if let Some(channel) = &self.common.channel {
-            facts.channels.insert(0, channel.clone());
-        }
-        if self.olm == Olm::V1 {
-            return self.install_v1(cluster, input, &facts, &registries.options, printer).await;
+        if let Some(push_to) = for_v1 {
+            return self.install_v1(cluster, input, &facts, push_to, &registries.options, printer).await;
         }
         if !self.common.force && !check_bundle(&input.bundle)? {
             bail!(
@@ -225,16 +215,23 @@ impl RunBundle {
                 );
             }
         }
-        let request = self
-            .request(&mut input, &facts, (targets, &replaces), state.as_ref(), &registries.options)
-            .await?;
+        let wanted = Wanted {
+            targets,
+            replaces: &replaces,
+            index_image: self.index_image.as_deref(),
+            create_namespace: self.create_namespace,
+            is_dry_run: self.dry_run.is_some(),
+        };
+        let options = &self.common.options;
+        let request =
+            options.request(&mut input, &facts, wanted, state.as_ref(), &registries.options).await?;
         let objects = request.objects()?;
         if self.dry_run == Some(DryRun::Client) {
             printer.finish();
             return self.print(&objects);
         }
         let (Some(cluster), Some(state)) = (cluster, state) else { bail!("no cluster is configured") };
-        let mut installation = Installation::new(&cluster, &request, self.common.timeout);
+        let mut installation = Installation::new(&cluster, &request, self.common.options.timeout);
         let create_namespace = self.create_namespace && !state.has_namespace(&namespace);
         if !create_namespace {
             let stored = installation.dry_run(&objects).await.context("nothing was created")?;
@@ -274,42 +271,75 @@ impl RunBundle {
         }
     }
 
-    /// Installs the bundle with OLM v1.
+    /// Checks the options before anything is read, and returns the repository of the images.
+    fn options_of_v1(&self) -> Result<&str> {
+        let options = &self.common.options;
+        let pods = &options.pods;
+        if self.index_image.is_some() || pods.opm_image.is_some() || pods.pull_secret_name.is_some() {
+            bail!("--index-image, --opm-image and --pull-secret-name apply to OLM v0 only");
+        }
+        let Some(name) = options.push_to.as_deref() else {
+            bail!("--olm v1 needs --push-to: OLM v1 installs only from catalog images");
+        };
+        Repository::parse(name)?;
+        v1::config(self.install_mode.as_ref(), "")?;
+        Ok(name)
+    }
+
+    /// Installs the bundle with OLM v1, or upgrades to it.
     async fn install_v1(
         &self,
         cluster: Option<Cluster>,
         mut input: Input,
         facts: &Facts,
+        push_to: &str,
         registries: &Registries,
         mut printer: Printer,
     ) -> Result<Exit> {
         let (package, namespace) = (&facts.candidate.package, &facts.candidate.namespace);
-        let pods = &self.common.pods;
-        if self.index_image.is_some() || pods.opm_image.is_some() || pods.pull_secret_name.is_some() {
-            bail!("--index-image, --opm-image and --pull-secret-name apply to OLM v0 only");
-        }
-        let Some(name) = &self.common.push_to else {
-            bail!("--olm v1 needs --push-to: OLM v1 installs only from catalog images");
+        let name = tagged(push_to, &facts.version);
+        let mut requested = v1::Requested {
+            config: v1::config(self.install_mode.as_ref(), namespace)?,
+            create_namespace: self.create_namespace,
+            ..v1::Requested::default()
         };
-        let name = tagged(name, &facts.version);
-        let config = v1::config(self.install_mode.as_ref(), namespace)?;
+        let reads_cluster = self.dry_run != Some(DryRun::Client);
+        if let (Some(cluster), true) = (&cluster, reads_cluster) {
+            printer.step("checking the cluster");
+            requested.create_namespace =
+                v1::check_cluster(cluster, package, namespace, self.create_namespace).await?;
+            if self.is_upgrade {
+                let installed = v1::installed(cluster, facts).await?;
+                requested.config = installed.config;
+                requested.replaces = installed.bundle;
+            }
+        }
         printer.finish();
-        if !self.common.force && !v1::check(&input.bundle, &config, namespace)? {
+        if !self.common.force && !v1::check(&input.bundle, &requested.config, namespace)? {
             bail!(
                 "OLM v1 rejects bundle {}, and nothing was created; use --force to install it nevertheless",
                 self.common.reference
             );
         }
-        let mut create_namespace = self.create_namespace;
-        if let (Some(cluster), false) = (&cluster, self.dry_run == Some(DryRun::Client)) {
-            printer.step("checking the cluster");
-            create_namespace = v1::check_cluster(cluster, package, namespace, self.create_namespace).await?;
+        if let (Some(cluster), true) = (&cluster, self.is_upgrade)
+            && v1::breaks(cluster, &input, facts).await?
+        {
+            if !self.common.force {
+                bail!(
+                    "OLM v1 rejects the upgrade because of its CRDs, and nothing was changed; with --force, its check is \
+                     disabled"
+                );
+            }
+            requested.without_crd_safety = true;
         }
         let index = format!("{name}-index");
         let image = match self.dry_run {
             None => {
                 input.push(&name, registries).await?;
-                let catalog = content::single(&input.bundle, input.image.as_deref(), facts, "")?;
+                // The same bundle again continues what was interrupted.
+                let replaces =
+                    if requested.replaces == facts.candidate.csv { "" } else { &requested.replaces };
+                let catalog = content::single(&input.bundle, input.image.as_deref(), facts, replaces)?;
                 let mut text = Vec::new();
                 catalog.write_json(&mut text)?;
                 // catalogd reads the catalog's files, and runs nothing.
@@ -317,7 +347,7 @@ impl RunBundle {
             }
             Some(_) => index,
         };
-        let objects = v1::objects(facts, &image, config, create_namespace);
+        let objects = v1::objects(facts, &image, requested);
         if self.dry_run == Some(DryRun::Client) {
             printer.finish();
             return self.print(&objects);
@@ -333,7 +363,7 @@ impl RunBundle {
             printer.finish();
             return self.print(&stored);
         }
-        let (csv, timeout) = (&facts.candidate.csv, self.common.timeout);
+        let (csv, timeout) = (&facts.candidate.csv, self.common.options.timeout);
         let mut created = Vec::new();
         let mut show = |report: Report| printer.report(&report);
         let result = tokio::select! {
@@ -359,63 +389,6 @@ impl RunBundle {
         Ok(Exit::Success)
     }
 
-    async fn request(
-        &self,
-        input: &mut Input,
-        facts: &Facts,
-        (targets, replaces): (Option<Vec<String>>, &str),
-        state: Option<&State>,
-        registries: &Registries,
-    ) -> Result<Request> {
-        let tag = self.common.push_to.as_ref().map(|name| tagged(name, &facts.version));
-        if let (Some(name), None) = (&tag, self.dry_run) {
-            input.push(name, registries).await?;
-        } else if let Some(name) = &tag {
-            input.image = Some(name.clone());
-        }
-        let mut catalog = content::single(&input.bundle, input.image.as_deref(), facts, replaces)?;
-        if let Some(index) = &self.index_image {
-            let contents = Location::parse(index)?
-                .contents(registries)
-                .await
-                .with_context(|| format!("failed to read index image {index}"))?;
-            if !contents.is_catalog() {
-                bail!(
-                    "{index} is not a file-based index image: it has no label `operators.operatorframework.io.index.configs.v1`"
-                );
-            }
-            let scratch = tempfile::tempdir().context("failed to create a temporary directory")?;
-            atomic_files::tree(scratch.path(), contents.files)?;
-            catalog = content::inject(read::catalog::read(scratch.path())?, catalog, index)?;
-        }
-        let mut text = Vec::new();
-        catalog.write_json(&mut text)?;
-        let catalog = match &tag {
-            Some(name) => {
-                let index = format!("{name}-index");
-                let serves_itself = source::serves_itself();
-                let image = match self.dry_run {
-                    None => source::push_index(&index, &text, serves_itself, registries).await?,
-                    Some(_) => index,
-                };
-                Catalog::Image { name: image, serves_itself }
-            }
-            None => self.common.pods.served(text, state)?,
-        };
-        Ok(Request {
-            package: facts.candidate.package.clone(),
-            channel: facts.channels.first().cloned().unwrap_or_default(),
-            csv: facts.candidate.csv.clone(),
-            namespace: facts.candidate.namespace.clone(),
-            targets,
-            catalog,
-            pull_secret: self.common.pods.pull_secret_name.clone(),
-            restricted: self.common.pods.security_context_config == Security::Restricted,
-            create_namespace: self.create_namespace
-                && state.is_none_or(|state| !state.has_namespace(&facts.candidate.namespace)),
-        })
-    }
-
     fn print(&self, objects: &[Value]) -> Result<Exit> {
         let mut out = io::BufWriter::new(io::stdout().lock());
         match self.output {
@@ -435,44 +408,6 @@ impl RunBundle {
     }
 }
 
-/// Ends when the process is to end.
-async fn interrupted() {
-    use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-        }
-        // Without a handler, the process ends with the signal's default.
-        Err(_) => std::future::pending().await,
-    }
-}
-
-/// Returns the name of the image with a tag: the one given, or the version.
-fn tagged(name: &str, version: &str) -> String {
-    let last = name.rsplit('/').next().unwrap_or(name);
-    if last.contains(':') { name.to_owned() } else { format!("{name}:v{}", version.replace('+', "-")) }
-}
-
-fn print_problems(label: &str, problems: &[Problem]) -> io::Result<()> {
-    let mut out = io::stderr().lock();
-    problems.iter().try_for_each(|problem| print_problem(&mut out, label, problem, ""))
-}
-
-fn print_failure(failure: &Failure) -> io::Result<()> {
-    let mut out = io::stderr().lock();
-    match failure {
-        Failure::Problem { problem, log } => print_problem(&mut out, "error", problem, log),
-        Failure::Timeout { problems, .. } => {
-            writeln!(out, "error: {}", model::text::printable(&failure.to_string()))?;
-            problems.iter().try_for_each(|problem| print_problem(&mut out, "note", problem, ""))
-        }
-        Failure::Cluster(_) => Ok(()),
-    }
-}
-
 /// Names what an installation that did not end well leaves behind.
 fn left_behind(created: &[String], package: &str, namespace: &str) -> io::Result<()> {
     if created.is_empty() {
@@ -484,15 +419,4 @@ fn left_behind(created: &[String], package: &str, namespace: &str) -> io::Result
         out,
         "help: remove them with `bundle-tool cleanup {package} -n {namespace}`, or run the same command again to continue"
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn images_get_the_version_as_tag() {
-        assert_eq!(tagged("localhost:5000/a", "1.2.0+x"), "localhost:5000/a:v1.2.0-x");
-        assert_eq!(tagged("quay.io/a/b:dev", "1.2.0"), "quay.io/a/b:dev");
-    }
 }

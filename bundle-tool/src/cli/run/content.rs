@@ -9,17 +9,17 @@ use crate::model::csv::ClusterServiceVersion;
 use crate::model::{Annotations, Bundle};
 
 /// What a bundle says about itself.
-pub(super) struct Facts {
+pub(in crate::cli) struct Facts {
     /// What the preflight checks need.
-    pub(super) candidate: Candidate,
+    pub(in crate::cli) candidate: Candidate,
     /// The channels, the default one first.
     pub(super) channels: Vec<String>,
     /// The version.
     pub(super) version: String,
 }
 
-/// Reads what a bundle says about itself.
-pub(super) fn facts(bundle: &Bundle, namespace: &str) -> Result<Facts> {
+/// Reads what a bundle says about itself. `channel` precedes its channels.
+pub(in crate::cli) fn facts(bundle: &Bundle, namespace: &str, channel: Option<&str>) -> Result<Facts> {
     let object = bundle
         .csv()
         .with_context(|| format!("{} contains no ClusterServiceVersion in manifests/", bundle.path))?;
@@ -37,6 +37,7 @@ pub(super) fn facts(bundle: &Bundle, namespace: &str) -> Result<Facts> {
     let default = annotations.get(Annotations::DEFAULT_CHANNEL).unwrap_or_default();
     let mut channels: Vec<String> = annotations.channels().map(str::to_owned).collect();
     channels.sort_by_key(|channel| channel != default);
+    channels.splice(..0, channel.map(str::to_owned));
     if channels.is_empty() {
         bail!("{} of {} names no channel", annotations.file.path, bundle.path);
     }

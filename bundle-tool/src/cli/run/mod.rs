@@ -2,9 +2,10 @@
 
 mod access;
 mod bundle;
-mod content;
-mod source;
-mod state;
+pub(super) mod content;
+pub(super) mod request;
+pub(super) mod source;
+pub(super) mod state;
 mod upgrade;
 mod v1;
 

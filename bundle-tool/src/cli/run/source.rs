@@ -12,9 +12,9 @@ use oci_images::layout::{Contents, Image, Platform};
 use oci_images::registry::{Progress, Repository, Resolver};
 
 /// A bundle, and how it can be pushed.
-pub(super) struct Input {
+pub(in crate::cli) struct Input {
     /// The bundle.
-    pub(super) bundle: Bundle,
+    pub(in crate::cli) bundle: Bundle,
     /// The image that the cluster can pull, by digest.
     pub(super) image: Option<String>,
     /// The image that can be pushed.
@@ -23,7 +23,7 @@ pub(super) struct Input {
 
 impl Input {
     /// Reads a bundle.
-    pub(super) async fn read(reference: &str, registries: &Registries) -> Result<Self> {
+    pub(in crate::cli) async fn read(reference: &str, registries: &Registries) -> Result<Self> {
         let Some(location) = Location::of_image(reference)? else {
             let path = Path::new(reference);
             if !path.exists() {
@@ -32,8 +32,7 @@ impl Input {
                      image name with its registry"
                 );
             }
-            let bundle = read::bundle::directory(path)?;
-            return Ok(Self { bundle, image: None, built: None });
+            return Ok(Self::of_bundle(read::bundle::directory(path)?));
         };
         let read = || format!("failed to read {reference}");
         let (mut image, repository) =
@@ -54,6 +53,11 @@ impl Input {
         same_labels(reference, &bundle, &labels)?;
         let built = pushed.is_none().then_some(image);
         Ok(Self { bundle, image: pushed, built })
+    }
+
+    /// Returns a bundle whose manifests are at hand.
+    pub(in crate::cli) fn of_bundle(bundle: Bundle) -> Self {
+        Self { bundle, image: None, built: None }
     }
 
     /// Pushes the bundle's image, and remembers its name by digest.

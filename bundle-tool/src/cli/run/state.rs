@@ -3,24 +3,25 @@
 use std::io;
 
 use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
 
 use super::content::Facts;
 use super::source::Input;
 use crate::cluster::install::look;
 use crate::cluster::preflight::{self, InstallMode};
-use crate::cluster::snapshot::{Snapshot, list, name_of, namespace_of, string};
-use crate::cluster::{Cluster, Problem, kinds};
+use crate::cluster::snapshot::{Snapshot, list, name_of, namespace_of, string, strings};
+use crate::cluster::{Cluster, Kind, Problem, kinds};
 use crate::{diff, read};
 
 /// What is known of the cluster.
-pub(super) struct State {
+pub(in crate::cli) struct State {
     snapshot: Snapshot,
     version: String,
     pub(super) openshift: bool,
 }
 
 impl State {
-    pub(super) async fn read(cluster: &Cluster, namespace: &str) -> Result<Self> {
+    pub(in crate::cli) async fn read(cluster: &Cluster, namespace: &str) -> Result<Self> {
         let version = cluster.version().await?;
         let action = "read the APIs of the cluster";
         let groups = cluster.get_path("/apis", action).await?;
@@ -67,7 +68,7 @@ impl State {
         Ok(Self { snapshot, version, openshift: has("security.openshift.io") })
     }
 
-    pub(super) fn has_namespace(&self, namespace: &str) -> bool {
+    pub(in crate::cli) fn has_namespace(&self, namespace: &str) -> bool {
         self.snapshot.of(kinds::NAMESPACE).iter().any(|one| name_of(one) == namespace)
     }
 
@@ -77,7 +78,7 @@ impl State {
     }
 
     /// Returns the name of the installed CSV.
-    pub(super) fn installed(&self, facts: &Facts) -> Result<String> {
+    pub(in crate::cli) fn installed(&self, facts: &Facts) -> Result<String> {
         let (package, namespace) = (&facts.candidate.package, &facts.candidate.namespace);
         let subscription = self
             .snapshot
@@ -100,23 +101,9 @@ impl State {
     pub(super) fn breaks(&self, installed: &str, input: &Input, facts: &Facts) -> Result<bool> {
         let csv = self.snapshot.get(kinds::CSV, &facts.candidate.namespace, installed);
         let crds = facts.candidate.owned.iter().filter_map(|name| preflight::crd(&self.snapshot, name));
-        let mut manifests = Vec::new();
-        for object in
-            csv.into_iter().map(|csv| (kinds::CSV, csv)).chain(crds.clone().map(|crd| (kinds::CRD, crd)))
-        {
-            let mut object = (object.0, object.1.clone());
-            // Items of lists have neither.
-            object.1["apiVersion"] = object.0.api_version.into();
-            object.1["kind"] = object.0.kind.into();
-            manifests.extend(read::manifests::stream("cluster", object.1.to_string().as_bytes())?);
-        }
-        let old = diff::Version::of_objects(manifests.iter().map(|manifest| manifest.tree.root()));
-        let stored_versions = crds
-            .flat_map(|crd| list(crd, "/status/storedVersions"))
-            .filter_map(|version| version.as_str().map(str::to_owned))
-            .collect();
-        let options = diff::Options { strict: false, stored_versions };
-        let difference = diff::compare(old, diff::Version::of_bundle(&input.bundle), &options);
+        let objects = csv.into_iter().map(|csv| (kinds::CSV, csv)).chain(crds.map(|crd| (kinds::CRD, crd)));
+        let difference =
+            compare(&objects.collect::<Vec<_>>(), diff::Version::of_bundle(&input.bundle), false)?;
         diff::text(&difference, &mut io::stderr().lock())?;
         Ok(difference.breaks())
     }
@@ -126,7 +113,7 @@ impl State {
         clippy::type_complexity,
         reason = "the namespaces of the group or what is wrong with it, and everything else"
     )]
-    pub(super) fn check(
+    pub(in crate::cli) fn check(
         &self,
         input: &Input,
         facts: &Facts,
@@ -157,24 +144,12 @@ impl State {
         let mut found = Vec::new();
         for name in &facts.candidate.owned {
             let Some(existing) = preflight::crd(&self.snapshot, name) else { continue };
-            let mut object = existing.clone();
-            // Items of lists have neither.
-            object["apiVersion"] = kinds::CRD.api_version.into();
-            object["kind"] = kinds::CRD.kind.into();
-            let Ok(manifests) = read::manifests::stream("cluster", object.to_string().as_bytes()) else {
-                continue;
-            };
-            let old = diff::Version::of_objects(manifests.iter().map(|manifest| manifest.tree.root()));
             let crds = input.bundle.of_kind("CustomResourceDefinition").filter(|crd| crd.name() == name);
             let new = diff::Version::of_objects(crds.map(|crd| crd.root));
-            if new.is_empty() || old.is_empty() {
+            if new.is_empty() {
                 continue;
             }
-            let stored_versions = list(existing, "/status/storedVersions")
-                .iter()
-                .filter_map(|version| version.as_str().map(str::to_owned))
-                .collect();
-            let difference = diff::compare(old, new, &diff::Options { strict: false, stored_versions });
+            let Ok(difference) = compare(&[(kinds::CRD, existing)], new, false) else { continue };
             let mut text = Vec::new();
             if difference.breaks() && diff::text(&difference, &mut text).is_ok() {
                 let mut problem = Problem::of_preflight(
@@ -192,4 +167,27 @@ impl State {
         }
         found
     }
+}
+
+/// Compares objects of the cluster with a new version.
+pub(super) fn compare(
+    objects: &[(Kind, &Value)],
+    new: diff::Version,
+    strict: bool,
+) -> Result<diff::Difference> {
+    let mut manifests = Vec::new();
+    for (kind, object) in objects {
+        let mut object = (*object).clone();
+        // Items of lists have neither.
+        object["apiVersion"] = kind.api_version.into();
+        object["kind"] = kind.kind.into();
+        manifests.extend(read::manifests::stream("cluster", object.to_string().as_bytes())?);
+    }
+    let old = diff::Version::of_objects(manifests.iter().map(|manifest| manifest.tree.root()));
+    let stored_versions = objects
+        .iter()
+        .flat_map(|(_, object)| strings(object, "/status/storedVersions"))
+        .map(str::to_owned)
+        .collect();
+    Ok(diff::compare(old, new, &diff::Options { strict, stored_versions }))
 }

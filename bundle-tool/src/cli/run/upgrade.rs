@@ -4,26 +4,34 @@ use anyhow::Result;
 use clap::Args;
 
 use super::super::exit::Exit;
-use super::bundle::{Common, RunBundle};
+use super::bundle::{Common, Olm, RunBundle};
 
 /// Upgrade an operator that `run bundle` installed to another bundle
 ///
 /// The installed version may be any: the bundle becomes its direct successor in a catalog of its own. What the upgrade changes
-/// and breaks is printed first; an upgrade that breaks existing objects needs --force.
+/// and breaks is printed first; an upgrade that breaks existing objects needs --force. With OLM v1, the configuration of the
+/// cluster extension is kept, and its CRDs are compared as OLM v1 does; --force disables that check of OLM v1.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Upgrade from a directory
   bundle-tool run bundle-upgrade ./bundle --namespace gizmos
 
   # Upgrade to a bundle image
-  bundle-tool run bundle-upgrade quay.io/example/gizmo-bundle:v1.3.0 --namespace gizmos")]
+  bundle-tool run bundle-upgrade quay.io/example/gizmo-bundle:v1.3.0 --namespace gizmos
+
+  # Upgrade an operator that was installed with OLM v1
+  bundle-tool run bundle-upgrade ./bundle --olm v1 --namespace gizmos \\
+    --push-to registry.example.com/gizmo-bundle")]
 pub(in super::super) struct RunUpgrade {
+    /// Version of OLM that the operator was installed with; v1 needs --push-to
+    #[arg(long, value_name = "VERSION", value_enum, default_value_t = Olm::V0)]
+    olm: Olm,
     #[command(flatten)]
     common: Common,
 }
 
 impl RunUpgrade {
     pub(in super::super) fn run(self) -> Result<Exit> {
-        RunBundle::upgrade(self.common).run()
+        RunBundle::upgrade(self.common, self.olm).run()
     }
 }

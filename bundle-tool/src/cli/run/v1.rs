@@ -1,4 +1,4 @@
-//! `run bundle --olm v1`: installs a bundle with OLM v1.
+//! `run bundle --olm v1` and `run bundle-upgrade --olm v1`: installs a bundle with OLM v1, and upgrades to one.
 
 use std::io::{self, Write};
 
@@ -6,12 +6,16 @@ use anyhow::{Result, bail};
 use serde_json::{Map, Value};
 
 use super::content::Facts;
+use super::source::Input;
+use super::state::compare;
 use crate::cli::report::check_bundle_with;
 use crate::cluster::manifests::{catalog_name, is_ours, labels};
 use crate::cluster::preflight::InstallMode;
+use crate::cluster::snapshot::string;
 use crate::cluster::v1::install;
 use crate::cluster::v1::manifests::{ClusterCatalog, ClusterExtension, namespace};
 use crate::cluster::{Cluster, kinds};
+use crate::diff;
 use crate::model::Bundle;
 use crate::report::Suite;
 use crate::rules::{Extension, Selection};
@@ -68,14 +72,65 @@ pub(super) async fn check_cluster(
     Ok(!exists)
 }
 
+/// What is installed with OLM v1, and what an upgrade keeps of it.
+pub(super) struct Installed {
+    /// The name of the bundle.
+    pub(super) bundle: String,
+    /// `spec.config.inline`.
+    pub(super) config: Map<String, Value>,
+}
+
+/// Returns what is installed of a package by the extension of its name.
+pub(super) async fn installed(cluster: &Cluster, facts: &Facts) -> Result<Installed> {
+    let (package, namespace) = (&facts.candidate.package, &facts.candidate.namespace);
+    let Some(extension) = cluster.get(kinds::CLUSTER_EXTENSION, "", package).await? else {
+        bail!(
+            "package `{package}` is not installed with OLM v1; install it with `bundle-tool run bundle --olm v1`"
+        );
+    };
+    let installed_in = string(&extension, "/spec/namespace");
+    if installed_in != namespace {
+        bail!("package `{package}` is installed in namespace `{installed_in}`, not in `{namespace}`");
+    }
+    let bundle = string(&extension, "/status/install/bundle/name");
+    if bundle.is_empty() {
+        bail!(
+            "ClusterExtension `{package}` has installed nothing yet; run `bundle-tool doctor {package} -n {namespace}`"
+        );
+    }
+    let config = extension.pointer("/spec/config/inline").and_then(Value::as_object);
+    Ok(Installed { bundle: bundle.to_owned(), config: config.cloned().unwrap_or_default() })
+}
+
+/// Prints how the CRDs of a bundle differ from those of the cluster; returns whether OLM v1 rejects the upgrade.
+pub(super) async fn breaks(cluster: &Cluster, input: &Input, facts: &Facts) -> Result<bool> {
+    let mut crds = Vec::new();
+    for name in &facts.candidate.owned {
+        crds.extend(cluster.get(kinds::CRD, "", name).await?);
+    }
+    let objects: Vec<_> = crds.iter().map(|crd| (kinds::CRD, crd)).collect();
+    let new = input.bundle.of_kind("CustomResourceDefinition").map(|crd| crd.root);
+    let difference = compare(&objects, diff::Version::of_objects(new), true)?;
+    diff::text(&difference, &mut io::stderr().lock())?;
+    Ok(difference.breaks())
+}
+
+/// What is requested beside the bundle and its catalog.
+#[derive(Default)]
+pub(super) struct Requested {
+    /// `spec.config.inline`.
+    pub(super) config: Map<String, Value>,
+    /// Whether the namespace is created.
+    pub(super) create_namespace: bool,
+    /// The installed bundle that the bundle replaces; empty without one.
+    pub(super) replaces: String,
+    /// Whether OLM v1 upgrades CRDs without its check.
+    pub(super) without_crd_safety: bool,
+}
+
 /// Returns the objects, in the order in which they are created. The extension has the package's name, and takes exactly
 /// this bundle from this catalog.
-pub(super) fn objects(
-    facts: &Facts,
-    image: &str,
-    config: Map<String, Value>,
-    create_namespace: bool,
-) -> Vec<Value> {
+pub(super) fn objects(facts: &Facts, image: &str, requested: Requested) -> Vec<Value> {
     let candidate = &facts.candidate;
     let catalog = ClusterCatalog {
         name: catalog_name(&candidate.package),
@@ -89,9 +144,10 @@ pub(super) fn objects(
         channel: facts.channels.first().cloned().unwrap_or_default(),
         version: facts.version.clone(),
         catalog: catalog.name.clone(),
-        config,
+        config: requested.config,
+        without_crd_safety: requested.without_crd_safety,
     };
-    let created = create_namespace.then(|| namespace(&candidate.namespace));
+    let created = requested.create_namespace.then(|| namespace(&candidate.namespace));
     let mut objects: Vec<Value> = created.into_iter().chain([catalog.object(), extension.object()]).collect();
     for object in &mut objects {
         object["metadata"]["labels"] = labels(&candidate.package);

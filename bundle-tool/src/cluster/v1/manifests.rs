@@ -60,6 +60,8 @@ pub struct ClusterExtension {
     pub catalog: String,
     /// `spec.config.inline`.
     pub config: Map<String, Value>,
+    /// Whether CRDs are upgraded without the check of OLM v1.
+    pub without_crd_safety: bool,
 }
 
 impl ClusterExtension {
@@ -86,6 +88,9 @@ impl ClusterExtension {
         });
         if !self.config.is_empty() {
             object["spec"]["config"] = json!({"configType": "Inline", "inline": self.config});
+        }
+        if self.without_crd_safety {
+            object["spec"]["install"] = json!({"preflight": {"crdUpgradeSafety": {"enforcement": "None"}}});
         }
         object
     }

@@ -1,0 +1,127 @@
+//! The request for an installation with OLM v0, from the options and a bundle.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+
+use super::access::{Access, Pods, Security};
+use super::content::{self, Facts};
+use super::source::{self, Input};
+use super::state::State;
+use crate::cli::cluster::Connection;
+use crate::cli::images::{Location, Registries, duration};
+use crate::cluster::manifests::{Catalog, Request};
+use crate::read;
+
+/// What all commands that install bundles have in common.
+#[derive(Debug, Clone, Args)]
+pub(in crate::cli) struct Options {
+    /// Channel of the subscription [default: the bundle's default channel]
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) channel: Option<String>,
+    /// Push the bundle to this repository, and beside it an index image that serves itself
+    #[arg(long, value_name = "REGISTRY/REPO[:TAG]")]
+    pub(in crate::cli) push_to: Option<String>,
+    /// Maximum time for everything
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = duration)]
+    pub(in crate::cli) timeout: Duration,
+    #[command(flatten)]
+    pub(in crate::cli) pods: Pods,
+    #[command(flatten)]
+    pub(in crate::cli) connection: Connection,
+    #[command(flatten)]
+    pub(in crate::cli) access: Access,
+}
+
+/// What is requested beside the bundle.
+pub(in crate::cli) struct Wanted<'w> {
+    /// The namespaces that the operator watches, none for all; `None` to use the existing `OperatorGroup`.
+    pub(in crate::cli) targets: Option<Vec<String>>,
+    /// The installed CSV that the bundle replaces; empty without one.
+    pub(in crate::cli) replaces: &'w str,
+    /// The index image whose catalog the bundle is added to.
+    pub(in crate::cli) index_image: Option<&'w str>,
+    /// Whether the namespace is created if it does not exist.
+    pub(in crate::cli) create_namespace: bool,
+    /// Whether nothing is pushed.
+    pub(in crate::cli) is_dry_run: bool,
+}
+
+impl Options {
+    /// Returns the request for a bundle, after pushing what `--push-to` asks for.
+    pub(in crate::cli) async fn request(
+        &self,
+        input: &mut Input,
+        facts: &Facts,
+        wanted: Wanted<'_>,
+        state: Option<&State>,
+        registries: &Registries,
+    ) -> Result<Request> {
+        let tag = self.push_to.as_ref().map(|name| tagged(name, &facts.version));
+        if let (Some(name), false) = (&tag, wanted.is_dry_run) {
+            input.push(name, registries).await?;
+        } else if let Some(name) = &tag {
+            input.image = Some(name.clone());
+        }
+        let mut catalog = content::single(&input.bundle, input.image.as_deref(), facts, wanted.replaces)?;
+        if let Some(index) = wanted.index_image {
+            let contents = Location::parse(index)?
+                .contents(registries)
+                .await
+                .with_context(|| format!("failed to read index image {index}"))?;
+            if !contents.is_catalog() {
+                bail!(
+                    "{index} is not a file-based index image: it has no label `operators.operatorframework.io.index.configs.v1`"
+                );
+            }
+            let scratch = tempfile::tempdir().context("failed to create a temporary directory")?;
+            atomic_files::tree(scratch.path(), contents.files)?;
+            catalog = content::inject(read::catalog::read(scratch.path())?, catalog, index)?;
+        }
+        let mut text = Vec::new();
+        catalog.write_json(&mut text)?;
+        let catalog = match &tag {
+            Some(name) => {
+                let index = format!("{name}-index");
+                let serves_itself = source::serves_itself();
+                let image = if wanted.is_dry_run {
+                    index
+                } else {
+                    source::push_index(&index, &text, serves_itself, registries).await?
+                };
+                Catalog::Image { name: image, serves_itself }
+            }
+            None => self.pods.served(text, state)?,
+        };
+        Ok(Request {
+            package: facts.candidate.package.clone(),
+            channel: facts.channels.first().cloned().unwrap_or_default(),
+            csv: facts.candidate.csv.clone(),
+            namespace: facts.candidate.namespace.clone(),
+            targets: wanted.targets,
+            catalog,
+            pull_secret: self.pods.pull_secret_name.clone(),
+            restricted: self.pods.security_context_config == Security::Restricted,
+            create_namespace: wanted.create_namespace
+                && state.is_none_or(|state| !state.has_namespace(&facts.candidate.namespace)),
+        })
+    }
+}
+
+/// Returns the name of the image with a tag: the one given, or the version.
+pub(super) fn tagged(name: &str, version: &str) -> String {
+    let last = name.rsplit('/').next().unwrap_or(name);
+    if last.contains(':') { name.to_owned() } else { format!("{name}:v{}", version.replace('+', "-")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_get_the_version_as_tag() {
+        assert_eq!(tagged("localhost:5000/a", "1.2.0+x"), "localhost:5000/a:v1.2.0-x");
+        assert_eq!(tagged("quay.io/a/b:dev", "1.2.0"), "quay.io/a/b:dev");
+    }
+}

@@ -1,0 +1,30 @@
+//! `bundle-tool test`: tests operators on a cluster.
+
+mod edges;
+mod report;
+mod upgrade;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+
+use super::exit::Exit;
+
+/// Test operators on a cluster with OLM
+#[derive(Debug, Args)]
+pub(super) struct Test {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Upgrade(Box<upgrade::TestUpgrade>),
+}
+
+impl Test {
+    pub(super) fn run(self) -> Result<Exit> {
+        match self.command {
+            Command::Upgrade(command) => command.run(),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What the tested upgrades kept and lost, as text and as JSON.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::cli::exit::Exit;
+use crate::cluster::Problem;
+use crate::cluster::samples::Kept;
+use crate::model::text::printable;
+
+/// How a test ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Verdict {
+    /// The upgrade kept everything.
+    Passed,
+    /// The upgrade failed, or lost something.
+    Failed,
+    /// The upgrade could not be tried.
+    Untested,
+}
+
+/// One tested upgrade.
+#[derive(Debug, Serialize)]
+pub(super) struct Upgrade {
+    pub(super) from: String,
+    pub(super) to: String,
+    /// What permits it in the catalog.
+    pub(super) edge: Option<String>,
+    pub(super) verdict: Verdict,
+    /// Why it failed as a whole, or could not be tried.
+    pub(super) reason: Option<String>,
+    /// What `doctor` would report.
+    pub(super) problem: Option<Problem>,
+    pub(super) samples: Vec<Kept>,
+    pub(super) notes: Vec<String>,
+}
+
+impl Upgrade {
+    pub(super) fn new(from: String, to: String, edge: Option<String>) -> Self {
+        Self {
+            from,
+            to,
+            edge,
+            verdict: Verdict::Untested,
+            reason: None,
+            problem: None,
+            samples: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Returns the upgrade and its verdict on one line.
+    pub(super) fn line(&self) -> String {
+        let edge = self.edge.as_ref().map_or_else(String::new, |edge| format!(" ({edge})"));
+        let verdict = match self.verdict {
+            Verdict::Passed => "passed",
+            Verdict::Failed => "failed",
+            Verdict::Untested => "not tested",
+        };
+        let reason = self.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+        format!("{} -> {}{edge}: {verdict}{reason}", self.from, self.to)
+    }
+}
+
+/// Writes the upgrades as text.
+pub(super) fn text(upgrades: &[Upgrade], out: &mut impl Write) -> io::Result<()> {
+    for upgrade in upgrades {
+        writeln!(out, "{}", printable(&upgrade.line()))?;
+        for kept in &upgrade.samples {
+            let state = match (kept.losses.is_empty(), kept.ready) {
+                (false, _) => "changed by the upgrade",
+                (true, Some(true)) => "unchanged and ready",
+                (true, Some(false)) => "unchanged, not ready",
+                (true, None) => "unchanged",
+            };
+            writeln!(out, "  {}: {state}", printable(&kept.object))?;
+            for loss in &kept.losses {
+                writeln!(out, "    {}", printable(loss))?;
+            }
+        }
+        for note in &upgrade.notes {
+            writeln!(out, "  note: {}", printable(note))?;
+        }
+    }
+    let count = |verdict| upgrades.iter().filter(|one| one.verdict == verdict).count();
+    writeln!(
+        out,
+        "upgrades: {}; passed: {}, failed: {}, not tested: {}",
+        upgrades.len(),
+        count(Verdict::Passed),
+        count(Verdict::Failed),
+        count(Verdict::Untested)
+    )
+}
+
+/// Writes the upgrades as a JSON document.
+pub(super) fn json(package: &str, upgrades: &[Upgrade], out: &mut impl Write) -> io::Result<()> {
+    let document = serde_json::json!({"version": 1, "package": package, "upgrades": upgrades});
+    serde_json::to_writer_pretty(&mut *out, &document)?;
+    writeln!(out)
+}
+
+/// Returns the exit status: 2 if some upgrade could not be tried, 1 if some failed.
+pub(super) fn exit(upgrades: &[Upgrade]) -> Exit {
+    let has = |verdict| upgrades.iter().any(|one| one.verdict == verdict);
+    if has(Verdict::Untested) {
+        Exit::Failure
+    } else if has(Verdict::Failed) {
+        Exit::Findings
+    } else {
+        Exit::Success
+    }
+}

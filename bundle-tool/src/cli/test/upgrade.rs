@@ -1,0 +1,466 @@
+//! `bundle-tool test upgrade`: installs a version, creates samples, upgrades, and compares the samples.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+use serde_json::Value;
+
+use super::edges::{self, Choice, Edge, Place};
+use super::report::{self, Upgrade, Verdict};
+use crate::cli::cluster::{Printer, print_failure, print_problem, print_problems};
+use crate::cli::exit::{Exit, print_error};
+use crate::cli::format::{Format, OutputOption};
+use crate::cli::images::Registries;
+use crate::cli::report::check_bundle;
+use crate::cli::run::content::{Facts, facts};
+use crate::cli::run::request::{Options, Wanted};
+use crate::cli::run::source::Input;
+use crate::cli::run::state::State;
+use crate::cli::runtime::runtime;
+use crate::cli::signals::interrupted;
+use crate::cluster::cleanup::{self, Item, Plan};
+use crate::cluster::install::{Failure, Installation, Report};
+use crate::cluster::preflight::InstallMode;
+use crate::cluster::samples::{self, Sample};
+use crate::cluster::{Cluster, Error, kinds};
+use crate::model::csv::ClusterServiceVersion;
+use crate::{read, scorecard};
+
+/// The maximum number of samples.
+const MAX_SAMPLES: usize = 100;
+
+/// Test that an upgrade keeps an operator's objects
+///
+/// Installs the version before the head of a channel (or OLD), creates samples, upgrades to the head (or NEW), and compares the
+/// samples: each must still exist, have the same spec, and be ready if it was. An upgrade that fails or changes a sample is
+/// reported. Everything is removed again, the CRDs included; the command therefore refuses to start if the cluster has one of
+/// the CRDs.
+///
+/// A sample is ready if its conditions `Ready` and `Available`, or the one that it has, are true. Without these conditions, it
+/// is ready when the API server has accepted it.
+///
+/// Exit status: 0 if all upgrades pass, 1 if one loses something, 2 if one cannot be tried.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  # Test the upgrade between two bundle directories, without a registry
+  bundle-tool test upgrade bundle-1.2.0 bundle-1.3.0
+
+  # Test the upgrade to the head of the default channel of a catalog
+  bundle-tool test upgrade --catalog quay.io/example/catalog:latest --package gizmo-operator
+
+  # Test every upgrade of a channel with samples of your own
+  bundle-tool test upgrade --catalog ./catalog --bundles ./bundles --channel stable --all-edges \\
+    --samples samples.yaml")]
+#[command(mut_arg("namespace", |argument| argument.help(
+    "Namespace to test in; one that does not exist is created, and deleted again [default: PACKAGE-upgrade-test]")))]
+#[command(mut_arg("timeout", |argument| argument.help(
+    "Maximum time for each installation, upgrade and wait for samples")))]
+pub(super) struct TestUpgrade {
+    /// Bundle to upgrade from: a directory, `oci:DIR`, `oci-archive:FILE` or an image
+    #[arg(value_name = "OLD", required_unless_present = "catalog", conflicts_with = "catalog")]
+    old: Option<String>,
+    /// Bundle to upgrade to
+    #[arg(value_name = "NEW", required_unless_present = "catalog", conflicts_with = "catalog")]
+    new: Option<String>,
+    /// Catalog whose upgrades are tested instead of two bundles: a directory, a file, `oci:DIR`, `oci-archive:FILE`, an image
+    /// name, or `-` for standard input
+    #[arg(long, value_name = "REF")]
+    catalog: Option<String>,
+    /// Directory of a bundle of the catalog, or of bundles at most three levels below (repeatable) [default: the manifests in
+    /// the catalog, or the images of its bundles]
+    #[arg(long, value_name = "DIR", conflicts_with = "old")]
+    bundles: Vec<PathBuf>,
+    /// Package of the catalog [default: the only one]
+    #[arg(long, value_name = "NAME", conflicts_with = "old")]
+    package: Option<String>,
+    /// Test every upgrade that the edges of the channel permit, one after another
+    #[arg(long, conflicts_with = "old")]
+    all_edges: bool,
+    /// File with the samples, as YAML documents [default: the `alm-examples` of the old version for the kinds that it owns]
+    #[arg(long, value_name = "FILE")]
+    samples: Option<PathBuf>,
+    /// Namespaces that the operator watches, as for `run bundle` [default: all if the bundle supports it, or its own]
+    #[arg(long, value_name = "MODE[=NS,…]")]
+    install_mode: Option<InstallMode>,
+    /// Keep the operator, its CRDs, the samples and the namespace
+    #[arg(long, conflicts_with = "all_edges")]
+    keep: bool,
+    /// Continue even if a check fails
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    format: OutputOption<Format>,
+    #[command(flatten)]
+    options: Options,
+}
+
+impl TestUpgrade {
+    pub(super) fn run(self) -> Result<Exit> {
+        let access = &self.options.access;
+        let namespace = self.options.connection.namespace.as_deref();
+        if namespace.is_none()
+            && (access.ca_secret_name.is_some() || self.options.pods.pull_secret_name.is_some())
+        {
+            bail!("--ca-secret-name and --pull-secret-name need --namespace: the namespace of the secret");
+        }
+        let samples = self.samples()?;
+        let runtime = runtime()?;
+        let cluster = runtime.block_on(self.options.connection.connect())?;
+        let images = [&self.old, &self.new, &self.catalog, &self.options.push_to].map(Option::as_ref);
+        let registries = runtime.block_on(access.registries(
+            Some(&cluster),
+            namespace.unwrap_or_default(),
+            &images,
+            self.options.timeout,
+        ))?;
+        let (channel, edges) = self.edges(&registries.options)?;
+        let mut test = Test {
+            command: &self,
+            cluster: &cluster,
+            registries: &registries.options,
+            channel,
+            samples,
+            printer: Printer::new(),
+            left: Left::default(),
+        };
+        let mut upgrades = Vec::new();
+        let ended = runtime.block_on(async {
+            tokio::select! {
+                () = test.all(edges, &mut upgrades) => true,
+                () = interrupted() => false,
+            }
+        });
+        test.printer.finish();
+        test.left.print()?;
+        if !ended {
+            bail!("interrupted");
+        }
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        match self.format.output {
+            Format::Text => report::text(&upgrades, &mut out)?,
+            Format::Json => report::json(&test.left.package, &upgrades, &mut out)?,
+        }
+        out.flush()?;
+        Ok(report::exit(&upgrades))
+    }
+
+    /// Reads the samples of --samples.
+    fn samples(&self) -> Result<Option<Vec<Value>>> {
+        let Some(path) = &self.samples else { return Ok(None) };
+        let documents = read::manifests::files(path, vec![path.clone()])?;
+        let samples: Vec<Value> = documents.iter().map(|document| document.tree.root().to_json()).collect();
+        if samples.is_empty() || samples.len() > MAX_SAMPLES {
+            bail!("{} contains {} samples: expected 1 to {MAX_SAMPLES}", path.display(), samples.len());
+        }
+        Ok(Some(samples))
+    }
+
+    /// Returns the upgrades to test, and the channel to subscribe to.
+    fn edges(&self, registries: &Registries) -> Result<(Option<String>, Vec<Edge>)> {
+        if let (Some(old), Some(new)) = (&self.old, &self.new) {
+            let place = |reference: &String| Place::Reference(reference.clone());
+            let edge = Edge { from: place(old), to: place(new), by: None };
+            return Ok((self.options.channel.clone(), vec![edge]));
+        }
+        let choice = Choice {
+            catalog: self.catalog.as_deref().unwrap_or_default(),
+            package: self.package.as_deref(),
+            channel: self.options.channel.as_deref(),
+            bundles: &self.bundles,
+            all: self.all_edges,
+            pushes: self.options.push_to.is_some(),
+        };
+        let (channel, edges) = edges::of_catalog(&choice, registries)?;
+        Ok((Some(channel), edges))
+    }
+}
+
+/// What a test has created and not removed.
+#[derive(Default)]
+struct Left {
+    package: String,
+    namespace: String,
+    /// Whether the namespace was created.
+    is_created: bool,
+    /// Whether an installation was begun.
+    is_installed: bool,
+    /// The CRDs of both versions.
+    crds: BTreeSet<String>,
+    samples: Vec<Sample>,
+}
+
+impl Left {
+    /// Prints what is left, and how to remove it.
+    fn print(&self) -> io::Result<()> {
+        if !self.is_created && !self.is_installed {
+            return Ok(());
+        }
+        let (package, namespace) = (&self.package, &self.namespace);
+        let mut out = io::stderr().lock();
+        let mut left = vec![format!("package `{package}` with its CRDs in namespace `{namespace}`")];
+        left.extend(self.samples.iter().map(Sample::name));
+        writeln!(out, "note: not removed: {}", left.join(", "))?;
+        let delete = if self.is_created {
+            format!(", then `kubectl delete namespace {namespace}`")
+        } else {
+            String::new()
+        };
+        writeln!(
+            out,
+            "help: remove it with `bundle-tool cleanup {package} -n {namespace} --delete-crds`{delete}"
+        )
+    }
+}
+
+/// A test that is under way.
+struct Test<'t> {
+    command: &'t TestUpgrade,
+    cluster: &'t Cluster,
+    registries: &'t Registries,
+    channel: Option<String>,
+    samples: Option<Vec<Value>>,
+    printer: Printer,
+    left: Left,
+}
+
+/// A bundle that was read.
+struct Version {
+    input: Input,
+    facts: Facts,
+}
+
+impl Test<'_> {
+    /// Tests upgrades one after another.
+    async fn all(&mut self, edges: Vec<Edge>, upgrades: &mut Vec<Upgrade>) {
+        for edge in edges {
+            let by = edge.by.as_ref().map(ToString::to_string);
+            let mut upgrade = Upgrade::new(edge.from.name(), edge.to.name(), by);
+            let result = self.edge(edge, &mut upgrade).await;
+            let removed = if self.command.keep { Ok(()) } else { self.remove().await };
+            self.printer.finish();
+            let is_removed = removed.is_ok();
+            let mut goes_on = true;
+            for error in [result.err(), removed.err()].into_iter().flatten() {
+                // Standard error may be closed; the report has the reason, too.
+                let _ = print_error(&error);
+                goes_on &= !matches!(error.downcast_ref::<Error>(), Some(Error::Unreachable { .. }));
+                upgrade.verdict = Verdict::Untested;
+                upgrade.reason.get_or_insert(format!("{error:#}"));
+            }
+            self.printer.step(&upgrade.line());
+            upgrades.push(upgrade);
+            if !goes_on || !is_removed {
+                return;
+            }
+        }
+    }
+
+    /// Tests one upgrade. What cannot be tried is an error.
+    async fn edge(&mut self, edge: Edge, upgrade: &mut Upgrade) -> Result<()> {
+        self.printer.step(&format!("reading {} and {}", edge.from.name(), edge.to.name()));
+        let mut old = self.version(edge.from).await?;
+        let mut new = self.version(edge.to).await?;
+        (upgrade.from, upgrade.to) = (old.facts.candidate.csv.clone(), new.facts.candidate.csv.clone());
+        let (package, other) = (&old.facts.candidate.package, &new.facts.candidate.package);
+        if package != other {
+            bail!("the bundles are of different packages: `{package}` and `{other}`");
+        }
+        if upgrade.from == upgrade.to {
+            bail!("both bundles are `{}`: expected two versions", upgrade.from);
+        }
+        let samples = self.wanted_samples(&old, upgrade)?;
+        self.left.package.clone_from(package);
+        self.left.crds =
+            old.facts.candidate.owned.iter().chain(&new.facts.candidate.owned).cloned().collect();
+        old.facts.candidate.create_namespace = self.check().await?;
+        if let Err(failure) = self.install(&mut old).await? {
+            print_failure(&failure)?;
+            bail!("{} is not installed, so that its upgrade cannot be tested: {failure}", upgrade.from);
+        }
+        for sample in &samples {
+            self.printer.step(&format!("creating sample `{}`", crate::cluster::snapshot::name_of(sample)));
+            self.left.samples.push(Sample::create(self.cluster, sample, &self.left.namespace).await?);
+        }
+        let timeout = self.command.options.timeout;
+        self.printer.step("waiting for the samples");
+        let printer = &mut self.printer;
+        samples::settle(self.cluster, &mut self.left.samples, timeout, &mut |text| printer.step(&text))
+            .await
+            .with_context(|| format!("the samples cannot be used with {}", upgrade.from))?;
+        new.facts.candidate.is_upgrade = true;
+        self.printer.step(&format!("upgrading to {}", upgrade.to));
+        match self.install(&mut new).await? {
+            Ok(()) => {}
+            Err(Failure::Cluster(error)) => return Err(error.into()),
+            Err(failure) => {
+                print_failure(&failure)?;
+                upgrade.verdict = Verdict::Failed;
+                upgrade.reason = Some(failure.to_string());
+                if let Failure::Problem { problem, .. } = failure {
+                    upgrade.problem = Some(*problem);
+                }
+                return Ok(());
+            }
+        }
+        self.printer.step("comparing the samples");
+        let printer = &mut self.printer;
+        upgrade.samples = samples::compare(self.cluster, &self.left.samples, timeout, &mut |text| {
+            printer.step(&text);
+        })
+        .await?;
+        let is_kept = upgrade.samples.iter().all(|kept| kept.losses.is_empty());
+        upgrade.verdict = if is_kept { Verdict::Passed } else { Verdict::Failed };
+        Ok(())
+    }
+
+    /// Reads and validates a bundle.
+    async fn version(&mut self, place: Place) -> Result<Version> {
+        let name = place.name();
+        let input = place.read(self.registries).await?;
+        let mut facts = facts(&input.bundle, "", self.channel.as_deref())?;
+        let chosen = self.command.options.connection.namespace.clone();
+        self.left.namespace = chosen.unwrap_or_else(|| own_namespace(&facts.candidate.package));
+        self.printer.finish();
+        if !self.command.force && !check_bundle(&input.bundle)? {
+            bail!("bundle {name} is invalid and was not installed; use --force to install it nevertheless");
+        }
+        facts.candidate.namespace.clone_from(&self.left.namespace);
+        Ok(Version { input, facts })
+    }
+
+    /// Returns the samples to create.
+    fn wanted_samples(&self, old: &Version, upgrade: &mut Upgrade) -> Result<Vec<Value>> {
+        if let Some(samples) = &self.samples {
+            return Ok(samples.clone());
+        }
+        let Some(csv) = old.input.bundle.csv() else { return Ok(Vec::new()) };
+        let csv = csv
+            .decode::<ClusterServiceVersion>()
+            .map_err(|error| anyhow::anyhow!("failed to decode {}: {error}", csv.file.path))?
+            .object;
+        let mut examples = scorecard::examples(&csv).map_err(anyhow::Error::msg)?;
+        let all = examples.len();
+        let owned = &csv.spec.customresourcedefinitions.owned;
+        examples.retain(|example| owned.iter().any(|crd| example["kind"] == crd.kind));
+        if examples.len() < all {
+            upgrade.notes.push(format!(
+                "{} of {all} objects in alm-examples are of kinds that the operator does not own, and were not created",
+                all - examples.len()
+            ));
+        }
+        if examples.is_empty() {
+            upgrade.notes.push(
+                "there are no samples: only the upgrade itself is tested; name samples with --samples".into(),
+            );
+        }
+        examples.truncate(MAX_SAMPLES);
+        Ok(examples)
+    }
+
+    /// Checks that nothing of the operator is on the cluster. Returns whether the namespace is to be created.
+    async fn check(&mut self) -> Result<bool> {
+        self.printer.step("checking the cluster");
+        let namespace = &self.left.namespace;
+        let exists = self.cluster.get(kinds::NAMESPACE, "", namespace).await?.is_some();
+        if exists && self.command.options.connection.namespace.is_none() {
+            bail!(
+                "namespace `{namespace}` exists, and nothing was created; delete it, or choose a namespace with --namespace"
+            );
+        }
+        for name in &self.left.crds {
+            if self.cluster.get(kinds::CRD, "", name).await?.is_some() {
+                bail!(
+                    "CRD `{name}` exists on the cluster, and nothing was created: the test would delete it with all of its \
+                     objects; use another cluster"
+                );
+            }
+        }
+        Ok(!exists)
+    }
+
+    /// Installs a version, or upgrades to it.
+    async fn install(&mut self, version: &mut Version) -> Result<Result<(), Failure>> {
+        let Version { input, facts } = version;
+        let command = self.command;
+        let state = State::read(self.cluster, &facts.candidate.namespace).await?;
+        let targets = match state.check(input, facts, command.install_mode.as_ref()) {
+            (Ok(targets), problems) if problems.is_empty() || command.force => targets,
+            (group, mut problems) => {
+                problems.extend(group.err().map(|problem| *problem));
+                self.printer.finish();
+                print_problems("error", &problems)?;
+                bail!("the checks of {} failed", facts.candidate.csv);
+            }
+        };
+        let replaces = if facts.candidate.is_upgrade { state.installed(facts)? } else { String::new() };
+        let wanted = Wanted {
+            targets,
+            replaces: &replaces,
+            index_image: None,
+            create_namespace: facts.candidate.create_namespace,
+            is_dry_run: false,
+        };
+        let request = command.options.request(input, facts, wanted, Some(&state), self.registries).await?;
+        let mut installation = Installation::new(self.cluster, &request, command.options.timeout);
+        let objects = request.objects()?;
+        self.left.is_installed = true;
+        self.left.is_created |= request.create_namespace;
+        let printer = &mut self.printer;
+        let mut show = |report: Report| printer.report(&report);
+        let result = installation.run(&objects, &mut show).await;
+        self.printer.finish();
+        Ok(result)
+    }
+
+    /// Removes everything that was created.
+    async fn remove(&mut self) -> Result<()> {
+        let options =
+            cleanup::Options { crds: true, operator_group: true, timeout: self.command.options.timeout };
+        let (package, namespace) = (&self.left.package, &self.left.namespace);
+        // While the operator runs and can remove its finalizers.
+        for sample in self.left.samples.iter().rev() {
+            sample.delete(self.cluster).await?;
+        }
+        self.left.samples.clear();
+        let mut plans = Vec::new();
+        if self.left.is_installed {
+            let snapshot = cleanup::look(self.cluster, package, namespace).await?;
+            let mut plan = cleanup::plan(&snapshot, package, namespace, options);
+            for name in &self.left.crds {
+                let crd = Item { kind: kinds::CRD, namespace: String::new(), name: name.clone() };
+                if !plan.crds.contains(&crd) {
+                    plan.crds.push(crd);
+                }
+            }
+            plans.push(plan);
+        }
+        if self.left.is_created {
+            let own = Item { kind: kinds::NAMESPACE, namespace: String::new(), name: namespace.clone() };
+            plans.push(Plan { rest: vec![own], ..Plan::default() });
+        }
+        for plan in &plans {
+            let printer = &mut self.printer;
+            match cleanup::run(self.cluster, plan, options, &mut |text| printer.step(&text)).await {
+                Ok(()) => {}
+                Err(cleanup::Failure::Blocked(problem)) => {
+                    self.printer.finish();
+                    print_problem(&mut io::stderr().lock(), "error", &problem, "")?;
+                    bail!("{package} is not removed completely");
+                }
+                Err(failure) => return Err(failure.into()),
+            }
+        }
+        (self.left.is_installed, self.left.is_created) = (false, false);
+        Ok(())
+    }
+}
+
+/// Returns the name of the namespace for a package.
+fn own_namespace(package: &str) -> String {
+    const SUFFIX: &str = "-upgrade-test";
+    let package: String = package.chars().take(63 - SUFFIX.len()).collect();
+    format!("{}{SUFFIX}", package.replace('.', "-"))
+}

@@ -1,0 +1,324 @@
+//! `bundle-tool test upgrade`, against a mock API server on which OLM installs everything at once.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use crate::api_server::ApiServer;
+use crate::support::copy_bundle;
+
+/// The objects of a cluster, by path.
+type Objects = Arc<Mutex<BTreeMap<String, Value>>>;
+
+const OLM: &str = "/apis/apps/v1/namespaces/olm/deployments/catalog-operator";
+const CRD: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gizmos.gadgets.example.com";
+
+/// The parts of a path: the API, the namespace, the plural and the name.
+fn parts(path: &str) -> (String, Option<&str>, &str, Option<&str>) {
+    let all: Vec<&str> = path.split('/').skip(1).collect();
+    let (api, rest) = all.split_at(if all[0] == "api" { 2 } else { 3 });
+    let api = format!("/{}", api.join("/"));
+    match rest {
+        ["namespaces", namespace, plural] => (api, Some(namespace), plural, None),
+        ["namespaces", namespace, plural, name] => (api, Some(namespace), plural, Some(name)),
+        [plural] => (api, None, plural, None),
+        [plural, name] => (api, None, plural, Some(name)),
+        _ => panic!("{path}"),
+    }
+}
+
+/// What the controllers of a cluster make of an object. `upgrade` is what the upgrade to 1.3.0 does to a gizmo.
+fn react(objects: &mut BTreeMap<String, Value>, path: &str, upgrade: fn(&mut Value)) {
+    let object = objects.get_mut(path).unwrap();
+    match object["kind"].as_str().unwrap() {
+        "CatalogSource" => object["status"] = json!({"connectionState": {"lastObservedState": "READY"}}),
+        "Deployment" => {
+            object["status"] =
+                json!({"observedGeneration": 1, "updatedReplicas": 1, "availableReplicas": 1, "replicas": 1});
+        }
+        "Subscription" => {
+            let csv = object["spec"]["startingCSV"].as_str().unwrap().to_owned();
+            object["status"] = json!({"installedCSV": csv, "currentCSV": csv});
+            let collection = path.replace("subscriptions/gizmo-operator", "clusterserviceversions");
+            objects.retain(|path, _| !path.starts_with(&collection));
+            let namespace = parts(path).1.unwrap();
+            objects.insert(
+                format!("{collection}/{csv}"),
+                json!({
+                    "apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion",
+                    "metadata": {"name": csv, "namespace": namespace}, "status": {"phase": "Succeeded"},
+                    "spec": {"customresourcedefinitions": {"owned": [{"name": "gizmos.gadgets.example.com"}]}},
+                }),
+            );
+            objects.insert(
+                CRD.to_owned(),
+                json!({"metadata": {"name": "gizmos.gadgets.example.com"}, "spec": {
+                    "group": "gadgets.example.com", "names": {"plural": "gizmos", "kind": "Gizmo"},
+                    "versions": [{"name": "v1", "served": true}]}}),
+            );
+            if csv.ends_with("1.3.0") {
+                objects.values_mut().filter(|one| one["kind"] == "Gizmo").for_each(upgrade);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn respond(
+    objects: &mut BTreeMap<String, Value>,
+    request: &str,
+    body: &str,
+    ready: &str,
+    upgrade: fn(&mut Value),
+) -> (u16, Value) {
+    let missing = (404, json!({"message": "not found"}));
+    let (method, path) = request.split_once(' ').unwrap();
+    match path {
+        "/version" => return (200, json!({"gitVersion": "v1.34.0"})),
+        "/apis" => return (200, json!({"groups": [{"name": "operators.coreos.com"}]})),
+        "/apis/operators.coreos.com/v1alpha1" => {
+            let names = ["catalogsources", "subscriptions", "installplans", "clusterserviceversions"];
+            return (200, json!({"resources": names.map(|name| json!({"name": name}))}));
+        }
+        "/apis/gadgets.example.com/v1" if objects.contains_key(CRD) => {
+            return (200, json!({"resources": [{"name": "gizmos", "kind": "Gizmo", "namespaced": true}]}));
+        }
+        "/apis/gadgets.example.com/v1" => return missing,
+        _ => {}
+    }
+    let (api, namespace, plural, name) = parts(path);
+    match (method, name) {
+        ("GET", Some(_)) => objects.get(path).map_or(missing, |object| (200, object.clone())),
+        ("GET", None) => {
+            let items: Vec<&Value> = objects
+                .iter()
+                .filter(|(path, _)| {
+                    let (other, within, kind, _) = parts(path);
+                    (other, kind) == (api.clone(), plural) && (namespace.is_none() || namespace == within)
+                })
+                .map(|(_, object)| object)
+                .collect();
+            (200, json!({"items": items}))
+        }
+        ("POST", None) => {
+            let mut object: Value = serde_json::from_str(body).unwrap();
+            let path = format!("{path}/{}", object["metadata"]["name"].as_str().unwrap());
+            object["metadata"]["uid"] = "1".into();
+            object["status"] =
+                json!({"conditions": [{"type": "Ready", "status": ready, "reason": "Tested"}]});
+            objects.insert(path, object.clone());
+            (201, object)
+        }
+        ("PATCH", Some(_)) => {
+            let object: Value = serde_json::from_str(body).unwrap();
+            if object["kind"].is_string() {
+                objects.insert(path.to_owned(), object);
+                objects.get_mut(path).unwrap()["metadata"]["generation"] = 1.into();
+                react(objects, path, upgrade);
+            }
+            (200, objects[path].clone())
+        }
+        ("DELETE", Some(name)) => {
+            let Some(object) = objects.remove(path) else { return missing };
+            match plural {
+                "namespaces" => objects.retain(|path, _| parts(path).1 != Some(name)),
+                "customresourcedefinitions" => objects.retain(|path, _| parts(path).2 != "gizmos"),
+                _ => {}
+            }
+            (200, object)
+        }
+        _ => panic!("{request}"),
+    }
+}
+
+/// A cluster with OLM, two versions of a bundle, and a kubeconfig.
+struct Fixture {
+    directory: tempfile::TempDir,
+    objects: Objects,
+    server: ApiServer,
+}
+
+impl Fixture {
+    fn new(ready: &'static str, upgrade: fn(&mut Value)) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        copy_bundle(directory.path().join("bundles/old"));
+        let new = copy_bundle(directory.path().join("bundles/new"));
+        let csv = new.join("manifests/gizmo-operator.clusterserviceversion.yaml");
+        let text = std::fs::read_to_string(&csv).unwrap().replace("1.2.0", "1.3.0");
+        std::fs::write(&csv, text).unwrap();
+        let catalog_operator = json!({
+            "kind": "Deployment",
+            "metadata": {"name": "catalog-operator", "namespace": "olm", "labels": {"app": "catalog-operator"}},
+            "spec": {"template": {"spec": {"containers": [{"args": ["--opmImage=registry.example.com/opm:v1"]}]}}},
+            "status": {"availableReplicas": 1},
+        });
+        let objects: Objects = Arc::new(Mutex::new(BTreeMap::from([(OLM.to_owned(), catalog_operator)])));
+        let all = objects.clone();
+        let server = ApiServer::start(move |request, body| {
+            respond(&mut all.lock().unwrap(), request, body, ready, upgrade)
+        });
+        server.kubeconfig(&directory.path().join("kubeconfig"));
+        Self { directory, objects, server }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bundle-tool"));
+        command.args(["test", "upgrade"]).args(arguments).current_dir(self.directory.path());
+        command.env("KUBECONFIG", self.path("kubeconfig")).env("HOME", "/nonexistent");
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+        let output = self.command(arguments).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    }
+
+    /// The objects that are left, beside OLM.
+    fn left(&self) -> Vec<String> {
+        self.objects.lock().unwrap().keys().filter(|path| *path != OLM).cloned().collect()
+    }
+}
+
+const SAMPLE: &str = "/apis/gadgets.example.com/v1/namespaces/gizmo-operator-upgrade-test/gizmos/sample";
+
+#[test]
+fn an_upgrade_that_keeps_everything_passes_and_nothing_is_left() {
+    let fixture = Fixture::new("True", |gizmo| gizmo["spec"]["color"] = "red".into());
+    let (status, out, err) = fixture.run(&["bundles/old", "bundles/new"]);
+    assert_eq!(status, Some(0), "{out}{err}");
+    assert_eq!(
+        out,
+        "gizmo-operator.v1.2.0 -> gizmo-operator.v1.3.0: passed\n  Gizmo `sample`: unchanged and ready\n\
+         upgrades: 1; passed: 1, failed: 0, not tested: 0\n"
+    );
+    assert_eq!(fixture.left(), Vec::<String>::new(), "{err}");
+    let requests = fixture.server.requests();
+    let order: Vec<_> = requests.iter().filter(|request| request.contains("sample")).collect();
+    // The sample is removed before the operator that may have to remove its finalizers.
+    let at = |request: String| requests.iter().position(|one| *one == request).expect(&request);
+    assert!(at(format!("DELETE {SAMPLE}")) < at(format!("DELETE {CRD}")), "{order:?}");
+}
+
+#[test]
+fn what_an_upgrade_loses_is_reported_for_every_edge_of_a_channel() {
+    let fixture = Fixture::new("True", |gizmo| {
+        gizmo["spec"].as_object_mut().unwrap().remove("size");
+    });
+    std::fs::write(
+        fixture.path("catalog.yaml"),
+        "---\nschema: olm.package\nname: gizmo-operator\ndefaultChannel: stable\n\
+         ---\nschema: olm.channel\nname: stable\npackage: gizmo-operator\nentries:\n- name: gizmo-operator.v1.2.0\n\
+         - {name: gizmo-operator.v1.3.0, skipRange: <1.3.0}\n"
+            .to_owned()
+            + &["1.2.0", "1.3.0"].map(bundle_blob).concat(),
+    )
+    .unwrap();
+    let (status, out, err) =
+        fixture.run(&["--catalog", "catalog.yaml", "--bundles", "bundles", "--all-edges", "-o", "json"]);
+    assert_eq!(status, Some(1), "{out}{err}");
+    let document: Value = serde_json::from_str(&out).unwrap();
+    let expected = json!({
+        "version": 1, "package": "gizmo-operator",
+        "upgrades": [{
+            "from": "gizmo-operator.v1.2.0", "to": "gizmo-operator.v1.3.0", "edge": "skipRange <1.3.0",
+            "verdict": "failed", "reason": null, "problem": null, "notes": [],
+            "samples": [{
+                "object": "Gizmo `sample`", "ready": true, "losses": ["`spec.size` is lost, which was `3`"],
+            }],
+        }],
+    });
+    assert_eq!(document, expected);
+    assert_eq!(fixture.left(), Vec::<String>::new(), "{err}");
+}
+
+fn bundle_blob(version: &str) -> String {
+    format!(
+        "---\nschema: olm.bundle\nname: gizmo-operator.v{version}\npackage: gizmo-operator\n\
+         image: registry.example.com/gizmo-bundle:v{version}\nproperties:\n\
+         - {{type: olm.package, value: {{packageName: gizmo-operator, version: {version}}}}}\n"
+    )
+}
+
+#[test]
+fn nothing_is_created_where_the_test_would_delete_what_exists() {
+    let fixture = Fixture::new("True", |_| {});
+    let exists =
+        |path: &str| fixture.objects.lock().unwrap().insert(path.to_owned(), json!({"metadata": {}}));
+    exists(CRD);
+    let (status, out, err) = fixture.run(&["bundles/old", "bundles/new"]);
+    assert_eq!(status, Some(2), "{out}{err}");
+    assert!(err.contains("error: CRD `gizmos.gadgets.example.com` exists on the cluster"), "{err}");
+    exists("/api/v1/namespaces/gizmo-operator-upgrade-test");
+    let (status, _, err) = fixture.run(&["bundles/old", "bundles/new"]);
+    assert_eq!(status, Some(2));
+    assert!(err.contains("namespace `gizmo-operator-upgrade-test` exists"), "{err}");
+    let (status, _, err) = fixture.run(&["bundles/old", "bundles/old"]);
+    assert_eq!(status, Some(2));
+    assert!(err.contains("expected two versions"), "{err}");
+    let (status, _, err) = fixture.run(&["bundles/old", "bundles/new", "--pull-secret-name", "a"]);
+    assert_eq!(status, Some(2));
+    assert!(err.contains("need --namespace"), "{err}");
+    let requests = fixture.server.requests();
+    assert!(requests.iter().all(|request| request.starts_with("GET ")), "{requests:?}");
+}
+
+#[test]
+fn a_sample_that_is_never_ready_cannot_be_tested() {
+    let fixture = Fixture::new("False", |_| {});
+    let (status, out, err) = fixture.run(&["bundles/old", "bundles/new", "--timeout", "2s"]);
+    assert_eq!(status, Some(2), "{out}{err}");
+    assert!(out.contains("not tested: the samples cannot be used with gizmo-operator.v1.2.0"), "{out}");
+    assert!(err.contains("Gizmo `sample` is not ready after 2 s: condition Ready: Tested: "), "{err}");
+    assert_eq!(fixture.left(), Vec::<String>::new(), "{err}");
+    let samples = fixture.path("samples.yaml");
+    for (text, expected) in [
+        ("kind: Gizmo\n", "expected an object with apiVersion, kind and metadata.name"),
+        (
+            "{apiVersion: gadgets.example.com/v1, kind: Other, metadata: {name: a}}",
+            "does not serve kind `Other`",
+        ),
+        (
+            "{apiVersion: gadgets.example.com/v1, kind: Gizmo, metadata: {name: a, namespace: b}}",
+            "Gizmo `a` is in namespace `b`",
+        ),
+        ("", "contains 0 samples"),
+    ] {
+        std::fs::write(&samples, text).unwrap();
+        let (status, _, err) = fixture.run(&["bundles/old", "bundles/new", "--samples", "samples.yaml"]);
+        assert_eq!(status, Some(2), "{err}");
+        assert!(err.contains(expected), "{err}");
+        assert_eq!(fixture.left(), Vec::<String>::new(), "{err}");
+    }
+}
+
+#[test]
+fn an_interrupted_test_names_what_is_left() {
+    let fixture = Fixture::new("False", |_| {});
+    let mut child = fixture.command(&["bundles/old", "bundles/new"]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let mut printed = String::new();
+    while !printed.contains("Gizmo `sample` is not ready") {
+        assert!(err.read_line(&mut printed).unwrap() > 0, "{printed}");
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    err.read_to_string(&mut printed).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(2), "{printed}");
+    assert!(printed.contains("note: not removed: package `gizmo-operator` with its CRDs"), "{printed}");
+    assert!(
+        printed.contains(
+            "bundle-tool cleanup gizmo-operator -n gizmo-operator-upgrade-test --delete-crds`, then `kubectl delete namespace"
+        ),
+        "{printed}"
+    );
+    assert!(fixture.left().iter().any(|path| path == SAMPLE), "{:?}", fixture.left());
+}
