@@ -46,6 +46,7 @@ impl Cleanup {
     }
 
     async fn cleanup(&self) -> Result<Exit> {
+        self.connection.check_namespace()?;
         let cluster = self.connection.connect().await?;
         let namespace = self.connection.namespace(&cluster);
         let options = Options {

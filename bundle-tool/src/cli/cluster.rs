@@ -4,12 +4,17 @@ use std::io::{self, IsTerminal as _, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, anyhow};
 use clap::Args;
 
 use crate::cluster::install::{Failure, Report};
 use crate::cluster::{Cluster, Problem};
 use crate::model::text::printable;
+use crate::read::file::{self, Unreadable};
+use crate::rules::dns_label;
+
+/// The maximum size of a kubeconfig in bytes.
+const MAX_KUBECONFIG: u64 = 16 << 20;
 
 /// How the cluster is reached.
 #[derive(Debug, Clone, Default, Args)]
@@ -27,15 +32,53 @@ pub(super) struct Connection {
 }
 
 impl Connection {
+    /// Checks the name of the namespace, which is a DNS label.
+    pub(super) fn check_namespace(&self) -> Result<()> {
+        self.namespace.as_deref().map_or(Ok(()), check_namespace)
+    }
+
     /// Connects to the cluster.
     pub(super) async fn connect(&self) -> Result<Cluster> {
+        for path in self.kubeconfigs() {
+            match file::open(&path) {
+                Ok((_, metadata)) if metadata.len() > MAX_KUBECONFIG => {
+                    let error = Unreadable::TooLarge(MAX_KUBECONFIG);
+                    return Err(error)
+                        .with_context(|| format!("failed to read kubeconfig {}", path.display()));
+                }
+                // A missing file is an error only if there is no other.
+                Err(Unreadable::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}
+                result => {
+                    result.with_context(|| format!("failed to read kubeconfig {}", path.display()))?;
+                }
+            }
+        }
         Ok(Cluster::connect(self.kubeconfig.as_deref(), self.context.as_deref()).await?)
+    }
+
+    /// Returns the files that the configuration is read from.
+    fn kubeconfigs(&self) -> Vec<PathBuf> {
+        if let Some(path) = &self.kubeconfig {
+            return vec![path.clone()];
+        }
+        match std::env::var_os("KUBECONFIG").filter(|value| !value.is_empty()) {
+            Some(paths) => std::env::split_paths(&paths).collect(),
+            None => std::env::var_os("HOME")
+                .map(|home| PathBuf::from(home).join(".kube/config"))
+                .into_iter()
+                .collect(),
+        }
     }
 
     /// Returns the namespace to use.
     pub(super) fn namespace(&self, cluster: &Cluster) -> String {
         self.namespace.clone().unwrap_or_else(|| cluster.default_namespace().to_owned())
     }
+}
+
+/// Checks the name of a namespace, which is a DNS label.
+pub(super) fn check_namespace(name: &str) -> Result<()> {
+    dns_label(name).map_err(|reason| anyhow!("invalid namespace `{name}`: {reason}"))
 }
 
 /// Prints progress to standard error: on a terminal one line that changes, otherwise one line for each step.

@@ -58,6 +58,7 @@ const MAX_LOGS: usize = 5;
 
 impl Doctor {
     pub(super) fn run(self) -> Result<Exit> {
+        self.connection.check_namespace()?;
         let scope =
             Scope { namespace: self.connection.namespace.clone(), package: self.package.clone(), csv: None };
         let (snapshot, mut found, logs) = match &self.from {

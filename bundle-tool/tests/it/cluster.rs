@@ -61,6 +61,44 @@ fn without_a_cluster_there_is_one_error() {
 }
 
 #[test]
+fn a_kubeconfig_that_is_no_file_and_an_invalid_namespace_are_one_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let fifo = directory.path().join("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let large = directory.path().join("large");
+    std::fs::File::create(&large).unwrap().set_len((16 << 20) + 1).unwrap();
+    for (kubeconfig, expected) in [
+        (fifo.as_path(), "fifo: expected a regular file, found a FIFO"),
+        (Path::new("/dev/zero"), "/dev/zero: expected a regular file, found a device"),
+        (&large, "large: the file exceeds the limit of 16777216 bytes"),
+    ] {
+        for command in COMMANDS {
+            let output = tool(command, kubeconfig);
+            let err = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{command:?}: {err}");
+            assert!(err.contains("error: failed to read kubeconfig ") && err.contains(expected), "{err}");
+            let given = kubeconfig.display().to_string();
+            let given = [command, &["--kubeconfig", &given]].concat();
+            assert_eq!(text(&tool(&given, Path::new("/nonexistent")).stderr), err);
+        }
+    }
+    for command in COMMANDS {
+        let output = tool(&[command, &["-n", "A/b"]].concat(), Path::new("/nonexistent"));
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{command:?}: {err}");
+        assert!(err.starts_with("error: invalid namespace `A/b`: "), "{err}");
+    }
+    let early = ["run", "bundle", "missing", "--olm", "v1", "--push-to"];
+    for (arguments, expected) in
+        [(&early[..5], "--olm v1 needs --push-to"), (&[&early[..], &["A b"]].concat(), "invalid")]
+    {
+        let output = tool(arguments, Path::new("/nonexistent"));
+        assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
+        assert!(!text(&output.stderr).contains("reading"), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
 fn the_manifests_are_printed_without_a_cluster() {
     let arguments = [
         "run",

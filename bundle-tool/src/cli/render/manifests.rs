@@ -8,13 +8,13 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 
 use crate::cli::bundles;
+use crate::cli::cluster::check_namespace;
 use crate::cli::exit::Exit;
 use crate::cli::images::Registries;
 use crate::cli::runtime::SharedRuntime;
 use crate::cluster::preflight::InstallMode;
 use crate::manifests::{self, Certificates, Options, layout};
 use crate::model::{Annotations, Bundle};
-use crate::rules::dns_label;
 
 /// The annotation of a CSV with the namespace that its authors suggest.
 const SUGGESTED: &str = "/metadata/annotations/operatorframework.io~1suggested-namespace";
@@ -115,9 +115,7 @@ impl RenderManifests {
         };
         let named = if self.output == Form::Helm { None } else { Some(&namespace) };
         for name in named.into_iter().chain(self.install_mode.iter().flat_map(|mode| &mode.namespaces)) {
-            if let Err(reason) = dns_label(name) {
-                bail!("invalid namespace `{name}`: {reason}");
-            }
+            check_namespace(name)?;
         }
         let certificates = match self.certificates {
             Source::CertManager => Certificates::CertManager,

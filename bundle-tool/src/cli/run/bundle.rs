@@ -133,6 +133,7 @@ impl RunBundle {
     }
 
     async fn install(&self) -> Result<Exit> {
+        self.common.options.connection.check_namespace()?;
         let for_v1 = if self.olm == Olm::V1 { Some(self.options_of_v1()?) } else { None };
         let mut printer = Printer::new();
         // Printing what would be sent needs no cluster, if nothing of the cluster is asked for.

@@ -99,6 +99,7 @@ pub(super) struct TestUpgrade {
 
 impl TestUpgrade {
     pub(super) fn run(self) -> Result<Exit> {
+        self.options.connection.check_namespace()?;
         let access = &self.options.access;
         let namespace = self.options.connection.namespace.as_deref();
         if namespace.is_none()
