@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::bundles::{self, Target};
 use super::catalog::contents;
-use super::cluster::Connection;
+use super::cluster::{Connection, check_namespace};
 use super::exit::Exit;
 use super::format::{Formats, OutputOption};
 use super::images::{Location, Registries};
@@ -32,6 +32,8 @@ use crate::rules::{self, Extension, Selection, dns_subdomain};
 
 /// The maximum number of objects that the API server is asked for one by one.
 const MAX_CRDS: usize = 500;
+/// The maximum number of channels that are named.
+const MAX_CHANNELS: usize = 10;
 
 /// Plan the move of operators from OLM v0 to OLM v1
 ///
@@ -90,18 +92,22 @@ impl Formats for Output {
 
 impl Migrate {
     pub(super) fn run(self) -> Result<Exit> {
-        for name in self.connection.namespace.iter().chain(&self.watch_namespace) {
-            // Both are DNS labels.
-            if let Err(reason) = check_package_name(name) {
-                bail!("invalid namespace `{name}`: {reason}");
-            }
-        }
+        self.connection.check_namespace()?;
+        self.watch_namespace.as_deref().map_or(Ok(()), check_namespace)?;
         if let Some(image) = &self.catalog_image
             && Location::parse(image)?.registry().is_none()
         {
             bail!("invalid catalog image `{image}`: expected the name of an image in a registry");
         }
-        let is_package = check_package_name(&self.target).is_ok() && !Path::new(&self.target).exists();
+        // A path has a `/`, or a `.` at its beginning or before its extension.
+        let is_package = check_package_name(&self.target).is_ok();
+        if is_package && Path::new(&self.target).exists() {
+            let target = &self.target;
+            writeln!(
+                io::stderr(),
+                "note: planning for the installed package `{target}`; to plan for the path, pass `./{target}`"
+            )?;
+        }
         let plans = if is_package { self.of_cluster()? } else { self.of_reference()? };
         let mut out = io::BufWriter::new(io::stdout().lock());
         match self.format.output {
@@ -126,7 +132,8 @@ impl Migrate {
     fn of_cluster(&self) -> Result<Vec<Plan>> {
         if self.package.is_some() || self.watch_namespace.is_some() {
             bail!(
-                "--package and --watch-namespace need a catalog or a bundle, and `{}` is neither a file nor a directory",
+                "--package and --watch-namespace need a catalog or a bundle, and `{0}` is the name of a package; for a path, pass \
+                 `./{0}`",
                 self.target
             );
         }
@@ -251,21 +258,25 @@ impl Migrate {
         if packages.is_empty() {
             bail!("{} contains no packages", self.target);
         }
+        if let Some(channel) = &self.channel
+            && !packages.values().any(|linked| linked.channels.contains_key(channel.as_str()))
+        {
+            bail!("channel `{channel}` is not in {}", self.target);
+        }
         let packages: Vec<_> = packages.into_iter().collect();
         packages
             .par_iter()
             .map(|(name, linked)| {
                 let channel = self.channel.as_deref().unwrap_or(&linked.package.default_channel);
                 let Some(graph) = linked.channels.get(channel) else {
-                    if self.package.is_some() {
-                        bail!("channel `{channel}` is not in package `{name}`");
-                    }
+                    let known: Vec<&str> = linked.channels.keys().copied().take(MAX_CHANNELS).collect();
+                    let help = match &self.channel {
+                        Some(_) => format!("choose one of its channels with --channel: {}", known.join(", ")),
+                        None => "run `bundle-tool catalog validate`".to_owned(),
+                    };
                     let mut operator = self.operator(name, "", channel, image);
-                    operator.blockers.push(Blocker::new(
-                        "channel-unknown",
-                        format!("the package has no channel `{channel}`"),
-                        "run `bundle-tool catalog validate`",
-                    ));
+                    let message = format!("the package has no channel `{channel}`");
+                    operator.blockers.push(Blocker::new("channel-unknown", message, help));
                     return Ok(operator.plan());
                 };
                 let version = |name: &str| linked.bundles.get(name).and_then(|bundle| bundle.version.as_ref());
@@ -400,7 +411,8 @@ fn blockers(plan: &Plan, out: &mut impl Write) -> io::Result<()> {
         (true, true) => "can be moved to OLM v1",
         (true, false) => "can be moved to OLM v1; not all manifests were checked",
     };
-    writeln!(out, "{} ({}): {state}", printable(&plan.package), printable(&plan.bundle))?;
+    let bundle = if plan.bundle.is_empty() { String::new() } else { format!(" ({})", plan.bundle) };
+    writeln!(out, "{}{}: {state}", printable(&plan.package), printable(&bundle))?;
     for blocker in &plan.blockers {
         writeln!(out, "  error[{}]: {}", blocker.reason, printable(&blocker.message))?;
         writeln!(out, "    help: {}", printable(&blocker.help))?;

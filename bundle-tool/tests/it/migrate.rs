@@ -86,12 +86,35 @@ fn packages_of_a_catalog_are_blocked_by_the_rules_of_olm_v1() {
 #[test]
 fn bad_input_is_one_error() {
     let bundle = fixture("bundle").display().to_string();
+    let directory = tempfile::tempdir().unwrap();
+    let catalog = directory.path().join("catalog.yaml");
+    let package = |name: &str, channel: &str| {
+        format!(
+            "---\n{{schema: olm.package, name: {name}, defaultChannel: {channel}}}\n---\n{{schema: olm.channel, name: {channel}, \
+             package: {name}, entries: [{{name: {name}.v1.0.0}}]}}\n---\n{{schema: olm.bundle, name: {name}.v1.0.0, package: {name}, \
+             image: a, properties: [{{type: olm.package, value: {{packageName: {name}, version: 1.0.0}}}}]}}\n"
+        )
+    };
+    std::fs::write(&catalog, package("a", "alpha") + &package("b", "beta")).unwrap();
+    let catalog = catalog.display().to_string();
+    // A channel that only another package has blocks the package, and is not the catalog's fault.
+    let output = offline(&[&catalog, "--channel", "alpha"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let out = text(&output.stdout);
+    assert!(
+        out.contains(
+            "b: cannot be moved to OLM v1\n  error[channel-unknown]: the package has no channel `alpha`"
+        ),
+        "{out}"
+    );
+    assert!(out.contains("help: choose one of its channels with --channel: beta"), "{out}");
     for (arguments, expected) in [
         (&["/nonexistent/x"][..], "/nonexistent/x"),
         (&[&bundle, "-n", "A_b"], "invalid namespace `A_b`"),
         (&[&bundle, "--package", "other"], "package `other` is not in"),
         (&[&bundle, "--catalog-image", "oci:x"], "invalid catalog image `oci:x`"),
         (&["gizmo-operator", "--package", "other"], "--package and --watch-namespace need a catalog"),
+        (&[&catalog, "--channel", "nope"], "channel `nope` is not in"),
     ] {
         let output = offline(arguments);
         let err = text(&output.stderr);
@@ -153,4 +176,19 @@ fn an_installed_operator_is_planned_and_nothing_is_changed() {
     let output = migrate(&["other-operator"], &kubeconfig);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("package `other-operator` is not installed"));
+}
+
+#[test]
+fn the_name_of_a_package_is_never_a_directory() {
+    let directory = tempfile::tempdir().unwrap();
+    crate::support::copy_bundle(directory.path().join("gizmo-operator"));
+    let kubeconfig = directory.path().join("kubeconfig");
+    cluster(true).kubeconfig(&kubeconfig);
+    let migrate = |target: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bundle-tool"));
+        command.args(["migrate", target]).current_dir(directory.path()).env("KUBECONFIG", &kubeconfig);
+        text(&command.output().unwrap().stdout)
+    };
+    assert!(migrate("gizmo-operator").starts_with("gizmo-operator (gizmo.v1.2.0)"));
+    assert!(migrate("./gizmo-operator").starts_with("gizmo-operator (gizmo-operator.v1.2.0)"));
 }
