@@ -161,11 +161,16 @@ fn deletion(csv: &Value) -> Problem {
     let mut problem = Problem::new(
         "deletion-blocked",
         object(kinds::CSV, csv),
-        format!(
-            "CSV `{}` is being deleted and waits for finalizers: {}",
-            name_of(csv),
-            finalizers.join(", ")
-        ),
+        match finalizers.as_slice() {
+            [] => format!("CSV `{}` is being deleted", name_of(csv)),
+            _ => {
+                format!(
+                    "CSV `{}` is being deleted and waits for finalizers: {}",
+                    name_of(csv),
+                    finalizers.join(", ")
+                )
+            }
+        },
     );
     for pending in list(csv, "/status/cleanup/pendingDeletion") {
         for instance in list(pending, "/instances") {

@@ -67,6 +67,13 @@ pub(super) fn pods(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Problem>)
             continue;
         }
         let Some(role) = role(snapshot, scope, pod) else { continue };
+        if is_ended_by_node(pod) {
+            // What owns it has usually created another one.
+            if !is_replaced(snapshot, pod) {
+                found.push(ended_by_node(snapshot, pod, &role));
+            }
+            continue;
+        }
         if let Some(problem) = unscheduled(snapshot, pod, &role) {
             found.push(problem);
             continue;
@@ -81,6 +88,49 @@ pub(super) fn pods(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Problem>)
             found.push(problem);
         }
     }
+}
+
+/// Returns whether the node has ended a pod: it was evicted, or the node shut down or had no room for it. Such a pod is kept, and
+/// never runs again.
+fn is_ended_by_node(pod: &Value) -> bool {
+    string(pod, "/status/phase") == "Failed" && !string(pod, "/status/reason").is_empty()
+}
+
+/// Returns whether another pod has the same owner and was created later, or has not ended.
+fn is_replaced(snapshot: &Snapshot, pod: &Value) -> bool {
+    let created = |pod: &Value| string(pod, "/metadata/creationTimestamp").to_owned();
+    let owner = |pod: &Value| match deployment_of(pod) {
+        Some(deployment) => format!("Deployment {deployment}"),
+        None => pod["metadata"]["ownerReferences"][0]["uid"].to_string(),
+    };
+    snapshot.within(kinds::POD, namespace_of(pod)).any(|other| {
+        name_of(other) != name_of(pod)
+            && owner(other) == owner(pod)
+            && (!is_ended_by_node(other) || created(other) > created(pod))
+    })
+}
+
+fn ended_by_node(snapshot: &Snapshot, pod: &Value, role: &Role<'_>) -> Problem {
+    let reason = string(pod, "/status/reason");
+    let text = shortened(string(pod, "/status/message"));
+    let (id, what, help) = if reason == "Evicted" {
+        (
+            "pod-evicted",
+            "was evicted",
+            "free memory or disk of its node, or set requests that fit what it uses",
+        )
+    } else {
+        ("pod-failed", "was ended by its node", "check its node: kubectl describe node")
+    };
+    Problem::new(
+        id,
+        object(kinds::POD, pod),
+        format!("{} {what}, and no other pod replaces it: {text}", role.text()),
+    )
+    .evidence(format!("status: phase Failed, {reason}: {text}"))
+    .help(help)
+    .patience(15)
+    .events(snapshot, kinds::POD, pod)
 }
 
 fn unscheduled(snapshot: &Snapshot, pod: &Value, role: &Role<'_>) -> Option<Problem> {

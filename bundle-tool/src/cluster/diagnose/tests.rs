@@ -133,6 +133,43 @@ fn a_ready_container_and_a_foreign_pod_are_no_problem() {
 }
 
 #[test]
+fn an_evicted_pod_is_a_problem_only_if_no_other_replaces_it() {
+    let killed = json!({
+        "name": "manager", "ready": false, "restartCount": 1,
+        "state": {"terminated": {"exitCode": 137, "reason": "Error"}},
+    });
+    let mut objects = with_pod(&killed);
+    let mut pod = objects.of(kinds::POD)[0].clone();
+    pod["status"]["phase"] = "Failed".into();
+    pod["status"]["reason"] = "Evicted".into();
+    pod["status"]["message"] = "The node was low on resource: memory.".into();
+    pod["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z".into();
+    let mut evicted = Snapshot::default();
+    for kind in [kinds::SUBSCRIPTION, kinds::CSV, kinds::OPERATOR_GROUP] {
+        evicted.extend(kind, objects.of(kind).iter().cloned());
+    }
+    objects = evicted.clone();
+    evicted.extend(kinds::POD, [pod.clone()]);
+    let problem = first(&evicted);
+    assert_eq!(problem.reason, "pod-evicted");
+    assert_eq!(
+        problem.message,
+        "the pod of deployment `gizmo-operator` was evicted, and no other pod replaces it: The node was low on resource: memory."
+    );
+    let mut next = pod.clone();
+    next["metadata"]["name"] = "gizmo-operator-5f-def".into();
+    next["metadata"]["creationTimestamp"] = "2026-01-01T01:00:00Z".into();
+    // Of two evicted pods, the later one.
+    evicted.extend(kinds::POD, [next.clone()]);
+    let found = problems(&evicted, &scope());
+    assert_eq!(found.len(), 1);
+    assert!(found[0].object.contains("gizmo-operator-5f-def"), "{found:?}");
+    next["status"] = json!({"phase": "Running", "containerStatuses": [{"name": "manager", "ready": true}]});
+    objects.extend(kinds::POD, [pod, next]);
+    assert_eq!(problems(&objects, &scope()), []);
+}
+
+#[test]
 fn messages_of_the_api_server_have_a_reason_and_help() {
     for (message, reason) in [
         (
