@@ -207,7 +207,7 @@ pub async fn run(
                 report(format!("deleting {} `{}`", item.kind.kind, item.name));
             }
         }
-        gone(cluster, items, deadline, report).await?;
+        gone(cluster, items, (deadline, options.timeout), report).await?;
     }
     Ok(())
 }
@@ -216,7 +216,7 @@ pub async fn run(
 async fn gone(
     cluster: &Cluster,
     items: &[Item],
-    deadline: Instant,
+    (deadline, timeout): (Instant, Duration),
     report: &mut dyn FnMut(String),
 ) -> Result<(), Failure> {
     let mut waiting = String::new();
@@ -230,7 +230,7 @@ async fn gone(
             .collect();
         let Some((item, object)) = left.first() else { return Ok(()) };
         if Instant::now() >= deadline {
-            return Err(Failure::Blocked(Box::new(blocked(cluster, item, object).await?)));
+            return Err(Failure::Blocked(Box::new(blocked(cluster, item, object, timeout).await?)));
         }
         // OLM may create an object again: it repeats an InstallPlan whose status it could not write.
         for (item, _) in left.iter().filter(|(_, object)| object["metadata"]["deletionTimestamp"].is_null()) {
@@ -252,22 +252,38 @@ async fn gone(
 }
 
 /// Returns why an object still exists.
-async fn blocked(cluster: &Cluster, item: &Item, object: &Value) -> Result<Problem, Error> {
+async fn blocked(
+    cluster: &Cluster,
+    item: &Item,
+    object: &Value,
+    timeout: Duration,
+) -> Result<Problem, Error> {
     if item.kind == kinds::CRD {
         return stuck_crd(cluster, object).await;
     }
+    let name = format!("{} `{}`", item.kind.kind, item.name);
     let finalizers: Vec<_> = list(object, "/metadata/finalizers").iter().filter_map(Value::as_str).collect();
-    Ok(Problem::of_preflight(
-        "deletion-blocked",
-        super::diagnose::object(item.kind, object),
-        format!(
-            "{} `{}` is being deleted and waits for finalizers: {}",
-            item.kind.kind,
-            item.name,
-            finalizers.join(", ")
-        ),
-        "let the program that set the finalizers run until it has removed them".into(),
-    ))
+    let (message, help) = if !finalizers.is_empty() {
+        (
+            format!("{name} is being deleted and waits for finalizers: {}", finalizers.join(", ")),
+            "let the program that set the finalizers run until it has removed them",
+        )
+    } else if string(object, "/metadata/deletionTimestamp").is_empty() {
+        (
+            format!(
+                "{name} still exists {} s after its deletion was requested: it is created again",
+                timeout.as_secs()
+            ),
+            "find what creates it again: its metadata.managedFields name the program",
+        )
+    } else {
+        (
+            format!("{name} still exists {} s after its deletion was requested", timeout.as_secs()),
+            "wait longer with --timeout; if it remains, check the API server and its garbage collection",
+        )
+    };
+    let object = super::diagnose::object(item.kind, object);
+    Ok(Problem::of_preflight("deletion-blocked", object, message, help.into()))
 }
 
 #[cfg(test)]
@@ -311,5 +327,36 @@ mod tests {
         run(&cluster, &plan, options, &mut |step| steps.push(step)).await.unwrap();
         assert_eq!(counted.load(Ordering::Relaxed), 2);
         assert!(steps.iter().any(|step| step.ends_with("which was created again")), "{steps:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_blocks_a_deletion_is_named() {
+        for (metadata, expected) in [
+            (
+                json!({"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["a/b"]}),
+                "Deployment `gizmo` is being deleted and waits for finalizers: a/b",
+            ),
+            (
+                json!({"deletionTimestamp": "2026-01-01T00:00:00Z"}),
+                "Deployment `gizmo` still exists 1 s after its deletion was requested",
+            ),
+            (
+                json!({}),
+                "Deployment `gizmo` still exists 1 s after its deletion was requested: it is created again",
+            ),
+        ] {
+            let service = tower::service_fn(move |_: http::Request<Body>| {
+                let body = json!({"metadata": metadata}).to_string().into_bytes();
+                async { Ok::<_, Infallible>(http::Response::new(Body::from(body))) }
+            });
+            let cluster = Cluster::through(Client::new(service, "default"));
+            let deployment =
+                Item { kind: kinds::DEPLOYMENT, namespace: "default".into(), name: "gizmo".into() };
+            let plan = Plan { rest: vec![deployment], ..Plan::default() };
+            let options = Options { crds: false, operator_group: false, timeout: Duration::from_secs(1) };
+            let result = run(&cluster, &plan, options, &mut |_| ()).await;
+            let Err(Failure::Blocked(problem)) = result else { panic!("{result:?}") };
+            assert_eq!(problem.message, expected);
+        }
     }
 }
