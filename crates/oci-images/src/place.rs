@@ -20,14 +20,14 @@ pub enum Error {
     /// A layout or an archive could not be used.
     #[error(transparent)]
     Layout(#[from] layout::Error),
-    /// An index contains no image for the requested platform.
+    /// The image is not for the requested platform, or an index contains no image for it.
     #[error("{place} contains no image for {platform}; found: {found}")]
     NoPlatform {
-        /// Where the index is.
+        /// Where the image or the index is.
         place: String,
         /// The requested platform.
         platform: Platform,
-        /// The platforms of the index.
+        /// The platforms that it is for.
         found: String,
     },
     /// A place is not named.
@@ -194,6 +194,23 @@ impl Place {
     }
 }
 
+/// Rejects the configuration of an image at `place` that is for another platform than `wanted`. One that names no platform, or is
+/// not JSON, is accepted.
+///
+/// # Errors
+///
+/// [`Error::NoPlatform`].
+pub fn require_platform(config: &[u8], wanted: &Platform, place: &Place) -> Result<(), Error> {
+    match Platform::of_config(config) {
+        Ok(Some(found)) if !found.satisfies(wanted) => Err(Error::NoPlatform {
+            place: place.to_string(),
+            platform: wanted.clone(),
+            found: found.to_string(),
+        }),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 /// How images are copied.
 #[derive(Debug, Clone)]
 pub struct Copier {
@@ -201,7 +218,7 @@ pub struct Copier {
     pub options: Options,
     /// The credentials.
     pub resolver: Resolver,
-    /// The one image of an index to copy; the whole index without.
+    /// The one image of an index to copy; the whole index without. An image that is for another platform is not copied.
     pub platform: Option<Platform>,
 }
 
@@ -230,7 +247,7 @@ impl Copier {
     /// Those of reading and writing; [`Error::NoPlatform`] if an index lacks the requested platform.
     pub async fn copy(&self, from: &Place, to: &Place, progress: &Progress) -> Result<Copied, Error> {
         let (artifact, source) = from.artifact(&self.options, &self.resolver).await?;
-        let artifact = self.choose(artifact, from)?;
+        let artifact = self.choose(artifact, source.as_ref(), from).await?;
         self.write(artifact, source.as_ref(), from, to, progress).await
     }
 
@@ -282,8 +299,25 @@ impl Copier {
         Ok(blobs.values().filter_map(|blob| Some(blob.open().err()?.to_string())).collect())
     }
 
-    fn choose(&self, artifact: Artifact, from: &Place) -> Result<Artifact, Error> {
+    /// Returns what is copied of an artifact that was read at `from`.
+    async fn choose(
+        &self,
+        artifact: Artifact,
+        source: Option<&Repository>,
+        from: &Place,
+    ) -> Result<Artifact, Error> {
         let Some(platform) = &self.platform else { return Ok(artifact) };
+        if !artifact.is_index()
+            && let Some(config) = artifact.blobs().last()
+            && layout::is_image_config(config.descriptor().media_type())
+            && config.size() <= layout::DOCUMENT_LIMIT
+        {
+            let config = match source {
+                Some(source) => source.fetch(config, &Progress::hidden()).await?,
+                None => config.clone(),
+            };
+            require_platform(&config.document()?, platform, from)?;
+        }
         artifact.for_platform(platform).cloned().ok_or_else(|| {
             let found = artifact.platforms().iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             Error::NoPlatform { place: from.to_string(), platform: platform.clone(), found }

@@ -225,6 +225,15 @@ impl From<&Artifact> for Artifact {
     }
 }
 
+/// Returns whether a configuration of this media type is that of an image, and not of a signature or a chart.
+#[must_use]
+pub fn is_image_config(media_type: &MediaType) -> bool {
+    matches!(
+        media_type.as_ref(),
+        "application/vnd.oci.image.config.v1+json" | "application/vnd.docker.container.image.v1+json"
+    )
+}
+
 /// Returns whether a media type is that of an index or of Docker's manifest list.
 pub(crate) fn is_index(media_type: &MediaType) -> bool {
     matches!(media_type, MediaType::ImageIndex) || media_type.as_ref() == DOCKER_LIST

@@ -9,8 +9,11 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use atomic_files::Pending;
+use flate2::read::MultiGzDecoder;
 use flate2::{Compression, GzBuilder};
-use oci_spec::image::{Descriptor, ImageConfiguration, ImageManifestBuilder, MediaType, SCHEMA_VERSION};
+use oci_spec::image::{
+    Descriptor, Digest, ImageConfiguration, ImageManifestBuilder, MediaType, SCHEMA_VERSION,
+};
 use serde::{Deserialize, Serialize};
 use tar::{Builder, EntryType};
 
@@ -182,9 +185,15 @@ impl Archive {
         let mut reader = BufReader::new(reader);
         let start = reader.fill_buf().map_err(Error::read(&self.path))?;
         if start.starts_with(&[0x1f, 0x8b]) {
-            let mut reader = Hashing::new(reader);
-            io::copy(&mut reader, &mut io::sink()).map_err(Error::read(&self.path))?;
-            let (digest, size, _) = reader.finish();
+            let mut decoder = MultiGzDecoder::new(Hashing::new(reader));
+            let mut uncompressed = Hashing::new(io::sink());
+            let copied = io::copy(&mut (&mut decoder).take(MAX_LAYER + 1), &mut uncompressed);
+            copied.map_err(|error| Error::malformed(Quoted(name).to_string(), "layer", &error))?;
+            if uncompressed.size() > MAX_LAYER {
+                return Err(Error::TooLarge { what: format!("layer {}", Quoted(name)), limit: MAX_LAYER });
+            }
+            check_layer(name, diff_id, &uncompressed.digest())?;
+            let (digest, size, _) = decoder.into_inner().finish();
             let (offset, _) = self.member(name)?;
             let descriptor = Descriptor::new(MediaType::ImageLayerGzip, size, digest);
             return Ok(Blob::from_member(descriptor, self.path.clone(), offset));
@@ -202,18 +211,23 @@ impl Archive {
             uncompressed.count(&buffer[..count]);
             encoder.write_all(&buffer[..count]).map_err(Error::temporary)?;
         }
-        let found = uncompressed.digest();
-        if found.as_ref() != diff_id {
-            return Err(Error::Mismatch {
-                what: format!("layer {}", Quoted(name)),
-                expected: Quoted(diff_id).to_string(),
-                found: found.to_string(),
-            });
-        }
+        check_layer(name, diff_id, &uncompressed.digest())?;
         let (digest, size, file) = encoder.finish().map_err(Error::temporary)?.finish();
         let file = file.into_inner().map_err(|error| Error::temporary(error.into_error()))?;
         Ok(Blob::from_temporary(Descriptor::new(MediaType::ImageLayerGzip, size, digest), file))
     }
+}
+
+/// Compares the digest of a layer's uncompressed bytes with that in the configuration.
+fn check_layer(name: &str, diff_id: &str, found: &Digest) -> Result<(), Error> {
+    if found.as_ref() == diff_id {
+        return Ok(());
+    }
+    Err(Error::Mismatch {
+        what: format!("layer {}", Quoted(name)),
+        expected: Quoted(diff_id).to_string(),
+        found: found.to_string(),
+    })
 }
 
 /// Writes an image as `image_name` to a new archive `path` for `docker load` and `podman load`. All blobs must be present.
@@ -305,6 +319,35 @@ mod tests {
         write_directory(&dir.path().join("layout"), &read, "a:v1").unwrap();
         let read = open_directory(&dir.path().join("layout")).unwrap().image(None, &Platform::default());
         assert_eq!(read.unwrap().digest(), image.digest());
+    }
+
+    #[test]
+    fn a_compressed_layer_must_be_that_of_the_configuration() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("written.tar");
+        let image = image("content");
+        write_docker_archive(&path, image.clone(), "a:v1").unwrap();
+        assert_eq!(
+            open_docker_archive(&path, None).unwrap().layers()[0].digest(),
+            image.layers()[0].digest()
+        );
+
+        let compress = |bytes: &[u8]| {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Compression::fast());
+            encoder.write_all(bytes).unwrap();
+            encoder.finish().unwrap()
+        };
+        saved(&path, &image, &[], |layer| *layer = compress(layer));
+        assert!(open_docker_archive(&path, None).is_ok());
+        saved(&path, &image, &[], |layer| *layer = compress(b"another layer"));
+        let error = open_docker_archive(&path, None).unwrap_err();
+        assert!(matches!(error, Error::Mismatch { .. }), "{error}");
+        saved(&path, &image, &[], |layer| {
+            *layer = compress(layer);
+            layer.truncate(layer.len() - 1);
+        });
+        let error = open_docker_archive(&path, None).unwrap_err();
+        assert!(matches!(error, Error::Malformed { .. }), "{error}");
     }
 
     /// Writes an archive of an image whose configuration and list have `layers`, one of `extra` entries.

@@ -53,6 +53,23 @@ impl From<&oci_spec::image::Platform> for Platform {
     }
 }
 
+impl Platform {
+    /// Returns the platform in an image's configuration; `None` if it has none.
+    ///
+    /// # Errors
+    ///
+    /// The configuration is not JSON.
+    pub fn of_config(config: &[u8]) -> Result<Option<Self>, serde_json::Error> {
+        let config: Value = serde_json::from_slice(config)?;
+        let text = |name: &str| config[name].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        Ok(text("os").zip(text("architecture")).map(|(os, architecture)| Self {
+            os,
+            architecture,
+            variant: text("variant"),
+        }))
+    }
+}
+
 impl FromStr for Platform {
     type Err = String;
 

@@ -27,7 +27,7 @@ mod writer;
 
 pub use architecture::{architectures, is_static};
 pub use archive::{open_archive, write_archive};
-pub use artifact::Artifact;
+pub use artifact::{Artifact, is_image_config};
 pub use blob::Blob;
 pub use contents::{Contents, wanted_by_labels};
 pub use digest::{Hashing, sha256};

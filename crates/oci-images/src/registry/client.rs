@@ -1,5 +1,6 @@
 //! One repository of a registry: its manifests and blobs.
 
+use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -34,6 +35,13 @@ pub(super) const CONTENT_DIGEST: HeaderName = HeaderName::from_static("docker-co
 pub struct Repository {
     pub(super) session: Arc<Session>,
     pub(super) reference: Reference,
+}
+
+impl fmt::Debug for Repository {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Never the session, which has a secret.
+        formatter.debug_tuple("Repository").field(&self.reference.whole()).finish()
+    }
 }
 
 impl Repository {
@@ -234,15 +242,10 @@ impl Repository {
             platforms.extend(known.map(Platform::from).filter(|platform| platform.os != "unknown"));
         } else {
             let image = self.image_of(manifest.clone(), &name).await?;
-            let config: serde_json::Value = serde_json::from_slice(&image.config().document()?)
-                .map_err(|error| self.malformed(&name, "image configuration", &error.to_string()))?;
-            if let (Some(os), Some(architecture)) = (config["os"].as_str(), config["architecture"].as_str()) {
-                platforms.push(Platform {
-                    os: os.to_owned(),
-                    architecture: architecture.to_owned(),
-                    variant: config["variant"].as_str().map(str::to_owned),
-                });
-            }
+            platforms.extend(
+                Platform::of_config(&image.config().document()?)
+                    .map_err(|error| self.malformed(&name, "image configuration", &error.to_string()))?,
+            );
         }
         Ok((manifest.digest().clone(), platforms))
     }
@@ -337,7 +340,7 @@ impl Repository {
     }
 
     /// Returns a manifest or an index with its own media type.
-    async fn manifest(&self, reference: &Reference) -> Result<Blob, Error> {
+    pub(super) async fn manifest(&self, reference: &Reference) -> Result<Blob, Error> {
         let name = reference.whole();
         let version = reference.digest().or(reference.tag()).unwrap_or("latest");
         let bytes = self.manifest_bytes(version).await.map_err(|failure| match failure {

@@ -38,6 +38,12 @@ pub enum Error {
         /// Why it cannot be used.
         reason: String,
     },
+    /// The environment names a proxy that cannot be used.
+    #[error("invalid proxy in {variable}: expected http://HOST:PORT or https://HOST:PORT")]
+    Proxy {
+        /// The environment variable.
+        variable: &'static str,
+    },
     /// A file with mirrors cannot be used.
     #[error("failed to read mirrors from {}: {reason}", .path.display())]
     Mirrors {

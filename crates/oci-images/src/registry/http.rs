@@ -10,6 +10,7 @@
 //! | other documents | the caller's limit |
 //! | redirects of one request | 10, each checked by [`Policy::follow`] |
 
+use std::ffi::OsString;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,6 +18,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
+use axum::http::Uri;
 use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::redirect;
 use reqwest::{Certificate, Client, ClientBuilder, Identity, Method, StatusCode, Url};
@@ -132,6 +134,9 @@ impl Http {
     ) -> Result<Self, Error> {
         // Another provider may be installed already; it is ring either way.
         let _ = rustls::crypto::ring::default_provider().install_default();
+        if !policy.is_loopback() {
+            check_proxy(policy.registry().scheme(), |name| std::env::var_os(name))?;
+        }
         let fail = |error: reqwest::Error| Error::Unreachable {
             registry: authority(policy.registry()),
             reason: innermost(&error),
@@ -286,6 +291,29 @@ impl Http {
             Failure::Broken(reason)
         }
     }
+}
+
+/// Rejects a proxy that reqwest would ignore: requests would take another way than the user wants. `variable` returns the value of an
+/// environment variable.
+///
+/// # Errors
+///
+/// [`Error::Proxy`].
+fn check_proxy(scheme: &str, variable: impl Fn(&str) -> Option<OsString>) -> Result<(), Error> {
+    let own = if scheme == "http" { ["HTTP_PROXY", "http_proxy"] } else { ["HTTPS_PROXY", "https_proxy"] };
+    for names in [own, ["ALL_PROXY", "all_proxy"]] {
+        let set = names.into_iter().find_map(|name| Some((name, variable(name)?)));
+        let Some((name, value)) = set.filter(|(_, value)| !value.is_empty()) else { continue };
+        let uri = value.to_str().and_then(|value| value.parse::<Uri>().ok());
+        let is_valid = uri.is_some_and(|uri| {
+            uri.host().is_some_and(|host| !host.is_empty())
+                && matches!(uri.scheme_str(), None | Some("http" | "https"))
+        });
+        if !is_valid {
+            return Err(Error::Proxy { variable: name });
+        }
+    }
+    Ok(())
 }
 
 /// Returns what clients for HTTP and HTTPS have in common.
@@ -503,6 +531,27 @@ mod tests {
         ] {
             assert_eq!(message(body.as_bytes()), expected, "{body}");
         }
+    }
+
+    #[test]
+    fn a_proxy_that_would_be_ignored_is_an_error() {
+        let check = |scheme: &str, name: &str, value: &str| {
+            check_proxy(scheme, |variable| (variable == name).then(|| value.into()))
+        };
+        for valid in
+            ["", "proxy:3128", "http://proxy.example.com:3128", "https://user:secret@proxy/", "10.0.0.1"]
+        {
+            check("https", "HTTPS_PROXY", valid).unwrap_or_else(|error| panic!("{valid}: {error}"));
+        }
+        for invalid in
+            ["http://", "not a proxy", "socks5://proxy:1080", "ftp://proxy", "http://user:secret@", "/x"]
+        {
+            for (scheme, name) in [("https", "https_proxy"), ("http", "HTTP_PROXY"), ("http", "all_proxy")] {
+                let error = check(scheme, name, invalid).unwrap_err().to_string();
+                assert!(error.contains(name) && !error.contains("secret"), "{invalid}: {error}");
+            }
+        }
+        assert!(check("https", "http_proxy", "not a proxy").is_ok(), "it is not used");
     }
 
     #[test]

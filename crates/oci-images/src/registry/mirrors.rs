@@ -202,9 +202,13 @@ impl Registry {
         if self.prefix.contains("://") {
             return Err(format!("invalid prefix `{}`: expected no scheme", escape(&self.prefix)));
         }
-        if self.prefix.starts_with('*') && (!self.prefix.starts_with("*.") || self.prefix.contains('/')) {
+        if self.prefix.starts_with('*')
+            && (!self.prefix.starts_with("*.") || self.prefix.contains(['/', ':', '@']))
+        {
             let prefix = escape(&self.prefix);
-            return Err(format!("invalid prefix `{prefix}`: expected a wildcard such as `*.example.com`"));
+            return Err(format!(
+                "invalid prefix `{prefix}`: expected a wildcard without a port, such as `*.example.com`"
+            ));
         }
         for mirror in &mut self.mirror {
             mirror.location = location("mirror location", &mirror.location)?;
@@ -239,8 +243,8 @@ impl Registry {
     fn match_length(&self, name: &str) -> Option<usize> {
         let prefix = self.prefix.as_str();
         if let Some(domain) = prefix.strip_prefix('*') {
-            // `*.example.com` covers every subdomain, as a whole.
-            let host = name.split('/').next()?;
+            // `*.example.com` covers every subdomain on every port; as in containers/image, the port is kept.
+            let host = name.split(['/', ':']).next()?;
             return (domain.starts_with('.') && host.ends_with(domain)).then_some(host.len());
         }
         let rest = name.strip_prefix(prefix)?;
@@ -249,7 +253,7 @@ impl Registry {
 }
 
 /// Returns a location without slashes at its end: a registry, or a registry and the first parts of repositories.
-fn location(field: &str, text: &str) -> Result<String, String> {
+pub(super) fn location(field: &str, text: &str) -> Result<String, String> {
     let text = text.trim_end_matches('/');
     if text.is_empty() {
         return Ok(String::new());
@@ -397,7 +401,14 @@ mod tests {
                 "invalid location `a.example.com`",
             ),
             ("[[registry]]\nlocation = \"a\\u001b\"".to_owned(), "invalid location `a\\u{1b}`"),
-            ("[[registry]]\nprefix = \"*.a.example.com/x\"".to_owned(), "expected a wildcard such as"),
+            (
+                "[[registry]]\nprefix = \"*.a.example.com/x\"".to_owned(),
+                "expected a wildcard without a port, such as",
+            ),
+            (
+                "[[registry]]\nprefix = \"*.a.example.com:5000\"".to_owned(),
+                "expected a wildcard without a port",
+            ),
             (mirror("insecure = true"), "a mirror of `quay.io` has no `location`"),
             (mirror("location = \"https://a.example.com\""), "invalid mirror location"),
             (mirror("location = \"*.example.com\""), "invalid mirror location"),

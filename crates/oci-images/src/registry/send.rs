@@ -8,6 +8,7 @@ use reqwest::{Method, StatusCode, Url};
 
 use super::client::CONTENT_DIGEST;
 use super::http::{Answer, Failure, Payload, Request};
+use super::retry::Attempts;
 use super::upload::Upload;
 use super::{Error, Progress, Repository};
 use crate::layout::Blob;
@@ -109,7 +110,7 @@ impl Repository {
         let mut attempts = self.session.attempts();
         loop {
             let mut received = 0;
-            match self.upload_once(blob, &mut received, progress).await {
+            match self.upload_once(blob, &mut received, &mut attempts, progress).await {
                 Ok(sent) => return Ok(sent),
                 // The end may have arrived, and only the response got lost.
                 Err(_) if received == blob.size() && matches!(self.has_blob(blob).await, Ok(true)) => {
@@ -120,18 +121,20 @@ impl Repository {
         }
     }
 
-    /// Sends all bytes in one upload; `received` is how many the registry had last.
+    /// Sends all bytes in one upload; `received` is how many the registry had last. `attempts` are those of the blob, so that they do
+    /// not multiply with those of its parts.
     async fn upload_once(
         &self,
         blob: &Blob,
         received: &mut u64,
+        attempts: &mut Attempts,
         progress: &Progress,
     ) -> Result<Sent, Failure> {
         let Opened::At(mut url) = self.open_upload(blob).await? else { return Ok(Sent::Mounted) };
         *received = 0;
         let is_whole = blob.size() <= RESUMABLE;
         if !is_whole {
-            url = self.append_all(blob, url, received, progress).await?;
+            url = self.append_all(blob, url, received, attempts, progress).await?;
         }
         url.query_pairs_mut().append_pair("digest", blob.digest().as_ref());
         let put = Request::new(Method::PUT, url)
@@ -141,7 +144,9 @@ impl Repository {
             let put = put.payload(Payload::Upload(Arc::new(upload)));
             self.session.expect(&put, &[StatusCode::CREATED]).await?;
         } else {
-            self.session.run(|| self.session.expect(&put, &[StatusCode::CREATED])).await?;
+            while let Err(failure) = self.session.expect(&put, &[StatusCode::CREATED]).await {
+                attempts.pause(failure).await?;
+            }
         }
         Ok(Sent::Uploaded)
     }
@@ -153,9 +158,9 @@ impl Repository {
         blob: &Blob,
         mut url: Url,
         received: &mut u64,
+        attempts: &mut Attempts,
         progress: &Progress,
     ) -> Result<Url, Failure> {
-        let mut attempts = self.session.attempts();
         loop {
             let offset = *received;
             let upload = Upload::from(blob.clone(), offset, progress.clone());
@@ -168,7 +173,7 @@ impl Repository {
                     HeaderValue::from_str(&range).map_err(|error| Failure::Invalid(error.to_string()))?;
                 patch = patch.header(CONTENT_RANGE, range);
             }
-            let failure = match self.session.expect(&patch, &[StatusCode::ACCEPTED]).await {
+            let mut failure = match self.session.expect(&patch, &[StatusCode::ACCEPTED]).await {
                 Ok(answer) => {
                     let next = self.upload_location(&answer)?;
                     match self.received(&answer) {
@@ -183,17 +188,18 @@ impl Repository {
                 }
                 Err(failure) => failure,
             };
-            attempts.pause(failure).await?;
             let status = Request::new(Method::GET, url.clone());
-            let statuses = [StatusCode::NO_CONTENT, StatusCode::OK];
-            let answer = self.session.run(|| self.session.expect(&status, &statuses)).await;
-            let answer = answer.map_err(|failure| match failure {
-                // The upload is gone; another one may succeed.
-                Failure::Status { status: StatusCode::NOT_FOUND, .. } => {
-                    Failure::Broken("the registry discarded the upload".into())
+            let answer = loop {
+                attempts.pause(failure).await?;
+                match self.session.expect(&status, &[StatusCode::NO_CONTENT, StatusCode::OK]).await {
+                    Ok(answer) => break answer,
+                    // The upload is gone; another one may succeed.
+                    Err(Failure::Status { status: StatusCode::NOT_FOUND, .. }) => {
+                        return Err(Failure::Broken("the registry discarded the upload".into()));
+                    }
+                    Err(another) => failure = another,
                 }
-                failure => failure,
-            })?;
+            };
             *received = self.received(&answer).filter(|size| *size <= blob.size()).ok_or_else(|| {
                 Failure::Invalid("the registry does not report how much of an upload it has received".into())
             })?;

@@ -212,3 +212,55 @@ async fn garbage_is_what_nothing_refers_to() {
     }
     assert_eq!(empty.path().read_dir().unwrap().count(), 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_of_tls_that_change_are_read_by_the_next_server_only() {
+    let files = Files::new();
+    let registry = files.registry().await;
+    let address = registry.address.to_string();
+    let alice = files.resolver(&address, "secret");
+    let (name, options) = (reference(registry.address, "a:v1"), files.options());
+    let trusted = files.path("trusted.pem");
+    std::fs::copy(files.path("cert.pem"), &trusted).unwrap();
+    let mut options = options;
+    options.ca_files = vec![trusted];
+    let connect = || Repository::for_writing(&name, &options, &alice);
+    connect().await.unwrap();
+    let other = Files::new();
+    for file in ["cert.pem", "key.pem"] {
+        std::fs::copy(other.path(file), files.path(file)).unwrap();
+        connect().await.unwrap();
+        std::fs::write(files.path(file), "-----BEGIN").unwrap();
+        connect().await.unwrap();
+        std::fs::remove_file(files.path(file)).unwrap();
+        connect().await.unwrap();
+    }
+    let image = image(&[&[("a", "1")]]);
+    connect().await.unwrap().push(&image, None, &Progress::hidden()).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn garbage_is_never_collected_while_images_are_pushed() {
+    let registry = Running::start().await;
+    let directory = registry.directory.path().to_owned();
+    let (stop, stopped) = std::sync::mpsc::channel::<()>();
+    let collector = std::thread::spawn(move || {
+        let mut tried = 0;
+        while stopped.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
+            let result = collect_garbage(&directory, true, false);
+            assert!(matches!(result, Err(ServerError::InUse { .. })), "{result:?}");
+            tried += 1;
+        }
+        tried
+    });
+    for number in 0..10 {
+        let image = image(&[&[("a", &number.to_string())]]);
+        let name = reference(registry.address, &format!("a:v{number}"));
+        let repository = Repository::for_writing(&name, &options(), &anonymous()).await.unwrap();
+        repository.push(&image, None, &Progress::hidden()).await.unwrap();
+        let read = repository.artifact().await.unwrap();
+        repository.with_blobs(read, &Progress::hidden()).await.unwrap();
+    }
+    drop(stop);
+    assert!(collector.join().unwrap() > 0);
+}

@@ -1,7 +1,14 @@
 //! The client against this crate's registry.
 
 use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::Method;
+use axum::response::Response;
 use oci_images::layout::{Contents, Platform, open_directory, write_directory};
 use oci_images::registry::{Error, Progress, Repository, pull};
 
@@ -105,4 +112,45 @@ async fn an_unreadable_blob_is_the_reported_reason() {
     let error = repository.push(&damaged, None, &Progress::hidden()).await.unwrap_err();
     assert!(matches!(error, Error::Layout(_)), "{error}");
     assert!(error.to_string().contains(image.layers()[0].digest().as_ref()), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_attempts_of_a_blob_and_of_its_parts_do_not_multiply() {
+    let sent = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&sent);
+    let handle = move |request: Request| {
+        let count = Arc::clone(&count);
+        async move {
+            let status = match (request.method(), request.uri().path()) {
+                (&Method::GET, "/v2/") => 200,
+                (&Method::POST, _) => 202,
+                (&Method::PATCH, _) => {
+                    count.fetch_add(1, Ordering::SeqCst);
+                    503
+                }
+                (&Method::GET, _) => 204,
+                // The configuration is small, and sent in one request.
+                (&Method::PUT, _) => 201,
+                _ => 404,
+            };
+            Response::builder()
+                .status(status)
+                .header("location", "/v2/a/blobs/uploads/one")
+                .header("range", "0-0")
+                .body(Body::empty())
+                .unwrap()
+        }
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, Router::new().fallback(handle)).await });
+    // Large enough for an upload that can be resumed.
+    let text: String =
+        (0..2_000_000_u32).map(|number| format!("{:x}", number.wrapping_mul(2_654_435_761))).collect();
+    let image = image(&[&[("large", &text)]]);
+    let name = reference(address, "a:v1");
+    let repository = Repository::for_writing(&name, &options(), &anonymous()).await.unwrap();
+    let error = repository.push(&image, None, &Progress::hidden()).await.unwrap_err();
+    assert!(matches!(error, Error::Failed { .. }), "{error}");
+    assert_eq!(sent.load(Ordering::SeqCst), 4, "as many as the options allow");
 }
