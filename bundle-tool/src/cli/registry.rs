@@ -8,9 +8,11 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 
 use super::exit::Exit;
+use super::images::Registries;
 use super::runtime::runtime;
 use super::signals::Signals;
-use oci_images::registry::server::{Certificate, Garbage, Options, Server, collect_garbage};
+use oci_images::registry::Resolver;
+use oci_images::registry::server::{Certificate, Garbage, Options, Server, Upstream, collect_garbage};
 
 /// Run a small registry for tests and trials
 #[derive(Debug, Args)]
@@ -55,8 +57,12 @@ struct Gc {
 /// progress have 10 seconds to complete; a second signal ends it at once. Without --listen-anywhere only this machine
 /// can reach it. Every client may read, write and delete, except web pages of other origins; with --htpasswd, every request
 /// needs a user and a password.
+///
+/// With --proxy, it is a cache of another registry: it fetches what a client asks for and keeps it, and serves what it has
+/// when the other registry is unreachable. It reads the other registry with the logins of the user who runs it, so its clients can
+/// read whatever that user can. The registry options are about the other registry; --timeout is for each request, and --parallel has no effect.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(mut_group("Registries", |group| group.requires("proxy")), after_long_help = "\
 Examples:
   # Serve a registry on loopback
   bundle-tool registry serve --dir /var/tmp/registry
@@ -68,7 +74,11 @@ Examples:
   htpasswd -Bc users alice
   bundle-tool registry serve --address 0.0.0.0:5000 --listen-anywhere \\
     --host registry.example.com --dir registry \\
-    --tls-cert cert.pem --tls-key key.pem --htpasswd users")]
+    --tls-cert cert.pem --tls-key key.pem --htpasswd users
+
+  # Keep what is pulled from quay.io, for a trial without network
+  bundle-tool registry serve --dir cache --proxy quay.io
+  bundle-tool copy --plain-http localhost:5000/example/operator:v1.0.0 oci:operator")]
 struct Serve {
     /// Address to listen on; port 0 chooses a free port
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:5000")]
@@ -85,6 +95,9 @@ struct Serve {
     /// Serve an existing registry without changing it
     #[arg(long)]
     read_only: bool,
+    /// Registry to fetch from what the directory lacks, such as quay.io or quay.io/example; clients may then only read
+    #[arg(long, value_name = "REGISTRY", conflicts_with = "read_only")]
+    proxy: Option<String>,
     /// PEM file with the certificate, and intermediate ones, to serve TLS with
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
@@ -94,6 +107,8 @@ struct Serve {
     /// File of users and bcrypt hashes, as `htpasswd -B` writes it
     #[arg(long, value_name = "FILE")]
     htpasswd: Option<PathBuf>,
+    #[command(flatten)]
+    registries: Registries,
 }
 
 impl Registry {
@@ -119,11 +134,27 @@ impl Gc {
 
 impl Serve {
     fn run(self) -> Result<Exit> {
-        let Self { address, dir, listen_anywhere, host, read_only, tls_cert, tls_key, htpasswd } = self;
+        let Self {
+            address,
+            dir,
+            listen_anywhere,
+            host,
+            read_only,
+            proxy,
+            tls_cert,
+            tls_key,
+            htpasswd,
+            registries,
+        } = self;
         let mut options = Options::new(address, dir);
         options.listen_anywhere = listen_anywhere;
         options.hosts = host;
         options.read_only = read_only;
+        options.upstream = proxy.map(|registry| Upstream {
+            registry,
+            options: registries.options(),
+            resolver: Resolver::from_env(),
+        });
         options.certificate =
             tls_cert.zip(tls_key).map(|(certificate, key)| Certificate { certificate, key });
         options.users = htpasswd;

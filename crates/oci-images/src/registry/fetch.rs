@@ -28,21 +28,28 @@ impl Repository {
         }
         let what = format!("the blob {}", blob.digest());
         progress.expect(blob.size());
-        let fetched = self.download(blob.descriptor(), progress).await;
-        let file = fetched.map_err(|failure| self.session.error(failure, "return", &what))?;
+        let file = tempfile::tempfile().map_err(layout::Error::temporary)?;
+        let fetched = self.download(blob.descriptor(), &file, progress).await;
+        fetched.map_err(|failure| self.session.error(failure, "return", &what))?;
         Ok(Blob::from_temporary(blob.descriptor().clone(), file))
     }
 
-    async fn download(&self, descriptor: &Descriptor, progress: &Progress) -> Result<File, Failure> {
+    /// Writes the bytes of a blob to an empty file, which has them all if there is no error. `progress` never counts more
+    /// bytes than the file has.
+    pub(super) async fn download(
+        &self,
+        descriptor: &Descriptor,
+        handle: &File,
+        progress: &Progress,
+    ) -> Result<(), Failure> {
         let digest = descriptor.digest();
         if *digest.algorithm() != DigestAlgorithm::Sha256 {
             return Err(Failure::Invalid(format!("unsupported digest algorithm `{}`", digest.algorithm())));
         }
-        let handle = tempfile::tempfile().map_err(temporary_error)?;
         let mut file = Hashing::new(handle.try_clone().map_err(temporary_error)?);
         let mut attempts = self.session.attempts();
         loop {
-            match self.append(descriptor, &handle, &mut file, progress).await {
+            match self.append(descriptor, handle, &mut file, progress).await {
                 Ok(()) => break,
                 // Everything arrived, whatever happened to the end of the response.
                 Err(Failure::Broken(_)) if file.size() == descriptor.size() => break,
@@ -59,7 +66,7 @@ impl Repository {
         if &found != digest {
             return Err(Failure::Invalid(format!("the content has the digest {found}")));
         }
-        Ok(handle)
+        Ok(())
     }
 
     /// Appends the rest of a blob to `file`, or all of it to an empty file if the registry does not resume. `handle` is

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use tokio::sync::watch;
 
 /// A bar on standard error if that is a terminal, and nothing otherwise. Clones share the bar, which is removed with
 /// the last one.
@@ -10,45 +11,60 @@ use indicatif::{ProgressBar, ProgressStyle};
 pub struct Progress(Arc<Bar>);
 
 #[derive(Debug)]
-struct Bar(ProgressBar);
+struct Bar {
+    shown: ProgressBar,
+    /// The bytes that are done, for who waits for them.
+    done: watch::Sender<u64>,
+}
 
 impl Progress {
     /// Returns a bar with the label `what`.
     #[must_use]
     pub fn new(what: impl Into<String>) -> Self {
-        let bar = ProgressBar::new(0).with_message(what.into());
+        let shown = ProgressBar::new(0).with_message(what.into());
         if let Ok(style) =
             ProgressStyle::with_template("{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec}")
         {
-            bar.set_style(style);
+            shown.set_style(style);
         }
-        Self(Arc::new(Bar(bar)))
+        Self::with(shown)
     }
 
     /// Returns a bar that is not shown.
     #[must_use]
     pub fn hidden() -> Self {
-        Self(Arc::new(Bar(ProgressBar::hidden())))
+        Self::with(ProgressBar::hidden())
+    }
+
+    fn with(shown: ProgressBar) -> Self {
+        Self(Arc::new(Bar { shown, done: watch::Sender::new(0) }))
+    }
+
+    /// Returns the number of bytes that are done, and what follows.
+    pub(super) fn watch(&self) -> watch::Receiver<u64> {
+        self.0.done.subscribe()
     }
 
     /// Adds `bytes` to what is expected.
     pub(super) fn expect(&self, bytes: u64) {
-        self.0.0.inc_length(bytes);
+        self.0.shown.inc_length(bytes);
     }
 
     /// Adds `bytes` to what is done.
     pub(super) fn advance(&self, bytes: u64) {
-        self.0.0.inc(bytes);
+        self.0.shown.inc(bytes);
+        self.0.done.send_modify(|done| *done += bytes);
     }
 
     /// Removes `bytes` that were done and have to be done again.
     pub(super) fn take_back(&self, bytes: u64) {
-        self.0.0.dec(bytes);
+        self.0.shown.dec(bytes);
+        self.0.done.send_modify(|done| *done = done.saturating_sub(bytes));
     }
 }
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.shown.finish_and_clear();
     }
 }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use oci_spec::image::Digest;
 use reqwest::header::{CONTENT_RANGE, CONTENT_TYPE, HeaderValue, LOCATION, RANGE};
 use reqwest::{Method, StatusCode, Url};
 
@@ -79,6 +80,23 @@ impl Repository {
                 Ok(status == StatusCode::OK
                     && digest.is_none_or(|digest| digest == blob.digest().as_ref())
                     && answer.claimed_length().is_none_or(|length| length == blob.size()))
+            })
+            .await
+    }
+
+    /// Returns the size of a blob; `None` if the registry does not have it.
+    pub(super) async fn blob_size(&self, digest: &Digest) -> Result<Option<u64>, Failure> {
+        let request = Request::new(Method::HEAD, self.session.url(&format!("blobs/{digest}"))?);
+        self.session
+            .run(|| async {
+                let answer = self.session.send(&request).await?;
+                match answer.status() {
+                    StatusCode::OK => answer.claimed_length().map(Some).ok_or_else(|| {
+                        Failure::Invalid("the registry does not report the size of a blob".into())
+                    }),
+                    StatusCode::NOT_FOUND => Ok(None),
+                    _ => Err(answer.failure().await),
+                }
             })
             .await
     }

@@ -11,6 +11,7 @@ mod hostile;
 mod http;
 mod lies;
 mod lying;
+mod proxy;
 mod raw;
 mod secure;
 mod server;

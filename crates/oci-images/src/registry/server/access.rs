@@ -20,8 +20,32 @@ pub(super) struct Access {
     pub(super) address: IpAddr,
     /// Other names under which it is reached.
     pub(super) hosts: Vec<String>,
-    /// Whether writing is disabled.
-    pub(super) read_only: bool,
+    /// Whether clients may write.
+    pub(super) writing: Writing,
+}
+
+/// Whether clients may write.
+#[derive(Debug)]
+pub(super) enum Writing {
+    Allowed,
+    ReadOnly,
+    /// The content is that of another registry.
+    Elsewhere(String),
+}
+
+impl Writing {
+    /// Accepts or rejects a request.
+    fn check(&self, method: &Method) -> Result<(), Failure> {
+        let (code, message) = match self {
+            _ if matches!(*method, Method::GET | Method::HEAD) => return Ok(()),
+            Self::Allowed => return Ok(()),
+            Self::ReadOnly => (Code::Unsupported, "the registry is read-only".to_owned()),
+            Self::Elsewhere(upstream) => {
+                (Code::Denied, format!("the registry is a cache of {upstream}: push there instead"))
+            }
+        };
+        Err(Failure::new(StatusCode::METHOD_NOT_ALLOWED, code, message))
+    }
 }
 
 impl Access {
@@ -29,11 +53,7 @@ impl Access {
     pub(super) fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Failure> {
         let host = self.check_host(uri, headers)?;
         check_origin(host, headers)?;
-        if self.read_only && !matches!(*method, Method::GET | Method::HEAD) {
-            let message = "the registry is read-only";
-            return Err(Failure::new(StatusCode::METHOD_NOT_ALLOWED, Code::Unsupported, message));
-        }
-        Ok(())
+        self.writing.check(method)
     }
 
     /// Returns the `Host` header if it names this server.
@@ -98,7 +118,7 @@ mod tests {
 
     fn access(address: &str) -> Access {
         let hosts = vec!["registry.example.com".to_owned()];
-        Access { address: address.parse().unwrap(), hosts, read_only: false }
+        Access { address: address.parse().unwrap(), hosts, writing: Writing::Allowed }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Reading blobs, whole or in ranges, and deleting them.
 
-use std::io::SeekFrom;
+use std::io::{self, SeekFrom};
+use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE};
@@ -8,10 +9,15 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use futures::stream;
 use oci_spec::image::Digest;
+use tokio::fs::File;
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
+use super::proxy::{Growing, Proxy};
 use super::response::{Code, Failure, digest_header, empty, set};
 use super::store::Store;
+
+/// The size of the chunks in which a blob is sent, in bytes.
+const CHUNK: usize = 64 << 10;
 
 pub(super) async fn get(
     store: &Store,
@@ -23,52 +29,128 @@ pub(super) async fn get(
     if !store.has_blob(name, digest) {
         return Err(unknown(digest));
     }
-    let mut file = tokio::fs::File::open(store.content(digest)).await?;
+    let file = File::open(store.content(digest)).await?;
     let size = file.metadata().await?.len();
-    let range = range.as_ref().and_then(|range| range.to_str().ok());
-    let (start, length, status) = match range.map(|range| parse_range(range, size)) {
-        None | Some(Range::Ignored) => (0, size, StatusCode::OK),
-        Some(Range::Part { start, end }) => (start, end - start + 1, StatusCode::PARTIAL_CONTENT),
-        Some(Range::Outside) => {
-            let message = format!("blob {digest} has {size} bytes");
-            return Err(Failure::new(StatusCode::RANGE_NOT_SATISFIABLE, Code::SizeInvalid, message)
-                .with_header(CONTENT_RANGE, format!("bytes */{size}")));
-        }
-    };
-    let body = if head {
-        Body::empty()
-    } else {
-        file.seek(SeekFrom::Start(start)).await?;
-        Body::from_stream(chunks(file.take(length)))
-    };
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    if status == StatusCode::PARTIAL_CONTENT {
-        set(&mut response, CONTENT_RANGE, &format!("bytes {start}-{}/{size}", start + length - 1));
+    let mut response = Part::of(digest, size, range)?;
+    if !head {
+        response.send(file, None).await?;
     }
-    set(&mut response, CONTENT_LENGTH, &length.to_string());
-    set(&mut response, CONTENT_TYPE, "application/octet-stream");
-    set(&mut response, ACCEPT_RANGES, "bytes");
-    set(&mut response, digest_header(), digest.as_ref());
-    Ok(response)
+    Ok(response.response)
+}
+
+/// As [`get`], for a registry that fetches what it lacks.
+pub(super) async fn get_through(
+    proxy: &Arc<Proxy>,
+    store: &Arc<Store>,
+    name: &str,
+    digest: &Digest,
+    head: bool,
+    range: Option<HeaderValue>,
+) -> Result<Response, Failure> {
+    if store.has_blob(name, digest) {
+        return get(store, name, digest, head, range).await;
+    }
+    if head {
+        return Ok(Part::of(digest, proxy.blob_size(name, digest).await?, range)?.response);
+    }
+    let Some(growing) = proxy.blob(store, name, digest).await? else {
+        return get(store, name, digest, head, range).await;
+    };
+    let mut response = Part::of(digest, growing.size, range)?;
+    match File::open(&growing.path).await {
+        Ok(file) => response.send(file, Some(growing)).await?,
+        // The download ended meanwhile.
+        Err(_) => response.send(File::open(store.content(digest)).await?, None).await?,
+    }
+    Ok(response.response)
+}
+
+/// A response with a blob or a part of it.
+struct Part {
+    response: Response,
+    start: u64,
+    end: u64,
+}
+
+impl Part {
+    /// Returns the response for the part of a blob that a request asks for, without a body.
+    fn of(digest: &Digest, size: u64, range: Option<HeaderValue>) -> Result<Self, Failure> {
+        let range = range.as_ref().and_then(|range| range.to_str().ok());
+        let (start, end, status) = match range.map(|range| parse_range(range, size)) {
+            None | Some(Range::Ignored) => (0, size, StatusCode::OK),
+            Some(Range::Part { start, end }) => (start, end + 1, StatusCode::PARTIAL_CONTENT),
+            Some(Range::Outside) => {
+                let message = format!("blob {digest} has {size} bytes");
+                return Err(Failure::new(StatusCode::RANGE_NOT_SATISFIABLE, Code::SizeInvalid, message)
+                    .with_header(CONTENT_RANGE, format!("bytes */{size}")));
+            }
+        };
+        let mut response = empty(status);
+        if status == StatusCode::PARTIAL_CONTENT {
+            set(&mut response, CONTENT_RANGE, &format!("bytes {start}-{}/{size}", end - 1));
+        }
+        set(&mut response, CONTENT_LENGTH, &(end - start).to_string());
+        set(&mut response, CONTENT_TYPE, "application/octet-stream");
+        set(&mut response, ACCEPT_RANGES, "bytes");
+        set(&mut response, digest_header(), digest.as_ref());
+        Ok(Self { response, start, end })
+    }
+
+    /// Adds the part of `file` as the body, as far as it is there.
+    async fn send(&mut self, mut file: File, growing: Option<Growing>) -> Result<(), Failure> {
+        file.seek(SeekFrom::Start(self.start)).await?;
+        let chunks = Chunks { file, growing, position: self.start, end: self.end };
+        *self.response.body_mut() = Body::from_stream(chunks.stream());
+        Ok(())
+    }
+}
+
+/// The bytes of a file in chunks.
+struct Chunks {
+    file: File,
+    /// The file is being written.
+    growing: Option<Growing>,
+    position: u64,
+    end: u64,
+}
+
+impl Chunks {
+    fn stream(self) -> impl futures::Stream<Item = io::Result<Bytes>> + Send + 'static {
+        stream::try_unfold(self, |mut chunks| async move {
+            let chunk = chunks.next().await?;
+            Ok((!chunk.is_empty()).then_some((chunk, chunks)))
+        })
+    }
+
+    /// Returns the next bytes, or none at the end.
+    async fn next(&mut self) -> io::Result<Bytes> {
+        while self.position < self.end {
+            let available = match &mut self.growing {
+                Some(growing) => growing.available(self.position).await?.min(self.end),
+                None => self.end,
+            };
+            let mut chunk = Vec::with_capacity(CHUNK);
+            let count = (&mut self.file).take(available - self.position).read_buf(&mut chunk).await?;
+            if count > 0 {
+                self.position += count as u64;
+                return Ok(Bytes::from(chunk));
+            }
+            if self.growing.is_none() {
+                break;
+            }
+            // The download began again, and the file is shorter for a moment.
+            tokio::task::yield_now().await;
+        }
+        Ok(Bytes::new())
+    }
 }
 
 pub(super) fn delete(store: &Store, name: &str, digest: &Digest) -> Result<Response, Failure> {
     if store.unlink_blob(name, digest)? { Ok(empty(StatusCode::ACCEPTED)) } else { Err(unknown(digest)) }
 }
 
-fn unknown(digest: &Digest) -> Failure {
+pub(super) fn unknown(digest: &Digest) -> Failure {
     Failure::not_found(Code::BlobUnknown, format!("blob {digest} is not in this repository"))
-}
-
-fn chunks(
-    reader: tokio::io::Take<tokio::fs::File>,
-) -> impl futures::Stream<Item = std::io::Result<Bytes>> + Send + 'static {
-    stream::try_unfold(reader, |mut reader| async move {
-        let mut chunk = Vec::with_capacity(64 << 10);
-        let count = reader.read_buf(&mut chunk).await?;
-        Ok((count > 0).then(|| (Bytes::from(chunk), reader)))
-    })
 }
 
 /// The part of a blob that a Range header names.

@@ -2,7 +2,7 @@
 //!
 //! It implements the OCI distribution specification 1.1: pulls with ranges, pushes in one piece or in chunks, mounts
 //! between repositories, tags in pages, referrers and deletions; over TLS and with basic authentication if asked to. Content is hashed as it arrives, and nothing appears
-//! under its name before it is complete. By default it listens on loopback only and accepts every client there except
+//! under its name before it is complete. It can be a cache of another registry. By default it listens on loopback only and accepts every client there except
 //! web pages of other origins; [`Limits`] bounds what clients can occupy.
 
 mod access;
@@ -12,6 +12,7 @@ mod connection;
 mod gc;
 mod limits;
 mod manifests;
+mod proxy;
 mod response;
 mod route;
 mod store;
@@ -33,9 +34,11 @@ use tokio_rustls::TlsAcceptor;
 
 pub use gc::{Garbage, collect_garbage};
 pub use limits::Limits;
+pub use proxy::Upstream;
 pub use tls::Certificate;
 
-use access::Access;
+use access::{Access, Writing};
+use proxy::Proxy;
 use response::Failure;
 use route::Route;
 use store::Store;
@@ -69,6 +72,14 @@ pub enum Error {
         address: SocketAddr,
         /// The system's reason.
         source: io::Error,
+    },
+    /// The registry whose content is to be served cannot be used.
+    #[error("cannot be a cache of `{registry}`: {reason}")]
+    Upstream {
+        /// The registry, as given.
+        registry: String,
+        /// Why it cannot be used.
+        reason: String,
     },
     /// The directory cannot be used.
     #[error("failed to open the registry in {}", .directory.display())]
@@ -112,6 +123,8 @@ pub struct Options {
     pub hosts: Vec<String>,
     /// Whether to serve an existing registry without changing it. Several servers may do that at once.
     pub read_only: bool,
+    /// Another registry: what the directory lacks is fetched from it, and clients may only read. Not with `read_only`.
+    pub upstream: Option<Upstream>,
     /// The certificate with which TLS is served; plain HTTP without.
     pub certificate: Option<Certificate>,
     /// An htpasswd file with bcrypt hashes: every request then needs a user and a password.
@@ -129,6 +142,7 @@ impl Options {
             listen_anywhere: false,
             hosts: Vec::new(),
             read_only: false,
+            upstream: None,
             certificate: None,
             users: None,
             limits: Limits::default(),
@@ -151,6 +165,7 @@ struct Registry {
     limits: Limits,
     store: Arc<Store>,
     uploads: Uploads,
+    proxy: Option<Arc<Proxy>>,
 }
 
 impl Server {
@@ -160,11 +175,20 @@ impl Server {
     ///
     /// [`Error::NotLoopback`] if the address is reachable from other machines and that is not allowed;
     /// [`Error::NotEncrypted`] if passwords would be sent to it unencrypted; [`Error::File`] if a file cannot be used;
-    /// [`Error::Listen`] if it is not available; [`Error::NotARegistry`], [`Error::InUse`] and [`Error::Directory`] if
+    /// [`Error::Listen`] if it is not available; [`Error::Upstream`] if the other registry has no valid name; [`Error::NotARegistry`], [`Error::InUse`] and [`Error::Directory`] if
     /// the directory cannot be used.
     pub async fn bind(options: Options) -> Result<Self, Error> {
-        let Options { address, directory, listen_anywhere, hosts, read_only, certificate, users, limits } =
-            options;
+        let Options {
+            address,
+            directory,
+            listen_anywhere,
+            hosts,
+            read_only,
+            upstream,
+            certificate,
+            users,
+            limits,
+        } = options;
         if !listen_anywhere && !address.ip().is_loopback() {
             return Err(Error::NotLoopback(address));
         }
@@ -176,10 +200,17 @@ impl Server {
         let fail = |source| Error::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(fail)?;
         let address = listener.local_addr().map_err(fail)?;
+        let proxy = upstream.map(|upstream| Proxy::new(upstream, address, limits.clone())).transpose()?;
         let store = Arc::new(Store::open(&directory, read_only)?);
-        let access = Access { address: address.ip(), hosts, read_only };
+        let writing = match &proxy {
+            Some(proxy) => Writing::Elsewhere(proxy.registry().to_owned()),
+            None if read_only => Writing::ReadOnly,
+            None => Writing::Allowed,
+        };
+        let access = Access { address: address.ip(), hosts, writing };
+        let proxy = proxy.map(Arc::new);
         let uploads = Uploads::new(limits.clone());
-        let registry = Arc::new(Registry { access, users, limits, store, uploads });
+        let registry = Arc::new(Registry { access, users, limits, store, uploads, proxy });
         Ok(Self { listener, address, tls, registry })
     }
 
@@ -208,7 +239,7 @@ async fn handle(registry: &Registry, request: Request) -> Response {
 }
 
 async fn dispatch(registry: &Registry, request: Request) -> Result<Response, Failure> {
-    let Registry { access, users, limits, store, uploads } = registry;
+    let Registry { access, users, limits, store, uploads, proxy } = registry;
     access.check(request.method(), request.uri(), request.headers())?;
     if let Some(users) = users {
         users.check(request.headers()).await?;
@@ -220,9 +251,15 @@ async fn dispatch(registry: &Registry, request: Request) -> Result<Response, Fai
         (&Method::GET, Route::Catalog) => manifests::catalog(store, &request),
         (&Method::GET, Route::Tags { name }) => manifests::tags(store, &name, &request),
         (&Method::GET, Route::Referrers { name, digest }) => {
+            if let Some(proxy) = proxy {
+                proxy.referrers(store, &name, &digest).await?;
+            }
             manifests::referrers(store, &name, &digest, &request)
         }
         (&Method::GET | &Method::HEAD, Route::Manifest { name, reference }) => {
+            if let Some(proxy) = proxy {
+                proxy.manifest(store, &name, &reference).await?;
+            }
             manifests::get(store, &name, &reference)
         }
         (&Method::PUT, Route::Manifest { name, reference }) => {
@@ -231,7 +268,11 @@ async fn dispatch(registry: &Registry, request: Request) -> Result<Response, Fai
         (&Method::DELETE, Route::Manifest { name, reference }) => manifests::delete(store, &name, &reference),
         (&Method::GET | &Method::HEAD, Route::Blob { name, digest }) => {
             let head = method == Method::HEAD;
-            blobs::get(store, &name, &digest, head, request.headers().get(RANGE).cloned()).await
+            let range = request.headers().get(RANGE).cloned();
+            match proxy {
+                Some(proxy) => blobs::get_through(proxy, store, &name, &digest, head, range).await,
+                None => blobs::get(store, &name, &digest, head, range).await,
+            }
         }
         (&Method::DELETE, Route::Blob { name, digest }) => blobs::delete(store, &name, &digest),
         (&Method::POST, Route::Uploads { name }) => uploads.start(store, &name, request).await,

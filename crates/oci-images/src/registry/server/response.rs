@@ -53,7 +53,7 @@ impl Code {
 }
 
 /// An error response.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Failure {
     status: StatusCode,
     code: Code,
