@@ -69,6 +69,7 @@
 //! | [`diff`] | compares two versions of an operator: what an upgrade changes and breaks | `model` |
 //! | [`manifests`] | renders a bundle as plain manifests that install it without OLM | `model` |
 //! | [`fix`] | changes the source of documents to fix findings, and preserves comments and layout | `model`, `read`, `report` |
+//! | [`provenance`] | statements of how images were built | nothing |
 //! | [`sbom`] | software bills of materials of images | nothing |
 //! | [`lsp`] | a language server: diagnostics, quick fixes and documentation in editors | `model`, `read`, `report`, `rules`, `catalog`, `fix` |
 //! | [`scaffold`] | the files of a Rust operator's project, and three-way merges of a newer scaffold | `model`, `read`, `report` |
@@ -85,6 +86,7 @@ pub mod generate;
 pub mod lsp;
 pub mod manifests;
 pub mod model;
+pub mod provenance;
 pub mod read;
 pub mod report;
 pub mod rules;

@@ -18,6 +18,7 @@ mod explain;
 mod fix;
 mod format;
 mod generate;
+mod git;
 mod images;
 mod init;
 mod init_from;

@@ -1,27 +1,18 @@
 //! `--base`: what a branch changes in a catalog's repository, from git.
 //!
-//! The repository may be a stranger's: git runs no program that its configuration names, and fetches nothing.
+//! The repository may be a stranger's: see [`git`].
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 
+use super::git;
 use crate::model::pull_request::{BundleChange, ChangedBundle, PullRequest};
 use crate::model::yaml::{Tree, Value};
 use crate::read::yaml;
-
-/// The maximum number of bytes that are read from one git command: a file, or a list of files.
-const MAX_OUTPUT: u64 = 64 << 20;
-
-/// Options that keep the configuration of a repository from running programs. A directory of the repository that looks
-/// like a bare repository is not taken for one.
-const SAFE_OPTIONS: [&str; 5] =
-    ["--no-pager", "-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit"];
 
 /// A repository, and the commits that are compared.
 struct Git {
@@ -34,7 +25,7 @@ struct Git {
 ///
 /// # Errors
 /// git is not installed, the directory is not in a repository, the base is unknown, an object is not in the repository, or
-/// git prints more than [`MAX_OUTPUT`] bytes.
+/// git prints too much.
 pub(super) fn read(repository: &Path, base: &str) -> Result<PullRequest> {
     if base.starts_with('-') {
         bail!("invalid base `{base}`: expected a branch or a commit");
@@ -48,7 +39,7 @@ pub(super) fn read(repository: &Path, base: &str) -> Result<PullRequest> {
         Err(message) if message.contains("not a git repository") => bail!(
             "{name} is not in a git repository, which --base requires: run the command in a clone of the catalog's repository"
         ),
-        Err(message) => bail!("failed to read the git repository of {name}: {}", first_line(&message)),
+        Err(message) => bail!("failed to read the git repository of {name}: {}", git::first_line(&message)),
     };
     let top = PathBuf::from(OsStr::from_bytes(top.strip_suffix(b"\n").unwrap_or(&top)));
     let commit = format!("{base}^{{commit}}");
@@ -63,7 +54,7 @@ pub(super) fn read(repository: &Path, base: &str) -> Result<PullRequest> {
         Err(message) if message.is_empty() => bail!(
             "`{base}` and HEAD have no common ancestor; in a shallow clone, run `git fetch --unshallow` first"
         ),
-        Err(message) => bail!("failed to compare `{base}` with HEAD: {}", first_line(&message)),
+        Err(message) => bail!("failed to compare `{base}` with HEAD: {}", git::first_line(&message)),
     };
     let git = Git { repository: top, base: ancestor };
     let changed =
@@ -167,45 +158,12 @@ fn run(repository: &Path, args: &[&str]) -> Result<Vec<u8>> {
     match output(repository, args)? {
         Ok(bytes) => Ok(bytes),
         Err(message) => {
-            bail!("git {} failed: {}", args.first().unwrap_or(&""), first_line(&message))
+            bail!("git {} failed: {}", args.first().unwrap_or(&""), git::first_line(&message))
         }
     }
 }
 
-/// Returns the first line of git's message, without its prefix.
-fn first_line(message: &str) -> &str {
-    let line = message.lines().next().unwrap_or_default();
-    line.strip_prefix("fatal: ").or_else(|| line.strip_prefix("error: ")).unwrap_or(line)
-}
-
 /// Runs git and returns what it prints, or its message if it fails.
 fn output(repository: &Path, args: &[&str]) -> Result<Result<Vec<u8>, String>> {
-    let context = "failed to run git, which --base requires";
-    let mut child = Command::new("git")
-        .arg("-C")
-        .arg(repository)
-        .args(SAFE_OPTIONS)
-        .args(args)
-        // A partial clone names the program that fetches what it lacks. Versions before 2.45 know the second variable only.
-        .env("GIT_NO_LAZY_FETCH", "1")
-        .env("GIT_ALLOW_PROTOCOL", "")
-        // Its messages are recognized.
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .context(context)?;
-    let mut bytes = Vec::new();
-    if let Some(stdout) = child.stdout.take() {
-        stdout.take(MAX_OUTPUT + 1).read_to_end(&mut bytes).context(context)?;
-    }
-    let ended = child.wait_with_output().context(context)?;
-    if bytes.len() as u64 > MAX_OUTPUT {
-        bail!("the output of git {} exceeds the limit of {MAX_OUTPUT} bytes", args.join(" "));
-    }
-    if ended.status.success() {
-        return Ok(Ok(bytes));
-    }
-    Ok(Err(String::from_utf8_lossy(&ended.stderr).trim().to_owned()))
+    git::output(repository, args).context("failed to run git, which --base requires")
 }

@@ -59,8 +59,9 @@ struct Gc {
 /// needs a user and a password.
 ///
 /// With --proxy, it is a cache of another registry: it fetches what a client asks for and keeps it, and serves what it has
-/// when the other registry is unreachable. It reads the other registry with the logins of the user who runs it, so its clients can
-/// read whatever that user can. The registry options are about the other registry; --timeout is for each request, and --parallel has no effect.
+/// when the other registry is unreachable. It reads the other registry with the logins of the user who runs it, so its clients
+/// can read whatever that user can. The registry options are about the other registry; --timeout is for each request, and
+/// --parallel has no effect.
 #[derive(Debug, Args)]
 #[command(mut_group("Registries", |group| group.requires("proxy")), after_long_help = "\
 Examples:

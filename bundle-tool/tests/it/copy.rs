@@ -123,3 +123,66 @@ fn a_killed_process_leaves_no_temporary_files() {
     drop(connection);
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
 }
+
+#[test]
+fn an_image_for_another_platform_is_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let registry = Registry::start(directory);
+    let name = format!("{}/app:v1", registry.address);
+    fs::write(directory.join("run"), "#!/bin/sh\n").unwrap();
+    let push = ["push", "image", &name, "run=/run", "--platform", "linux/arm64"];
+    stdout(&run(directory, &[&push[..], &["--plain-http"]].concat()));
+    stdout(&run(directory, &[&push[..], &["--to", "oci:layout"]].concat()));
+    for place in [name.as_str(), "oci:layout"] {
+        let copy = |platform: &str| {
+            run(directory, &["copy", place, "oci:copy", "--plain-http", "--platform", platform])
+        };
+        let inspect =
+            |platform: &str| run(directory, &["inspect", place, "--plain-http", "--platform", platform]);
+        for output in [copy("linux/amd64"), inspect("linux/amd64")] {
+            let error = failure(&output);
+            assert!(error.contains("contains no image for linux/amd64; found: linux/arm64"), "{error}");
+        }
+        assert!(!directory.join("copy").exists());
+        stdout(&inspect("linux/arm64"));
+    }
+    stdout(&run(directory, &["copy", &name, "oci:copy", "--plain-http", "--platform", "linux/arm64"]));
+}
+
+#[test]
+fn an_invalid_proxy_is_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let output = tool(directory)
+        .args(["copy", "registry.invalid/app:v1", "oci:x"])
+        .env("HTTPS_PROXY", "socks5://alice:hunter2@proxy")
+        .output()
+        .unwrap();
+    let error = failure(&output);
+    assert!(error.contains("invalid proxy in HTTPS_PROXY: expected http://HOST:PORT"), "{error}");
+    assert!(!error.contains("hunter2"), "{error}");
+}
+
+#[test]
+fn a_cache_serves_what_was_copied_through_it() {
+    let (origin, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let registry = Registry::start(origin.path());
+    let name = format!("{}/app:v1", registry.address);
+    stdout(&run(origin.path(), &["push", "bundle", BUNDLE, &name, "--plain-http"]));
+    let proxy = Registry::start_with(cache.path(), &["--proxy", &registry.address, "--plain-http"]);
+    let name = format!("{}/app:v1", proxy.address);
+    stdout(&run(cache.path(), &["copy", &name, "oci:one", "--plain-http"]));
+    registry.stop();
+    stdout(&run(cache.path(), &["copy", &name, "oci:two", "--plain-http"]));
+    let error = failure(&run(cache.path(), &["push", "bundle", BUNDLE, &name, "--plain-http"]));
+    assert!(error.contains("the registry is a cache of"), "{error}");
+    for (arguments, expected) in [
+        (&["--ca-file", "x"][..], "--proxy <REGISTRY>"),
+        (&["--proxy", "x", "--read-only"], "cannot be used with"),
+    ] {
+        let serve = ["registry", "serve", "--address", "127.0.0.1:0", "--dir", "other"];
+        let error = failure(&run(cache.path(), &[&serve[..], arguments].concat()));
+        assert!(error.contains(expected), "{error}");
+    }
+}

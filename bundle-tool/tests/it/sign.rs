@@ -1,7 +1,11 @@
 //! `push` for several platforms, with metadata and a signature; `verify`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
 
 use crate::push::{BUNDLE, Registry, failure, run, stdout};
 
@@ -76,9 +80,165 @@ fn a_bill_of_materials_is_attached() {
     for sbom in ["Cargo.lock", "Cargo.lock", "sbom.json"] {
         stdout(&push(sbom));
     }
+    // Some editors begin a file with a byte order mark.
+    fs::write(directory.join("Cargo.lock"), format!("\u{feff}{lock}")).unwrap();
+    fs::write(directory.join("sbom.json"), "\u{feff}{\"bomFormat\": \"CycloneDX\"}").unwrap();
+    for sbom in ["Cargo.lock", "sbom.json"] {
+        stdout(&push(sbom));
+    }
     let text = stdout(&run(directory, &["inspect", &name, "--plain-http"]));
-    assert_eq!(text.matches("application/spdx+json").count(), 1, "{text}");
-    assert_eq!(text.matches("application/vnd.cyclonedx+json").count(), 1, "{text}");
+    assert_eq!(text.matches("SBOM (SPDX)").count(), 1, "{text}");
+    assert_eq!(text.matches("SBOM (CycloneDX)").count(), 1, "{text}");
+}
+
+/// Runs git without the user's configuration.
+fn git(directory: &Path, arguments: &[&str]) {
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(directory)
+        .args(["-c", "user.name=alice", "-c", "user.email=alice@example.com", "-c", "commit.gpgsign=false"])
+        .args(arguments)
+        .env("HOME", directory)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .envs([("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z"), ("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// The attached statements of an image, by the digests of their manifests.
+fn statements(directory: &Path, name: &str) -> BTreeMap<String, Value> {
+    let description: Value = serde_json::from_str(&stdout(&run(
+        directory,
+        &["inspect", name, "--plain-http", "--output", "json"],
+    )))
+    .unwrap();
+    let (repository, _) = name.rsplit_once(':').unwrap();
+    let referrers = description["referrers"].as_array().unwrap().iter();
+    let provenance = referrers.filter(|referrer| referrer["kind"] == "SLSA provenance");
+    provenance
+        .map(|referrer| {
+            assert_eq!(referrer["artifactType"], "application/vnd.in-toto+json");
+            let digest = referrer["digest"].as_str().unwrap();
+            let layout = format!("oci:copied-{}", &digest[7..19]);
+            stdout(&run(directory, &["copy", &format!("{repository}@{digest}"), &layout, "--plain-http"]));
+            let blobs = directory.join(layout.strip_prefix("oci:").unwrap()).join("blobs/sha256");
+            let documents =
+                fs::read_dir(blobs).unwrap().map(|entry| fs::read(entry.unwrap().path()).unwrap());
+            let mut documents = documents.filter_map(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+            let statement = documents.find(|document| document["_type"] == "https://in-toto.io/Statement/v1");
+            (digest.to_owned(), statement.unwrap())
+        })
+        .collect()
+}
+
+#[test]
+fn provenance_names_the_revision_and_is_reproducible() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let registry = Registry::start(directory);
+    for clone in ["one", "two"] {
+        let clone = directory.join(clone);
+        fs::create_dir(&clone).unwrap();
+        crate::support::copy_bundle(clone.join("bundle"));
+        git(&clone, &["init", "--quiet"]);
+        git(
+            &clone,
+            &["remote", "add", "origin", "https://alice:hunter2@example.com/org/gizmo.git?token=hunter2"],
+        );
+        git(&clone, &["add", "."]);
+        git(&clone, &["commit", "--quiet", "--message", "first"]);
+    }
+    let name = format!("{}/gizmo-bundle:v1", registry.address);
+    let push = |bundle: &str| {
+        run(directory, &["push", "bundle", bundle, &name, "--plain-http", "--no-validate", "--provenance"])
+    };
+    let printed = stdout(&push("one/bundle"));
+    assert_eq!(stdout(&push("two/bundle")), printed);
+    let found = statements(directory, &name);
+    assert_eq!(found.len(), 1, "the same input gives the same provenance: {found:?}");
+    let statement = found.values().next().unwrap();
+    assert!(!statement.to_string().contains("hunter2"), "{statement}");
+    let digest = printed.trim_end().split_once("@sha256:").unwrap().1;
+    assert_eq!(statement["subject"][0]["digest"]["sha256"], digest);
+    let definition = &statement["predicate"]["buildDefinition"];
+    assert_eq!(definition["externalParameters"], json!({"command": "push bundle", "path": "bundle/"}));
+    let source = &definition["resolvedDependencies"][0];
+    assert_eq!(source["uri"], "git+https://example.com/org/gizmo.git");
+    assert_eq!(source["digest"]["gitCommit"].as_str().unwrap().len(), 40);
+    assert_eq!(source["annotations"], Value::Null);
+
+    fs::write(directory.join("two/bundle/tests.txt"), "changed").unwrap();
+    stdout(&push("two/bundle"));
+    let all = statements(directory, &name);
+    let modified = all.iter().find(|(digest, _)| !found.contains_key(*digest)).unwrap().1;
+    let source = &modified["predicate"]["buildDefinition"]["resolvedDependencies"][0];
+    assert_eq!(source["annotations"]["modified"], true);
+
+    // Outside of a repository, the source is unknown.
+    crate::support::copy_bundle(directory.join("plain"));
+    let output = push("plain");
+    let warning = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        output.status.success() && warning.starts_with("warning: the provenance names no source"),
+        "{warning}"
+    );
+}
+
+#[test]
+fn provenance_names_files_programs_and_the_base_by_digest() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let registry = Registry::start(directory);
+    for (name, text) in [("amd64", "one"), ("arm64", "two"), ("LICENSE", "Apache-2.0")] {
+        fs::write(directory.join(name), text).unwrap();
+    }
+    let name = |name: &str| format!("{}/{name}:v1", registry.address);
+    let push = |arguments: &[&str]| {
+        let output = run(directory, &[arguments, &["--plain-http", "--provenance"]].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    let platforms = "linux/amd64=amd64,linux/arm64=arm64";
+    let (operator, catalog) = (name("operator"), name("catalog"));
+    let entrypoint = ["--platform", platforms, "--entrypoint", "/manager"];
+    push(&[&["push", "image", &operator, "LICENSE=/LICENSE"][..], &entrypoint].concat());
+    let found = statements(directory, &operator);
+    let statement = found.values().next().unwrap();
+    assert_eq!(statement["subject"].as_array().unwrap().len(), 3, "the index and its images");
+    let sha256 = |text: &str| oci_images::layout::sha256(text.as_bytes()).to_string();
+    let expected = json!({
+        "command": "push image",
+        "entrypoint": ["/manager"],
+        "files": {"LICENSE": sha256("Apache-2.0")},
+        "programs": {"linux/amd64": sha256("one"), "linux/arm64": sha256("two")},
+    });
+    assert_eq!(statement["predicate"]["buildDefinition"]["externalParameters"], expected);
+
+    let base = name("base");
+    push(&["push", "image", &base, "LICENSE=/bin/opm", "--entrypoint", "/bin/opm"]);
+    let catalog_file = r#"{"schema": "olm.package", "name": "gizmo", "defaultChannel": "stable"}"#;
+    fs::create_dir(directory.join("catalog")).unwrap();
+    fs::write(directory.join("catalog/c.json"), catalog_file).unwrap();
+    push(&["push", "catalog", "catalog", &catalog, "--base", &base, "--no-validate"]);
+    let found = statements(directory, &catalog);
+    let definition = &found.values().next().unwrap()["predicate"]["buildDefinition"];
+    assert_eq!(definition["externalParameters"]["base"]["uri"], format!("docker://{base}"));
+    assert_eq!(definition["resolvedDependencies"][0], definition["externalParameters"]["base"]);
+}
+
+#[test]
+fn arguments_that_contradict_each_other_are_rejected() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    for place in ["oci:x", "oci-archive:x.tar", "docker-archive:x.tar"] {
+        let error = failure(&run(directory, &["push", "bundle", BUNDLE, place]));
+        let expected = format!("pass a name such as registry.example.com/name:tag, and --to {place}");
+        assert!(error.contains(&expected), "{error}");
+    }
+    let files = ["--to", "oci:x", "--digest-file", "out", "--metadata-file", "./out"];
+    let error = failure(&run(directory, &[&["push", "bundle", BUNDLE, "x/a:v1"][..], &files].concat()));
+    assert!(error.contains("--digest-file and --metadata-file name the same file: out"), "{error}");
+    assert_eq!(fs::read_dir(directory).unwrap().count(), 0);
 }
 
 #[test]

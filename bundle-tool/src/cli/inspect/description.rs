@@ -81,7 +81,10 @@ impl From<Listed> for FileDetails {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Referrer {
     pub(super) digest: String,
+    /// What people call it.
     pub(super) kind: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) artifact_type: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tag: Option<String>,
 }

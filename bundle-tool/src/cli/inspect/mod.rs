@@ -15,11 +15,12 @@ use super::exit::Exit;
 use super::format::{Formats, OutputOption};
 use super::images::{Location, Registries};
 use super::runtime::runtime;
+use crate::{provenance, sbom};
 use description::{Description, Details, FileDetails, LayerDetails, Listing, Referrer};
 use oci_images::labels;
 use oci_images::layout::{self, Artifact, Blob, Contents, Image, Platform};
-use oci_images::place::Place;
-use oci_images::registry::{Progress, Repository, Resolver};
+use oci_images::place::{self, Place};
+use oci_images::registry::{self, Progress, Repository, Resolver};
 
 /// The most bytes of layers that are fetched to compare the labels of a bundle image with its annotations.
 const MAX_BUNDLE: u64 = 32 << 20;
@@ -119,6 +120,11 @@ impl Inspect {
             anyhow::bail!("the index contains no image for {wanted}; found: {}", found.join(", "));
         }
         let (mut image, _) = location.open(&platform, &self.registries).await?;
+        if let Some(wanted) = &self.platform
+            && !artifact.is_index()
+        {
+            place::require_platform(&image.config().document()?, wanted, &self.reference)?;
+        }
         let is_bundle = image.labels().contains_key(labels::PACKAGE);
         let is_catalog = image.labels().contains_key(labels::CONFIGS);
         description.kind = match (is_bundle, is_catalog) {
@@ -150,13 +156,10 @@ impl Inspect {
 /// Returns whether the artifact is an image or an index of images, and not a signature or a chart.
 fn is_image(artifact: &Artifact) -> bool {
     artifact.children().iter().any(is_image)
-        || artifact.blobs().last().is_some_and(|config| {
-            let media_type = config.descriptor().media_type().to_string();
-            matches!(
-                media_type.as_str(),
-                "application/vnd.oci.image.config.v1+json" | "application/vnd.docker.container.image.v1+json"
-            )
-        })
+        || artifact
+            .blobs()
+            .last()
+            .is_some_and(|config| layout::is_image_config(config.descriptor().media_type()))
 }
 
 fn listings(artifact: &Artifact) -> Vec<Listing> {
@@ -176,18 +179,38 @@ fn listings(artifact: &Artifact) -> Vec<Listing> {
 async fn referrers(artifact: &Artifact, repository: Option<&Repository>) -> Result<Vec<Referrer>> {
     let Some(repository) = repository else { return Ok(Vec::new()) };
     let mut found = Vec::new();
-    for referrer in repository.referrers(artifact.digest()).await? {
-        let kind =
-            if referrer.artifact_type.is_empty() { "unknown".to_owned() } else { referrer.artifact_type };
-        found.push(Referrer { digest: referrer.digest, kind, tag: None });
+    for registry::Referrer { digest, artifact_type, annotations, .. } in
+        repository.referrers(artifact.digest()).await?
+    {
+        let kind = kind_of_referrer(&artifact_type, annotations.get(provenance::PREDICATE_ANNOTATION));
+        let artifact_type = Some(artifact_type).filter(|artifact_type| !artifact_type.is_empty());
+        found.push(Referrer { digest, kind, artifact_type, tag: None });
     }
     for (suffix, kind) in COSIGN_TAGS {
         let tag = format!("{}{suffix}", artifact.digest().as_ref().replace(':', "-"));
         if let Some(digest) = repository.find(&tag).await? {
-            found.push(Referrer { digest, kind: kind.to_owned(), tag: Some(tag) });
+            found.push(Referrer { digest, kind: kind.to_owned(), artifact_type: None, tag: Some(tag) });
         }
     }
     Ok(found)
+}
+
+/// Returns what people call a referrer; its type if it has no other name.
+fn kind_of_referrer(artifact_type: &str, predicate: Option<&String>) -> String {
+    let kind = match artifact_type {
+        "" => "unknown",
+        sbom::SPDX => "SBOM (SPDX)",
+        sbom::CYCLONE_DX => "SBOM (CycloneDX)",
+        provenance::MEDIA_TYPE => match predicate.map(String::as_str) {
+            Some(provenance::PREDICATE_TYPE) => "SLSA provenance",
+            _ => "in-toto statement",
+        },
+        "application/vnd.dev.cosign.artifact.sig.v1+json" => "cosign signature",
+        "application/vnd.cncf.notary.signature" => "Notary Project signature",
+        other if other.starts_with("application/vnd.dev.sigstore.bundle") => "sigstore bundle",
+        other => other,
+    };
+    kind.to_owned()
 }
 
 fn details(image: &Image, files: bool) -> Result<Details> {

@@ -1,5 +1,6 @@
 //! `bundle-tool push catalog`: a file-based catalog as an index image.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
@@ -8,6 +9,7 @@ use clap::Args;
 use super::destination::Destination;
 use super::index_image::{self, CONFIGS, SelfServing};
 use super::platforms::Platforms;
+use super::provenance::Inputs;
 use crate::cli::catalog::check;
 use crate::cli::exit::Exit;
 use crate::cli::images::Location;
@@ -72,8 +74,10 @@ impl PushCatalog {
         if !self.no_validate && !check(&self.directory.display().to_string(), sources)? {
             return Ok(Exit::Findings);
         }
+        let inputs = Inputs::new("push catalog", &self.directory);
         if self.data_only {
-            return self.destination.send_whole(&self.name, index_image::data_only(&self.directory)?);
+            let image = index_image::data_only(&self.directory)?;
+            return self.destination.send_whole(&self.name, image, &inputs.parameter("dataOnly", true));
         }
         let serving = |server_binary, platform| SelfServing {
             directory: &self.directory,
@@ -91,14 +95,18 @@ impl PushCatalog {
                     let image = serving(Some(path.as_path()), Some(platform)).image()?;
                     images.push((platform.clone(), Artifact::from(image)));
                 }
-                return self.destination.send_whole(&self.name, Artifact::index(images)?);
+                let programs = programs.iter().map(|(platform, path)| (platform.to_string(), path.clone()));
+                let inputs = inputs.files("programs", programs.collect());
+                return self.destination.send_whole(&self.name, Artifact::index(images)?, &inputs);
             }
             Some(Platforms::One(platform)) => Some(platform),
             None => None,
         };
         let Some(base) = &self.base else {
-            let image = serving(self.server_binary.as_deref(), platform).image()?;
-            return self.destination.send_whole(&self.name, image);
+            let catalog = serving(self.server_binary.as_deref(), platform);
+            let image = catalog.image()?;
+            let program = BTreeMap::from([("bundle-tool".to_owned(), catalog.program()?)]);
+            return self.destination.send_whole(&self.name, image, &inputs.files("programs", program));
         };
         let (mut recipe, mut files) = index_image::begin(&self.directory)?;
         // opm's cache is below /tmp, which an image with nothing but programs may lack.
@@ -108,13 +116,15 @@ impl PushCatalog {
         recipe.command = Some(vec!["serve".into(), CONFIGS.into()]);
         let platform = platform.cloned().unwrap_or_default();
         runtime()?.block_on(async {
-            let (image, repository) = Location::parse(base)?
+            let location = Location::parse(base)?;
+            let (image, repository) = location
                 .open(&platform, &self.destination.registries)
                 .await
                 .with_context(|| format!("failed to read the base image {base}"))?;
+            let inputs = inputs.base(&location.0, image.digest()).parameter("platform", platform.to_string());
             recipe.base = Some(image);
             self.destination
-                .send(&self.name, recipe.build()?, repository.as_ref())
+                .send(&self.name, recipe.build()?, &inputs, repository.as_ref())
                 .await
                 .with_context(|| format!("failed to push {}", self.name))
         })?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use atomic_files::Pending;
@@ -10,9 +10,10 @@ use clap::Args;
 use jiff::Timestamp;
 use oci_images::layout::{self, Artifact};
 use oci_images::place::Place;
-use oci_images::registry::{Attachment, Progress, Repository, Resolver, SigningKey};
+use oci_images::registry::{Attachment, Progress, Reference, Repository, Resolver, SigningKey};
 use serde_json::json;
 
+use super::provenance::Inputs;
 use crate::cli::exit::Exit;
 use crate::cli::images::{Registries, Target, created};
 use crate::cli::runtime::runtime;
@@ -39,20 +40,41 @@ pub(super) struct Destination {
     /// Attach a software bill of materials to the pushed image: SPDX or CycloneDX in JSON, or a Cargo.lock, which becomes SPDX
     #[arg(long, value_name = "FILE", conflicts_with = "to")]
     sbom: Option<PathBuf>,
+    /// Attach how the image was built to the pushed image, as SLSA provenance: command, git revision, base image and files
+    #[arg(long, conflicts_with = "to")]
+    provenance: bool,
     #[command(flatten)]
     pub(super) registries: Registries,
 }
 
 impl Destination {
-    /// Sends an image or an index as `name`; layers without their bytes come from `base`.
+    /// Parses the name of the image, and rejects arguments that contradict each other.
+    fn name(&self, name: &str) -> Result<Reference> {
+        if let Ok(place @ (Place::Directory(..) | Place::Archive(..) | Place::DockerArchive(..))) =
+            name.parse()
+        {
+            bail!(
+                "`{place}` is not the name of an image: pass a name such as registry.example.com/name:tag, and --to {place}"
+            );
+        }
+        if let (Some(digest), Some(metadata)) = (&self.digest_file, &self.metadata_file)
+            && path::absolute(digest)? == path::absolute(metadata)?
+        {
+            bail!("--digest-file and --metadata-file name the same file: {}", digest.display());
+        }
+        Ok(Repository::parse(name)?)
+    }
+
+    /// Sends an image or an index that was built from `inputs` as `name`; layers without their bytes come from `base`.
     pub(super) async fn send(
         &self,
         name: &str,
         artifact: impl Into<Artifact>,
+        inputs: &Inputs,
         base: Option<&Repository>,
     ) -> Result<()> {
         let artifact = artifact.into();
-        let reference = Repository::parse(name)?;
+        let reference = self.name(name)?;
         let digest = artifact.digest().to_string();
         let descriptor = artifact.manifest().descriptor().clone();
         // Opened first: an image is not pushed if its digest cannot be written, or if it cannot be signed.
@@ -60,6 +82,7 @@ impl Destination {
         let metadata_file = self.metadata_file.as_deref().map(Pending::new).transpose()?;
         let key = self.sign.as_deref().map(signing_key).transpose()?;
         let sbom = self.sbom.as_deref().map(|path| bill_of_materials(path, name)).transpose()?;
+        let provenance = self.provenance.then(|| inputs.attachment(&reference, &artifact)).transpose()?;
         let progress = Progress::new(format!("pushing {name}"));
         let printed = match &self.to {
             None => {
@@ -72,6 +95,10 @@ impl Destination {
                 }
                 if let Some(sbom) = sbom {
                     repository.attach(&descriptor, sbom).await.context("failed to attach the SBOM")?;
+                }
+                if let Some(provenance) = provenance {
+                    let attached = repository.attach(&descriptor, provenance).await;
+                    attached.context("failed to attach the provenance")?;
                 }
                 pushed.reference
             }
@@ -105,9 +132,14 @@ impl Destination {
     }
 
     /// [`Destination::send`] for an image that has all of its layers.
-    pub(super) fn send_whole(&self, name: &str, artifact: impl Into<Artifact>) -> Result<Exit> {
+    pub(super) fn send_whole(
+        &self,
+        name: &str,
+        artifact: impl Into<Artifact>,
+        inputs: &Inputs,
+    ) -> Result<Exit> {
         runtime()?
-            .block_on(self.send(name, artifact, None))
+            .block_on(self.send(name, artifact, inputs, None))
             .with_context(|| format!("failed to push {name}"))?;
         Ok(Exit::Success)
     }
@@ -122,10 +154,16 @@ fn signing_key(path: &Path) -> Result<SigningKey> {
 /// Maximum size of a bill of materials in bytes.
 const MAX_SBOM: u64 = 64 << 20;
 
+/// What some editors put in front of UTF-8. JSON and TOML do not allow it.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// Reads what is attached to the image `name`.
 fn bill_of_materials(path: &Path, name: &str) -> Result<Attachment> {
     let failed = || format!("failed to read the SBOM {}", path.display());
-    let bytes = file::read(path, MAX_SBOM).with_context(failed)?;
+    let mut bytes = file::read(path, MAX_SBOM).with_context(failed)?;
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        bytes.drain(..BYTE_ORDER_MARK.len());
+    }
     let (media_type, bytes) = if path.extension().is_some_and(|extension| extension == "lock") {
         let text = str::from_utf8(&bytes).context("invalid UTF-8").with_context(failed)?;
         let created =

@@ -1,16 +1,18 @@
 //! `bundle-tool push image`: files FROM scratch.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
 use super::destination::Destination;
 use super::platforms::Platforms;
+use super::provenance::Inputs;
 use crate::cli::exit::Exit;
 use crate::cli::images::created;
 use oci_images::layout::{Artifact, FileMap, Image, Platform, Recipe, architectures, layer};
+use serde_json::{Map, json};
 
 /// Build and push an image FROM scratch with files and directories, such as an operator's image
 ///
@@ -60,15 +62,20 @@ impl PushImage {
         for FileArgument { source, target } in &self.files {
             files.collect(source, target)?;
         }
+        let inputs = self.inputs(&files);
         match self.platform.clone() {
-            None => self.destination.send_whole(&self.name, self.build(None, &files, created)?),
+            None => self.destination.send_whole(&self.name, self.build(None, &files, created)?, &inputs),
             Some(Platforms::One(platform)) => {
-                self.destination.send_whole(&self.name, self.build(Some(platform), &files, created)?)
+                let inputs = inputs.parameter("platform", platform.to_string());
+                let image = self.build(Some(platform), &files, created)?;
+                self.destination.send_whole(&self.name, image, &inputs)
             }
             Some(Platforms::Programs(programs)) => {
                 let Some(target) = self.entrypoint.as_ref().and_then(|Words(words)| words.first()) else {
                     bail!("a program for each platform needs --entrypoint, which is its path in the image");
                 };
+                let named = programs.iter().map(|(platform, path)| (platform.to_string(), path.clone()));
+                let inputs = inputs.files("programs", named.collect());
                 let mut images = Vec::new();
                 for (platform, program) in programs {
                     let mut files = files.clone();
@@ -78,9 +85,27 @@ impl PushImage {
                         .with_context(|| format!("{} is not a program for {platform}", program.display()))?;
                     images.push((platform, Artifact::from(image)));
                 }
-                self.destination.send_whole(&self.name, Artifact::index(images)?)
+                self.destination.send_whole(&self.name, Artifact::index(images)?, &inputs)
             }
         }
+    }
+
+    /// Returns what the image is built from: its files and settings, and the git revision of the working directory.
+    fn inputs(&self, files: &FileMap) -> Inputs {
+        let mut inputs = Inputs::new("push image", Path::new(".")).content(files);
+        if let Some(Words(words)) = &self.entrypoint {
+            inputs = inputs.parameter("entrypoint", words.clone());
+        }
+        if let Some(user) = &self.user {
+            inputs = inputs.parameter("user", user.clone());
+        }
+        for (name, pairs) in [("env", &self.env), ("labels", &self.label)] {
+            if !pairs.is_empty() {
+                let pairs = pairs.iter().map(|(name, value)| (name.clone(), json!(value)));
+                inputs = inputs.parameter(name, Map::from_iter(pairs));
+            }
+        }
+        inputs
     }
 
     /// Builds the image for one platform.

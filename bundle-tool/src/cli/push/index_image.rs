@@ -1,7 +1,7 @@
 //! Index images: a catalog with the program that serves it, or the catalog alone.
 
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use oci_images::labels;
@@ -70,13 +70,18 @@ impl SelfServing<'_> {
         Ok(recipe.build()?)
     }
 
+    /// Returns the program that serves the catalog.
+    pub(super) fn program(&self) -> Result<PathBuf> {
+        match self.server_binary {
+            Some(path) => Ok(path.to_owned()),
+            None => std::env::current_exe()
+                .context("failed to find the running program; name it with --server-binary"),
+        }
+    }
+
     /// Adds the program that serves the catalog, the catalog and its index.
     fn add_server(&self, recipe: &mut Recipe, mut files: FileMap) -> Result<()> {
-        let path = match self.server_binary {
-            Some(path) => path.to_owned(),
-            None => std::env::current_exe()
-                .context("failed to find the running program; name it with --server-binary")?,
-        };
+        let path = self.program()?;
         let mut program = FileMap::new();
         program.add(PROGRAM, File { source: Source::Disk(path.clone()), executable: true })?;
         recipe.platform = self.program_platform(&path, &program)?;

@@ -6,6 +6,7 @@ mod destination;
 mod image;
 mod index_image;
 mod platforms;
+mod provenance;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};

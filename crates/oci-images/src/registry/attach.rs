@@ -21,7 +21,7 @@ pub struct Attachment {
     pub media_type: String,
     /// The document.
     pub bytes: Vec<u8>,
-    /// Annotations of the artifact.
+    /// Annotations of the artifact and of the document in it.
     pub annotations: BTreeMap<String, String>,
 }
 
@@ -30,12 +30,17 @@ impl Attachment {
     fn artifact(self, subject: &Descriptor) -> Result<Artifact, Error> {
         let config = Blob::from_bytes(MediaType::from(EMPTY), *b"{}");
         let blob = Blob::from_bytes(MediaType::from(self.media_type.as_str()), self.bytes);
+        let mut layer = json!(blob.descriptor());
+        if !self.annotations.is_empty() {
+            // Tools that read attestations of BuildKit look for them here.
+            layer["annotations"] = json!(self.annotations);
+        }
         let mut manifest = json!({
             "schemaVersion": 2,
             "mediaType": MediaType::ImageManifest,
             "artifactType": self.media_type,
             "config": config.descriptor(),
-            "layers": [blob.descriptor()],
+            "layers": [layer],
             "subject": {
                 "mediaType": subject.media_type(),
                 "digest": subject.digest(),
