@@ -12,8 +12,10 @@ use super::exit::Exit;
 use super::images::Location;
 use super::settings::Choice;
 use crate::fix;
+use crate::model::dockerfile::BESIDE;
 use crate::model::text::printable;
 use crate::read;
+use crate::read::overlay::Overlay;
 use crate::report::{Fix as FindingFix, Safety};
 use crate::rules::{self, Selection};
 
@@ -94,8 +96,11 @@ impl FixOptions {
         }
         let mut fixed = Fixed { files: BTreeMap::new(), done: Vec::new(), unsafe_fixes: 0 };
         let mut contents = texts(Path::new(bundle))?;
+        let mut dockerfile = read::dockerfile::of(Path::new(bundle), &Overlay::default());
         for _ in 0..MAX_ROUNDS {
-            let read = read::bundle::files(bundle, &contents);
+            let mut read = read::bundle::files(bundle, &contents);
+            read.dockerfile =
+                dockerfile.as_ref().and_then(|file| read::dockerfile::parse(&file.path, file.bytes.clone()));
             let findings = rules::validate(&read, selection).findings;
             let mut by_file: BTreeMap<&str, Vec<(&'static str, &FindingFix)>> = BTreeMap::new();
             fixed.unsafe_fixes = 0;
@@ -111,9 +116,9 @@ impl FixOptions {
             }
             let mut changes = Vec::new();
             for (file, fixes) in by_file {
-                let Some(Ok(text)) = contents.get(file).map(|bytes| std::str::from_utf8(bytes)) else {
-                    continue;
-                };
+                let of_dockerfile = dockerfile.as_ref().filter(|one| one.path == file).map(|one| &one.bytes);
+                let bytes = of_dockerfile.or_else(|| contents.get(file));
+                let Some(Ok(text)) = bytes.map(|bytes| std::str::from_utf8(bytes)) else { continue };
                 let only: Vec<&FindingFix> = fixes.iter().map(|(_, fix)| *fix).collect();
                 let (new, applied) = fix::apply(text, &only);
                 if applied.is_empty() || new == text {
@@ -127,7 +132,12 @@ impl FixOptions {
                 break;
             }
             for (file, old, new) in changes {
-                contents.insert(file.clone(), new.clone().into_bytes());
+                match &mut dockerfile {
+                    Some(one) if one.path == file => one.bytes = new.clone().into_bytes(),
+                    _ => {
+                        contents.insert(file.clone(), new.clone().into_bytes());
+                    }
+                }
                 fixed.files.entry(file).or_insert_with(|| (old, String::new())).1 = new;
             }
         }
@@ -170,7 +180,9 @@ impl Fixed {
         let root = resolved(Path::new(bundle))?;
         for file in self.files.keys() {
             let path = root.join(file);
-            if !resolved(&path)?.starts_with(&root) {
+            // The Dockerfile beside the bundle belongs to it.
+            let root = if file == BESIDE { root.parent().unwrap_or(&root) } else { &root };
+            if !resolved(&path)?.starts_with(root) {
                 bail!(
                     "cannot fix {}: symbolic link to a file outside the bundle; fix that file, or replace the link with it",
                     Path::new(bundle).join(file).display()

@@ -13,6 +13,7 @@ use super::settings::Choice;
 use super::validate::validate_directory;
 use crate::lsp::{self, End, Failure, Item, Validated};
 use crate::model::bundle::ANNOTATIONS_FILE;
+use crate::model::dockerfile::BESIDE;
 use crate::model::text::with_causes;
 use crate::read;
 use crate::read::file::MAX_FILE_SIZE;
@@ -79,12 +80,16 @@ fn bundle(choice: &Choice, path: &Path, overlay: &Overlay) -> Result<Validated, 
         failure
     })?;
     let bundle = read::bundle::directory_with(path, overlay).map_err(|error| failed(&error.into()))?;
-    let (bundle, report) = validate_directory(bundle, path, &selection);
+    let (bundle, report) = validate_directory(bundle, path, overlay, &selection);
     let mut names = bundle.files.iter().filter(|file| file.is_manifest()).map(|file| &file.path);
     let main = bundle.file(ANNOTATIONS_FILE).map(|file| &file.path).or_else(|| names.next()).cloned();
     let findings = report.findings.into_iter().filter(|finding| finding.ignored.is_none());
     let items = findings.map(Item::from).collect();
-    let texts = bundle.files.into_iter().map(|file| (file.path, file.bytes)).collect();
+    let mut texts: BTreeMap<_, _> = bundle.files.into_iter().map(|file| (file.path, file.bytes)).collect();
+    // A Dockerfile beside the bundle is not a document of it.
+    if let Some(file) = bundle.dockerfile.filter(|file| file.path != BESIDE) {
+        texts.insert(file.path, file.bytes);
+    }
     Ok(Validated { items, texts, main })
 }
 

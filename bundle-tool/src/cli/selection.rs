@@ -48,7 +48,7 @@ pub(super) struct SelectionOptions {
 
 /// A named set of suites.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Profile {
+pub(super) enum Profile {
     /// Submissions to OperatorHub.io
     #[value(name = "operatorhub")]
     OperatorHub,
@@ -66,7 +66,7 @@ enum Profile {
 
 impl Profile {
     /// Returns the suites that are run in addition to `bundle`.
-    const fn suites(self) -> &'static [Suite] {
+    pub(super) const fn suites(self) -> &'static [Suite] {
         use Suite::{
             Capabilities, Categories, Community, DeprecatedApis, Disconnected, GoodPractices, Multiarch,
             Olmv1, Openshift, OperatorHubV2, Preflight,

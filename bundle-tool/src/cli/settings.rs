@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum as _};
 
-use super::selection::SelectionOptions;
+use super::selection::{Profile, SelectionOptions};
 use super::suites::{SuiteName, unknown_rule};
 use crate::model::Level;
 use crate::model::text::printable;
@@ -147,6 +147,15 @@ impl Selections {
                 bail!("{name}: {}", suggest::unknown("suite", suite, &names));
             };
             selection.suites.extend(SuiteName::suites(&[suite]));
+        }
+        if let Some(profile) = &settings.profile {
+            let Ok(profile) = Profile::from_str(profile, false) else {
+                let all = Profile::value_variants().iter().filter_map(Profile::to_possible_value);
+                let names: Vec<_> = all.map(|value| value.get_name().to_owned()).collect();
+                let names: Vec<_> = names.iter().map(String::as_str).collect();
+                bail!("{name}: {}", suggest::unknown("profile", profile, &names));
+            };
+            selection.suites.extend(profile.suites());
         }
         selection.deny_warnings |= settings.deny_warnings;
         let mut ignores = Vec::new();

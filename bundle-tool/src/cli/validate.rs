@@ -22,6 +22,7 @@ use super::runtime::SharedRuntime;
 use super::selection::list_optional;
 use super::settings::{Choice, Selections};
 use crate::model::Bundle;
+use crate::read::overlay::Overlay;
 use crate::read::watch::{INTERVAL, Watch};
 use crate::read::{self, walk};
 use crate::report::text::{self, Style};
@@ -299,7 +300,8 @@ impl Validate {
                 let selection = selections.of(Some(Path::new(reference)))?;
                 let mut bundle = bundles::directory(reference)?;
                 look_up(&mut bundle)?;
-                let (_, report) = validate_directory(bundle, Path::new(reference), &selection);
+                let (_, report) =
+                    validate_directory(bundle, Path::new(reference), &Overlay::default(), &selection);
                 Ok(Found::new(Report::Bundle(report), style))
             }
             Target::Image { name: reference, location, .. } => {
@@ -320,11 +322,13 @@ impl Validate {
 pub(super) fn validate_directory(
     mut bundle: Bundle,
     directory: &Path,
+    overlay: &Overlay,
     selection: &Selection,
 ) -> (Bundle, BundleReport) {
     if selection.suites.contains(&Suite::Community) {
         bundle.submission = read::submission::around(directory);
     }
+    bundle.dockerfile = read::dockerfile::of(directory, overlay);
     let report = rules::validate(&bundle, selection);
     (bundle, report)
 }

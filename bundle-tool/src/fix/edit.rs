@@ -86,7 +86,7 @@ pub(super) fn edit(text: &str, root: &Span, fix: &Fix) -> Option<Edit> {
             }
             edit(removal(text, parent, index)?, String::new(), Meaning::RemoveDuplicate)
         }
-        Change::Untab => None,
+        Change::SetLabel(..) | Change::Untab => None,
     }
 }
 

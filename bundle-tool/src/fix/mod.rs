@@ -3,6 +3,7 @@
 //!
 //! Reads no files and writes none: the command `fix` does.
 
+mod dockerfile;
 mod edit;
 mod json;
 
@@ -24,6 +25,9 @@ pub fn apply(text: &str, fixes: &[&Fix]) -> (String, Vec<usize>) {
     let unchanged = || (text.to_owned(), Vec::new());
     if let Some(index) = fixes.iter().position(|fix| fix.change == Change::Untab) {
         return edit::untab(text).map_or_else(unchanged, |text| (text, vec![index]));
+    }
+    if fixes.iter().any(|fix| matches!(fix.change, Change::SetLabel(..))) {
+        return dockerfile::apply(text, fixes).unwrap_or_else(unchanged);
     }
     let Some(root) = spans::spans(text.as_bytes()) else { return unchanged() };
     let Some(before) = value(text) else { return unchanged() };

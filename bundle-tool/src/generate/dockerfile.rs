@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::annotations::Annotations;
+use crate::model::dockerfile::written;
 
 const LABELS: &str = "# The annotations of metadata/annotations.yaml.";
 const COPIES: &str = "# The directories that the labels name.";
@@ -22,7 +23,7 @@ pub(super) fn text(annotations: &Annotations, directory: &str, previous: Option<
     }
     let kept = Kept::of(previous.unwrap_or_default(), annotations);
     let mut lines = vec![kept.from.unwrap_or("FROM scratch").to_owned(), String::new(), LABELS.to_owned()];
-    lines.extend(annotations.all().map(|(key, value)| format!("LABEL {key}={}", label(value))));
+    lines.extend(annotations.all().map(|(key, value)| format!("LABEL {key}={}", written(value))));
     lines.extend([String::new(), COPIES.to_owned()]);
     lines.append(&mut copies);
     if !kept.lines.is_empty() {
@@ -31,16 +32,6 @@ pub(super) fn text(annotations: &Annotations, directory: &str, previous: Option<
     }
     lines.push(String::new());
     lines.join("\n")
-}
-
-/// The value of a label, quoted where Docker would otherwise split it.
-fn label(value: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.,:/+@=".contains(c);
-    if !value.is_empty() && value.chars().all(plain) {
-        return value.to_owned();
-    }
-    let escaped = value.replace('\\', "\\\\").replace('"', "\\\"").replace('$', "\\$").replace('\n', "\\n");
-    format!("\"{escaped}\"")
 }
 
 /// What a person wrote.

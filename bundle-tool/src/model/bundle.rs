@@ -79,6 +79,8 @@ pub struct Bundle {
     pub compressed_size: Option<u64>,
     /// Where the bundle is in a catalog's repository, if it was read from one.
     pub submission: Option<Submission>,
+    /// The Dockerfile that builds the bundle's image, in its directory or beside it, if it was read from one.
+    pub dockerfile: Option<File>,
     /// What registries answered about the images of the bundle, if they were asked.
     pub images: Images,
 }
@@ -214,10 +216,12 @@ impl Bundle {
         })
     }
 
-    /// Returns the file at a path below the bundle's directory.
+    /// Returns the file at a path below the bundle's directory, or its Dockerfile.
     #[must_use]
     pub fn file(&self, path: &str) -> Option<&File> {
-        self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok().map(|index| &self.files[index])
+        let found = self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok();
+        let dockerfile = self.dockerfile.as_ref().filter(|file| file.path == path);
+        dockerfile.or_else(|| found.map(|index| &self.files[index]))
     }
 
     /// Returns the first file in `metadata/` that has a map of annotations, in the order of the names: other tools go by

@@ -7,6 +7,7 @@ pub mod bundle;
 pub mod catalog;
 pub mod crd;
 pub mod csv;
+pub mod dockerfile;
 mod document;
 pub mod image;
 pub mod json;

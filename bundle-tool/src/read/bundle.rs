@@ -115,7 +115,15 @@ fn assembled(path: String, read: Vec<Loaded>, directories: Vec<String>, total: u
     let files: Vec<File> = files.collect();
     let compressed_size =
         if total > MIN_SIZE_TO_COMPRESS { compressed_size_of(&files, unread) } else { None };
-    Bundle { path, files, directories, compressed_size, submission: None, images: Images::new() }
+    Bundle {
+        path,
+        files,
+        directories,
+        compressed_size,
+        submission: None,
+        dockerfile: None,
+        images: Images::new(),
+    }
 }
 
 /// Returns the compressed size of the files that OLM unpacks and of those that were not read, if it may be large.

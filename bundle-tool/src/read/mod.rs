@@ -5,6 +5,7 @@
 
 pub mod bundle;
 pub mod catalog;
+pub mod dockerfile;
 pub mod file;
 pub mod format;
 mod json;

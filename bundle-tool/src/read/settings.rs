@@ -24,6 +24,8 @@ pub struct Settings {
     /// The URI of the schema, for editors.
     #[serde(rename = "$schema")]
     pub schema: Option<String>,
+    /// A set of suites to enable.
+    pub profile: Option<String>,
     /// Suites to enable.
     pub suites: Vec<String>,
     /// Whether warnings are errors.

@@ -53,6 +53,8 @@ pub enum Change {
     Remove,
     /// Removes an entry of a map whose key a later entry has, too.
     RemoveDuplicate,
+    /// Sets a label of a Dockerfile.
+    SetLabel(String, String),
     /// Replaces the tabs that indent lines by spaces, in a document that cannot be read otherwise.
     Untab,
 }
@@ -96,6 +98,13 @@ impl Fix {
         Self { safety, title: title(what, &change), place: Place::Position(position), change }
     }
 
+    /// Returns the fix that sets a label of a Dockerfile.
+    #[must_use]
+    pub fn label(key: &str, value: &str) -> Self {
+        let change = Change::SetLabel(key.to_owned(), value.to_owned());
+        Self { safety: Safety::Safe, title: title(key, &change), place: Place::Path(Vec::new()), change }
+    }
+
     /// Returns the fix, but as one that has to be reviewed.
     #[must_use]
     pub fn reviewed(self) -> Self {
@@ -111,6 +120,7 @@ fn title(what: &str, change: &Change) -> String {
         Change::Insert(key, text) => format!("add `{key}: {text}` to `{what}`"),
         Change::Rename(name) => format!("rename `{what}` to `{name}`"),
         Change::Remove | Change::RemoveDuplicate => format!("remove `{what}`"),
+        Change::SetLabel(_, text) => format!("set the label `{what}` to `{text}`"),
         Change::Untab => "indent with spaces instead of tabs".to_owned(),
     }
 }

@@ -165,3 +165,40 @@ fn a_key_that_is_merged_into_another_map_stays() {
     assert!(done.contains("fixed 0 findings\n"), "{done}");
     assert_eq!(fs::read_to_string(bundle.join("manifests/merged.yaml")).unwrap(), merged);
 }
+
+#[test]
+fn labels_of_a_dockerfile_follow_the_annotations() {
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = spoiled(dir.path(), &[]);
+    let path = bundle.to_str().unwrap();
+    let good = "# Built by hand\nFROM scratch\nLABEL operators.operatorframework.io.bundle.channels.v1=stable  \\\n      \
+                other=\"a b\"\nCOPY bundle/manifests /manifests/\n";
+    let bad = good.replace("=stable", "='alpha,beta'");
+    for file in [dir.path().join("bundle.Dockerfile"), bundle.join("Dockerfile")] {
+        fs::write(&file, &bad).unwrap();
+        let shown = stdout(&run(&["fix", path, "--diff"]).code(1));
+        assert!(shown.contains("Dockerfile\n") && shown.contains("+LABEL"), "{shown}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), bad);
+        let summary = stderr(&run(&["fix", path]).success());
+        assert!(summary.contains("dockerfile-label-mismatch: set the label `operators."), "{summary}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), good);
+        assert!(stderr(&run(&["fix", path]).success()).ends_with("fixed 0 findings\n"));
+        fs::remove_file(file).unwrap();
+    }
+    // The Dockerfile of another directory.
+    let file = dir.path().join("bundle.Dockerfile");
+    fs::write(&file, bad.replace("COPY bundle/", "COPY other/")).unwrap();
+    assert!(stderr(&run(&["fix", path]).success()).ends_with("fixed 0 findings\n"));
+    // One that is not beside the bundle is not written.
+    let away = dir.path().join("away");
+    fs::create_dir(&away).unwrap();
+    fs::write(away.join("file"), &bad).unwrap();
+    fs::remove_file(&file).unwrap();
+    let project = dir.path().join("project");
+    fs::create_dir(&project).unwrap();
+    fs::rename(&bundle, project.join("bundle")).unwrap();
+    std::os::unix::fs::symlink(away.join("file"), project.join("bundle.Dockerfile")).unwrap();
+    let error = stderr(&run(&["fix", project.join("bundle").to_str().unwrap()]).code(2));
+    assert!(error.contains("symbolic link to a file outside the bundle"), "{error}");
+    assert_eq!(fs::read_to_string(away.join("file")).unwrap(), bad);
+}

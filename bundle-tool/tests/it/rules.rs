@@ -32,6 +32,7 @@ use serde_json::Value;
 const CSV: &str = "manifests/gizmo-operator.clusterserviceversion.yaml";
 const CRD: &str = "manifests/gizmos.gadgets.example.com.crd.yaml";
 const ANNOTATIONS: &str = "metadata/annotations.yaml";
+const DOCKERFILE: &str = "bundle.Dockerfile";
 
 fn fixtures() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
@@ -137,6 +138,8 @@ fn findings(input: &Input, suite: Suite) -> Vec<Finding> {
     let mut bundle: Bundle = read::bundle::files("fixture", &input.files);
     bundle.submission = input.submission.as_ref().map(submission);
     bundle.images.clone_from(&input.images);
+    let dockerfile = input.files.get(DOCKERFILE).cloned();
+    bundle.dockerfile = dockerfile.and_then(|bytes| read::dockerfile::parse(DOCKERFILE, bytes));
     let suites = Suite::ALL.into_iter().filter(|other| *other == suite || !VALID_BUNDLES[other].1);
     let selection =
         Selection { suites: suites.collect(), settings: input.settings.clone(), ..Selection::default() };

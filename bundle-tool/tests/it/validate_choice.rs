@@ -167,16 +167,40 @@ fn the_schema_of_settings_describes_what_is_read() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/bundle-tool.schema.json");
     let schema: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     let full = serde_json::json!({
-        "$schema": "x", "suites": ["all"], "deny-warnings": true, "rules": {"a-b": "warn"},
+        "$schema": "x", "profile": "olmv1", "suites": ["all"], "deny-warnings": true, "rules": {"a-b": "warn"},
         "ignore": [{"rule": "a-b", "file": "*", "path": "x", "reason": "y"}],
     });
     assert_eq!(schema::errors(&schema, &full), Vec::<String>::new());
-    let text = "\"$schema\" = \"x\"\nsuites = [\"all\"]\ndeny-warnings = true\n[rules]\nfile-hidden = \"warn\"\n\
+    let text = "\"$schema\" = \"x\"\nprofile = \"olmv1\"\nsuites = [\"all\"]\ndeny-warnings = true\n[rules]\nfile-hidden = \"warn\"\n\
                 [[ignore]]\nrule = \"file-hidden\"\nfile = \"*\"\npath = \"x\"\nreason = \"y\"\n";
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("bundle-tool.toml");
     fs::write(&file, text).unwrap();
-    assert_eq!(bundle_tool::read::settings::read(&file).unwrap().suites, ["all"]);
+    let settings = bundle_tool::read::settings::read(&file).unwrap();
+    assert_eq!((settings.suites, settings.profile.as_deref()), (vec!["all".to_owned()], Some("olmv1")));
     let keys: Vec<_> = schema["properties"].as_object().unwrap().keys().collect();
     assert_eq!(keys, full.as_object().unwrap().keys().collect::<Vec<_>>());
+}
+
+#[test]
+fn a_profile_belongs_in_the_settings() {
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = copy_bundle(dir.path().join("bundle"));
+    let settings = dir.path().join("bundle-tool.toml");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/bundle-tool.schema.json");
+    let schema: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    for profile in schema["properties"]["profile"]["enum"].as_array().unwrap() {
+        let profile = profile.as_str().unwrap();
+        fs::write(&settings, "").unwrap();
+        let expected = findings(&bundle, &["--profile", profile]);
+        fs::write(&settings, format!("profile = \"{profile}\"\n")).unwrap();
+        assert_eq!(findings(&bundle, &[]), expected, "{profile}");
+    }
+    assert_ne!(findings(&bundle, &["--profile", "community"]), []);
+    fs::write(&settings, "profile = \"comunity\"\n").unwrap();
+    let error = stderr(&run(&["validate", bundle.to_str().unwrap()]).code(2));
+    assert!(
+        error.contains("bundle-tool.toml: unknown profile `comunity`: did you mean `community`?"),
+        "{error}"
+    );
 }

@@ -15,6 +15,7 @@ super::rule::rule_files! {
     csv_several,
     default_channel_unlisted,
     directory_in_manifests,
+    dockerfile_label_mismatch,
     document_empty,
     document_not_object,
     document_unread,

@@ -1,0 +1,47 @@
+use std::collections::HashMap;
+
+use crate::model::dockerfile::labels;
+use crate::rules::prelude::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "dockerfile-label-mismatch",
+    suite: Suite::Bundle,
+    severity: Severity::Warning,
+    what: "A label in the bundle's Dockerfile has another value than the annotation of the same name in metadata/annotations.yaml. The Dockerfile is `bundle.Dockerfile` or `Dockerfile` in the directory of the bundle, or a `bundle.Dockerfile` beside it that copies the bundle.",
+    impacts: &[Impact::Specific(
+        "OLM reads the annotations. What reads the labels of the image, such as the pipelines of catalogs, gets other values.",
+    )],
+    help: "set the label to the value of the annotation",
+    sources: &[
+        Source::symbols(Project::OperatorRegistry, "pkg/lib/bundle/generate.go", &["GenerateDockerfile"]),
+        Source::file(Project::OperatorRegistry, "docs/design/operator-bundle.md"),
+    ],
+    check: Check::Bundle(check),
+};
+
+fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
+    let (Some(file), Some(annotations)) = (&context.bundle.dockerfile, context.bundle.annotations()) else {
+        return;
+    };
+    let Ok(text) = std::str::from_utf8(&file.bytes) else { return };
+    let wanted = annotations.labels();
+    let labels = labels(text);
+    // The last label of a key counts.
+    let last: HashMap<&str, usize> =
+        labels.iter().enumerate().map(|(index, label)| (label.key.as_str(), index)).collect();
+    for (index, label) in labels.iter().enumerate() {
+        if last.get(label.key.as_str()) != Some(&index) {
+            continue;
+        }
+        let (Some(found), Some(expected)) = (&label.value, wanted.get(&label.key)) else { continue };
+        if found != expected {
+            let key = &label.key;
+            reporter.fix(Fix::label(key, expected));
+            let message = format!("label `{key}` is `{found}`, but the annotation is `{expected}`");
+            reporter.at(file, key, label.position, message);
+            let root = Path::ROOT;
+            let position = annotations.root.locate(&root.field("annotations").key(key));
+            reporter.related_place(annotations.file, position, "the annotation");
+        }
+    }
+}
