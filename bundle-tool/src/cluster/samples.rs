@@ -297,13 +297,11 @@ pub async fn compare(
         }
         match waiting {
             None if elapsed >= GRACE => return Ok(found),
-            None => {}
-            Some(text) => {
-                if text != last {
-                    report(text.clone());
-                    last = text;
-                }
+            Some(text) if text != last => {
+                report(text.clone());
+                last = text;
             }
+            _ => {}
         }
         tokio::time::sleep(INTERVAL).await;
     }

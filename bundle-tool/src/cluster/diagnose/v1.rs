@@ -407,7 +407,9 @@ mod tests {
 
     fn found(objects: &[Value], scope: &Scope) -> Vec<Problem> {
         let mut snapshot = Snapshot::default();
-        objects.iter().for_each(|object| assert_eq!(snapshot.add(object.clone()), 1));
+        for object in objects {
+            assert_eq!(snapshot.add(object.clone()), 1);
+        }
         problems(&snapshot, scope)
     }
 
