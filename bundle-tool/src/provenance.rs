@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 /// The media type of an in-toto statement in JSON.
 pub const MEDIA_TYPE: &str = "application/vnd.in-toto+json";
-/// The annotation of an attestation with the type of its predicate, as BuildKit writes it.
+/// The annotation of an attestation with the type of its predicate, as `BuildKit` writes it.
 pub const PREDICATE_ANNOTATION: &str = "in-toto.io/predicate-type";
 /// The type of SLSA's predicate.
 pub const PREDICATE_TYPE: &str = "https://slsa.dev/provenance/v1";

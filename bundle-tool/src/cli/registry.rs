@@ -23,7 +23,7 @@ pub(super) struct Registry {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Serve(Serve),
+    Serve(Box<Serve>),
     Gc(Gc),
 }
 

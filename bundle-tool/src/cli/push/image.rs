@@ -102,7 +102,7 @@ impl PushImage {
         for (name, pairs) in [("env", &self.env), ("labels", &self.label)] {
             if !pairs.is_empty() {
                 let pairs = pairs.iter().map(|(name, value)| (name.clone(), json!(value)));
-                inputs = inputs.parameter(name, Map::from_iter(pairs));
+                inputs = inputs.parameter(name, pairs.collect::<Map<_, _>>());
             }
         }
         inputs

@@ -12,12 +12,12 @@ use crate::lying::{self, Lie};
 use crate::{Running, anonymous, image, options, reference};
 
 /// A cache of `registry`, which may have a path.
-fn upstream(registry: impl ToString) -> Upstream {
+fn upstream(registry: &impl ToString) -> Upstream {
     Upstream { registry: registry.to_string(), options: options(), resolver: anonymous() }
 }
 
 async fn cache_of(registry: impl ToString) -> Running {
-    let upstream = upstream(registry);
+    let upstream = upstream(&registry);
     Running::start_with(|options| options.upstream = Some(upstream)).await
 }
 

@@ -31,7 +31,7 @@ pub(super) async fn get(
     }
     let file = File::open(store.content(digest)).await?;
     let size = file.metadata().await?.len();
-    let mut response = Part::of(digest, size, range)?;
+    let mut response = Part::of(digest, size, range.as_ref())?;
     if !head {
         response.send(file, None).await?;
     }
@@ -51,12 +51,12 @@ pub(super) async fn get_through(
         return get(store, name, digest, head, range).await;
     }
     if head {
-        return Ok(Part::of(digest, proxy.blob_size(name, digest).await?, range)?.response);
+        return Ok(Part::of(digest, proxy.blob_size(name, digest).await?, range.as_ref())?.response);
     }
     let Some(growing) = proxy.blob(store, name, digest).await? else {
         return get(store, name, digest, head, range).await;
     };
-    let mut response = Part::of(digest, growing.size, range)?;
+    let mut response = Part::of(digest, growing.size, range.as_ref())?;
     match File::open(&growing.path).await {
         Ok(file) => response.send(file, Some(growing)).await?,
         // The download ended meanwhile.
@@ -74,8 +74,8 @@ struct Part {
 
 impl Part {
     /// Returns the response for the part of a blob that a request asks for, without a body.
-    fn of(digest: &Digest, size: u64, range: Option<HeaderValue>) -> Result<Self, Failure> {
-        let range = range.as_ref().and_then(|range| range.to_str().ok());
+    fn of(digest: &Digest, size: u64, range: Option<&HeaderValue>) -> Result<Self, Failure> {
+        let range = range.and_then(|range| range.to_str().ok());
         let (start, end, status) = match range.map(|range| parse_range(range, size)) {
             None | Some(Range::Ignored) => (0, size, StatusCode::OK),
             Some(Range::Part { start, end }) => (start, end + 1, StatusCode::PARTIAL_CONTENT),
