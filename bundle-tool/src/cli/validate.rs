@@ -42,6 +42,7 @@ use crate::rules::{self, Selection};
 /// image.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(super) struct Validate {
     /// Bundles or catalogs: directories, `oci:DIR`, archives, image names, or `-` for standard input
     #[arg(required_unless_present_any = ["list_optional", "base"], value_name = "REF")]
@@ -283,7 +284,7 @@ impl Validate {
         lookup: Option<&Lookup>,
         style: Option<Style>,
     ) -> Result<Found> {
-        let look_up = |bundle: &mut Bundle| lookup.map_or(Ok(()), |lookup| lookup.fill(bundle, runtime));
+        let fill_images = |bundle: &mut Bundle| lookup.map_or(Ok(()), |lookup| lookup.fill(bundle, runtime));
         let catalog = |name: &str, root: Option<&Path>, sources| {
             let report = validate_catalog(sources).with_context(|| format!("failed to read {name}"))?;
             Ok(Found::new(Report::Catalog(CatalogReport::new(name, root, report)), style))
@@ -299,7 +300,7 @@ impl Validate {
             Target::Directory(reference) => {
                 let selection = selections.of(Some(Path::new(reference)))?;
                 let mut bundle = bundles::directory(reference)?;
-                look_up(&mut bundle)?;
+                fill_images(&mut bundle)?;
                 let (_, report) =
                     validate_directory(bundle, Path::new(reference), &Overlay::default(), &selection);
                 Ok(Found::new(Report::Bundle(report), style))
@@ -307,7 +308,7 @@ impl Validate {
             Target::Image { name: reference, location, .. } => {
                 match bundles::image(reference, location, &self.registries, runtime)? {
                     bundles::Content::Bundle(mut bundle) => {
-                        look_up(&mut bundle)?;
+                        fill_images(&mut bundle)?;
                         let selection = selections.of(None)?;
                         Ok(Found::new(Report::Bundle(rules::validate(&bundle, &selection)), style))
                     }

@@ -317,7 +317,7 @@ impl<'r> Reporter<'r> {
         if self.findings.count(self.rule) {
             let (file, position, path, message) = what();
             let finding = finding(self.rule, file, position, path, message);
-            self.findings.kept.push(Finding { fix, help, ..finding });
+            self.findings.kept.push(Finding { help, fix, ..finding });
         }
     }
 }
