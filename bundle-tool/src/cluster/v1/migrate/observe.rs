@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Blocker, Installed, NotFound, Operator};
+use super::plan::{Blocker, Installed, NotFound, Operator};
 use crate::cluster::diagnose::object as named;
 use crate::cluster::kinds;
 use crate::cluster::snapshot::{Snapshot, list, name_of, namespace_of, string, strings};

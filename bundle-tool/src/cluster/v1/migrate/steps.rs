@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::{Blocker, Operator, Plan, Step};
+use super::plan::{Blocker, Operator, Plan, Step};
 use crate::cluster::v1::manifests::{ClusterExtension, namespace};
 
 impl Operator {
