@@ -394,6 +394,37 @@ async fn an_interrupted_installation_names_what_is_left_and_continues() -> Resul
 }
 
 #[tokio::test]
+async fn an_interrupted_unpacking_or_plan_names_what_is_left() -> Result<()> {
+    let (programs, registry) = (Programs::from_env()?, Registry::from_env()?);
+    let cluster = Cluster::from_env().await?;
+    let namespace = cluster.namespace_for("run-unpacking", "baseline").await?;
+    let bundle = Gizmo::write("unpacking", &registry.operand(), &[])?;
+    let (path, repository) = (bundle.path(), registry.image("run-bundle/unpacking"));
+    let mut arguments =
+        vec!["run", "bundle", path.as_str(), "-n", namespace.name.as_str(), "--push-to", repository.as_str()];
+    arguments.extend(registry.ca_file.iter().flat_map(|file| ["--ca-file", file]));
+    // The plan may be complete between two looks at the cluster.
+    for (stage, may_be_missed) in [("unpacking: ", false), ("approval: ", false), ("install plan: ", true)] {
+        match interrupted(&programs, &arguments, stage).await {
+            Ok(printed) => {
+                ensure!(printed.contains("not removed"), "{stage}: {printed}");
+                ensure!(printed.contains("Subscription `gizmo-unpacking`"), "{stage}: {printed}");
+                ensure!(printed.contains("bundle-tool cleanup gizmo-unpacking"), "{stage}: {printed}");
+                eprintln!("interrupted in stage {stage}");
+            }
+            Err(error) if may_be_missed && error.to_string().contains("never printed") => {
+                eprintln!("stage {stage}was not observed");
+            }
+            Err(error) => return Err(error),
+        }
+        let cleanup =
+            tool(&programs, &["cleanup", &bundle.package, "-n", &namespace.name, "--delete-crds"]).await?;
+        ensure!(cleanup.status == 0, "{stage}: {}", cleanup.err);
+    }
+    gone(&cluster, namespace).await
+}
+
+#[tokio::test]
 async fn the_api_server_is_away_for_30_seconds() -> Result<()> {
     let Some(restarter) = Restarter::from_env() else {
         skipped("CLUSTER_RESTART is not set");
@@ -513,6 +544,52 @@ async fn an_operator_is_upgraded_with_its_objects() -> Result<()> {
     let cleanup = tool(&programs, &["cleanup", &new.package, "-n", &namespace.name, "--delete-crds"]).await?;
     ensure!(cleanup.status == 0, "{}", cleanup.err);
     gone(&cluster, namespace).await
+}
+
+/// What an upgrade keeps: `edits` are made in the new version. Returns the run and its report.
+async fn test_upgrade(name: &str, edits: &[(&str, &str)]) -> Result<(Run, Value)> {
+    let (programs, registry) = (Programs::from_env()?, Registry::from_env()?);
+    let cluster = Cluster::from_env().await?;
+    let sample = ("\"spec\": {\"size\": 3}", "\"spec\": {\"size\": 3, \"color\": \"green\"}");
+    let old = Gizmo::write(name, &registry.operand(), &[sample])?;
+    let edits = [&[sample, ("1.2.0", "1.3.0")], edits].concat();
+    let new = Gizmo::write(&format!("{name}-new"), &registry.operand(), &edits)?;
+    // Both are versions of one package.
+    for file in ["manifests/csv.yaml", "manifests/crd.yaml", "metadata/annotations.yaml"] {
+        let path = new.directory.join(file);
+        std::fs::write(&path, std::fs::read_to_string(&path)?.replace(&format!("{name}-new"), name))?;
+    }
+    let run = tool(&programs, &["test", "upgrade", &old.path(), &new.path(), "-o", "json"]).await?;
+    let report = serde_json::from_str(&run.out).with_context(|| run.err.clone())?;
+    eprintln!("{:6.1} s  tested the upgrade of {name}", run.seconds);
+    for (kind, api_version, name) in [
+        ("Namespace", "v1", format!("{}-upgrade-test", old.package)),
+        ("CustomResourceDefinition", "apiextensions.k8s.io/v1", format!("gizmos.{name}.example.com")),
+    ] {
+        let left = cluster.api(api_version, kind, "default").await?.get_opt(&name).await?;
+        ensure!(left.is_none(), "{kind} {name} is left: {}", run.err);
+    }
+    Ok((run, report))
+}
+
+#[tokio::test]
+async fn an_upgrade_that_keeps_its_samples_passes() -> Result<()> {
+    let (run, report) = test_upgrade("kept", &[("cpu: 10m", "cpu: 11m")]).await?;
+    ensure!(run.status == 0 && report["upgrades"][0]["verdict"] == "passed", "{report:#}{}", run.err);
+    ensure!(report["upgrades"][0]["samples"][0]["object"] == "Gizmo `sample`", "{report:#}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_upgrade_that_prunes_a_field_of_its_samples_fails() -> Result<()> {
+    let color = "              color: {type: string, default: red, enum: [red, green], maxLength: 10}\n";
+    let rule = "            x-kubernetes-validations:\n            - rule: \"self.size < 5 || has(self.color)\"\n              \
+                message: a large gizmo needs a color\n";
+    let (run, report) = test_upgrade("pruned", &[(color, ""), (rule, "")]).await?;
+    ensure!(run.status == 1 && report["upgrades"][0]["verdict"] == "failed", "{report:#}{}", run.err);
+    let losses = &report["upgrades"][0]["samples"][0]["losses"];
+    ensure!(*losses == json!(["`spec.color` is lost, which was `\"green\"`"]), "{report:#}");
+    Ok(())
 }
 
 #[tokio::test]
