@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use libyaml_safer::{Event, EventData, MappingStyle, Parser, ScalarStyle, SequenceStyle};
 
-use super::libyaml::{BYTE_ORDER_MARK, Chunks, ended, index, position};
+use super::libyaml::{
+    BYTE_ORDER_MARK, Chunks, ended, excessive_directives, index, position, tag_before_comma,
+};
 use super::yaml::{MAX_DEPTH, MAX_VALUES};
 use crate::model::yaml::{Position, Style};
 
@@ -47,6 +49,9 @@ struct Open {
 #[must_use]
 pub fn spans(text: &[u8]) -> Option<Span> {
     let offset = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+    if tag_before_comma(&text[offset..]).or_else(|| excessive_directives(&text[offset..])).is_some() {
+        return None;
+    }
     let ended = ended(&text[offset..]);
     let mut parser = Parser::new();
     parser.set_input(Chunks::new(&ended));
@@ -113,4 +118,15 @@ fn style_of(style: ScalarStyle) -> Option<Style> {
         ScalarStyle::Folded => Style::Folded,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_before_a_comma_has_no_spans() {
+        assert!(spans(b"{a: !b, c: d}\n").is_none());
+        assert!(spans(b"{a: !b x, c: d}\n").is_some());
+    }
 }

@@ -388,7 +388,9 @@ fn choose(text: &str, key: bool) -> Style {
         return Style::Double;
     }
     if text.contains('\n') {
-        return if analysis.literal && !key { Style::Literal } else { Style::Double };
+        // In a block, lines that end otherwise would need an indentation, too.
+        let has_other_breaks = text.contains(['\u{2028}', '\u{2029}']);
+        return if analysis.literal && !key && !has_other_breaks { Style::Literal } else { Style::Double };
     }
     if !is_plain_string(text) {
         return Style::Double;
@@ -521,6 +523,7 @@ mod tests {
         assert_eq!(emit(&json!({"a": "x\n\n", "b": 1})), "a: |+\n  x\n\nb: 1\n");
         assert_eq!(emit(&json!({"a": ["  x\ny"]})), "a:\n- |2-\n    x\n  y\n");
         assert_eq!(emit(&json!({"a": "x \ny"})), "a: \"x \\ny\"\n");
+        assert_eq!(emit(&json!({"a": "x\u{2029}-\ny"})), "a: \"x\\P-\\ny\"\n");
     }
 
     #[test]
