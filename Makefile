@@ -113,6 +113,23 @@ e2e: build dist ## Run the tests against the cluster of KUBECONFIG and the regis
 scaffold: build ## Build, test, bundle and validate scaffolded operators
 	$(CARGO) test --locked --target $(TARGET) -p e2e --test it -- --test-threads=1 --nocapture scaffold::
 
+# Targets of fuzz/ to run, and for how many seconds each.
+FUZZ ?= $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
+FUZZ_TIME ?= 180
+# What cargo-fuzz passes without a sanitizer: coverage that libFuzzer reads. The stable compiler accepts it.
+FUZZ_FLAGS := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+  -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 --cfg=fuzzing
+FUZZ_HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+.PHONY: fuzz
+fuzz: ## Fuzz the parsers, FUZZ_TIME seconds each (FUZZ=yaml for one of them); needs a C++ compiler
+	cd fuzz && RUSTFLAGS="$(FUZZ_FLAGS)" $(CARGO) build --locked --release --target $(FUZZ_HOST)
+	@for name in $(FUZZ); do \
+	  echo "== $$name"; \
+	  mkdir -p fuzz/corpus/$$name fuzz/artifacts/$$name; \
+	  nice fuzz/target/$(FUZZ_HOST)/release/$$name -max_total_time=$(FUZZ_TIME) -timeout=10 -rss_limit_mb=2048 \
+	    -artifact_prefix=fuzz/artifacts/$$name/ fuzz/corpus/$$name fuzz/seeds/$$name || exit 1; \
+	done
+
 .PHONY: bench-validate
 bench-validate: dist ## Measure validate on every bundle directory of CORPUS, one process each
 	python3 e2e/bench-validate.py target/dist/bundle-tool $(CORPUS)
