@@ -607,7 +607,7 @@ async fn finalizers_that_block_cleanup_are_named() -> Result<()> {
     });
     cluster.apply(&gizmo).await?;
     let arguments = ["cleanup", &bundle.package, "-n", &namespace.name, "--delete-crds"];
-    let blocked = tool(&programs, &[&arguments[..], &["--timeout", "5s"]].concat()).await?;
+    let blocked = tool(&programs, &[&arguments[..], &["--timeout", "20s"]].concat()).await?;
     ensure!(
         blocked.status == 2 && blocked.err.contains("has finalizers: example.com/keep"),
         "{}{}",
