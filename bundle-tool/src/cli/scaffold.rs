@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use atomic_files::{DirectoryLock, Tree};
 use clap::Args;
 
 use super::exit::Exit;
+use super::git;
 use crate::read::file::{self, MAX_FILE_SIZE, Unreadable};
 use crate::scaffold::merge::{self, Existing, Plan};
 use crate::scaffold::{self, Error, Files, Project, Record, project, record};
@@ -268,22 +268,18 @@ fn some(paths: &BTreeSet<String>) -> String {
 /// Returns the files of a directory that git lists as changed or untracked, relative to it. Returns nothing if the
 /// directory is not in a git work tree, or if there is no git.
 fn uncommitted(directory: &Path) -> Result<Option<BTreeSet<String>>> {
-    let git = |arguments: &[&str]| {
-        Command::new("git").arg("-C").arg(directory).args(arguments).env("GIT_OPTIONAL_LOCKS", "0").output()
-    };
-    let prefix = match git(&["rev-parse", "--show-prefix"]) {
-        Ok(output) if output.status.success() => output.stdout,
-        Ok(_) => return Ok(None),
+    let prefix = match git::output(directory, &["rev-parse", "--show-prefix"]) {
+        Ok(Ok(output)) => output,
+        Ok(Err(_)) => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error).context("failed to run git"),
     };
     let prefix = String::from_utf8_lossy(&prefix).trim_end_matches('\n').to_owned();
-    let output = git(&["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--", "."])
-        .context("failed to run git")?;
-    if !output.status.success() {
-        bail!("git status failed: {}", String::from_utf8_lossy(&output.stderr).trim());
-    }
-    let text = String::from_utf8_lossy(&output.stdout);
+    let status = ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--", "."];
+    let output = git::output(directory, &status)
+        .context("failed to run git")?
+        .map_err(|reason| anyhow!("git status failed: {reason}"))?;
+    let text = String::from_utf8_lossy(&output);
     // Two letters and a blank, then a path relative to the work tree.
     let paths = text.split('\0').filter_map(|entry| entry.get(3..)?.strip_prefix(&prefix));
     Ok(Some(paths.map(str::to_owned).collect()))
