@@ -107,7 +107,7 @@ drift: generate ## Fail if a generated file differs from the committed one
 E2E ?=
 .PHONY: e2e
 e2e: build dist ## Run the tests against the cluster of KUBECONFIG and the registry of REGISTRY (e2e/README.md)
-	$(CARGO) test --locked --target $(TARGET) -p e2e --lib --test it -- --test-threads=1 --nocapture $(E2E)
+	$(CARGO) test --locked --target $(TARGET) -p e2e --lib --test it --no-fail-fast -- --test-threads=1 --nocapture $(E2E)
 
 .PHONY: scaffold
 scaffold: build ## Build, test, bundle and validate scaffolded operators

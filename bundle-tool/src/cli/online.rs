@@ -39,6 +39,8 @@ struct Failure {
     images: usize,
     /// Whether further images need not be tried.
     is_final: bool,
+    /// Whether the time of the command is over.
+    is_expired: bool,
 }
 
 impl Lookup {
@@ -66,8 +68,8 @@ impl Lookup {
         Ok(())
     }
 
-    /// Prints why images could not be looked up, once for each registry. Returns whether some image could be, or none was
-    /// named.
+    /// Prints why images could not be looked up, once for each registry. Returns whether there was time for all images, and
+    /// some registry answered or none had to.
     pub(super) fn report(self) -> io::Result<bool> {
         let failures = self.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
         for (registry, Failure { reason, images, .. }) in &failures {
@@ -76,7 +78,17 @@ impl Lookup {
             writeln!(io::stderr(), "{}", printable(&line))?;
         }
         let answers = self.answers.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let is_answered = |answer: &Answer| answer.get().is_some_and(Option::is_some);
+        if failures.values().any(|failure| failure.is_expired) {
+            print_error(&anyhow!(
+                "the time of the command is over before all images were looked up; raise --timeout"
+            ))?;
+            return Ok(false);
+        }
+        // An invalid name is known without a registry.
+        let is_answered = |answer: &Answer| {
+            let answer = answer.get().and_then(Option::as_ref);
+            answer.is_some_and(|answer| !matches!(answer, Availability::InvalidName(_)))
+        };
         let has_answer = failures.is_empty() || answers.values().any(is_answered);
         if !has_answer {
             print_error(&anyhow!(
@@ -123,8 +135,10 @@ impl Lookup {
             reason: error.to_string(),
             images: 0,
             is_final: false,
+            is_expired: false,
         });
         failure.images += 1;
+        failure.is_expired |= matches!(error, Error::Expired { .. });
         // Others of the registry may be readable if one is denied.
         failure.is_final |= matches!(
             error,

@@ -26,7 +26,7 @@ pub fn apply(text: &str, fixes: &[&Fix]) -> (String, Vec<usize>) {
     if let Some(index) = fixes.iter().position(|fix| fix.change == Change::Untab) {
         return edit::untab(text).map_or_else(unchanged, |text| (text, vec![index]));
     }
-    if fixes.iter().any(|fix| matches!(fix.change, Change::SetLabel(..))) {
+    if !fixes.is_empty() && fixes.iter().all(|fix| matches!(fix.change, Change::SetLabel(..))) {
         return dockerfile::apply(text, fixes).unwrap_or_else(unchanged);
     }
     let Some(root) = spans::spans(text.as_bytes()) else { return unchanged() };

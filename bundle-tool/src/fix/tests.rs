@@ -109,6 +109,14 @@ fn several_fixes_are_applied_at_once_and_those_that_touch_one_by_one() {
 }
 
 #[test]
+fn a_label_is_set_in_a_dockerfile_only() {
+    let label = Fix::label("a", "new");
+    let other = Fix::new(Safety::Safe, &Path::ROOT.field("b"), string("new"));
+    assert_eq!(apply("a: old\nb: old\n", &[&label, &other]), ("a: old\nb: new\n".to_owned(), vec![1]));
+    assert_eq!(apply("FROM b\nLABEL a=old\n", &[&label]), ("FROM b\nLABEL a=new\n".to_owned(), vec![0]));
+}
+
+#[test]
 fn tabs_in_the_indentation_become_spaces() {
     let fix = Fix::at(Safety::Safe, Position::default(), "", Change::Untab);
     assert_eq!(apply("a:\n\tb: 1\n\tc:\n\t\td: x\ty\n", &[&fix]).0, "a:\n  b: 1\n  c:\n    d: x\ty\n");

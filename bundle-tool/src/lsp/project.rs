@@ -55,6 +55,8 @@ impl Checked {
             if item.file.as_ref().is_none_or(|file| file.ends_with('/') || !texts.contains_key(file)) {
                 item.file.clone_from(&main);
                 (item.place, item.end_column) = (None, None);
+                // It edits another file.
+                item.fix = None;
             }
         }
         // The text of a file that is open is the client's.

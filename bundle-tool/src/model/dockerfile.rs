@@ -17,7 +17,7 @@ pub const BESIDE: &str = "../bundle.Dockerfile";
 pub struct Label {
     /// The key.
     pub key: String,
-    /// The value; nothing if it contains a variable or goes on in another line.
+    /// The value; nothing if it contains a variable, goes on in another line, or is written as `KEY VALUE`.
     pub value: Option<String>,
     /// Where the key begins.
     pub position: Position,
@@ -25,17 +25,28 @@ pub struct Label {
     pub range: Range<usize>,
 }
 
-/// Returns the labels of the last stage in a Dockerfile, each `KEY=VALUE`, in order; the last one of a key counts.
+/// Returns the labels of the last stage in a Dockerfile in order; the last one of a key counts. Returns none if the
+/// directive `escape` changes how lines are continued.
 #[must_use]
 pub fn labels(text: &str) -> Vec<Label> {
     let mut labels = Vec::new();
+    if has_escape_directive(text) {
+        return labels;
+    }
     let mut cursor = Cursor { offset: 0, position: Position { line: 1, column: 1 } };
     for Instruction { name, rest } in instructions(text) {
         if name.eq_ignore_ascii_case("FROM") {
             labels.clear();
         } else if name.eq_ignore_ascii_case("LABEL") {
-            for word in words(text, rest) {
-                let Some(equals) = unquoted_equals(&text[word.clone()]) else { break };
+            for (index, word) in words(text, rest.clone()).into_iter().enumerate() {
+                let Some(equals) = unquoted_equals(&text[word.clone()]) else {
+                    // The old form, `LABEL KEY VALUE`: it counts, and its value is not compared.
+                    if let (0, Some(key)) = (index, value(&text[word.clone()])) {
+                        let position = cursor.advance(text, word.start);
+                        labels.push(Label { key, value: None, position, range: rest.end..rest.end });
+                    }
+                    break;
+                };
                 let (start, at) = (word.start, word.start + equals);
                 let Some(key) = value(&text[start..at]) else { continue };
                 let range = at + 1..word.end;
@@ -45,6 +56,13 @@ pub fn labels(text: &str) -> Vec<Label> {
         }
     }
     labels
+}
+
+/// Returns whether a Dockerfile begins with the directive `escape`.
+fn has_escape_directive(text: &str) -> bool {
+    text.lines()
+        .map_while(|line| line.trim().strip_prefix('#')?.split_once('='))
+        .any(|(name, _)| name.trim().eq_ignore_ascii_case("escape"))
 }
 
 /// Returns whether a Dockerfile copies files from a path that begins with a directory.
@@ -125,8 +143,28 @@ fn instructions(text: &str) -> impl Iterator<Item = Instruction<'_>> {
                 }
             }
             let behind = start + indent + name.len();
-            return Some(Instruction { name, rest: behind..end.max(behind) });
+            let rest = behind..end.max(behind);
+            if ["RUN", "COPY", "ADD"].iter().any(|one| name.eq_ignore_ascii_case(one)) {
+                for (delimiter, is_indented) in here_documents(&text[rest.clone()]) {
+                    let is_end = |line: &str| {
+                        let line = line.trim_end_matches(['\n', '\r']);
+                        delimiter == if is_indented { line.trim_start_matches('\t') } else { line }
+                    };
+                    lines.by_ref().find(|(_, line)| is_end(line));
+                }
+            }
+            return Some(Instruction { name, rest });
         }
+    })
+}
+
+/// Returns the delimiters of the here-documents that follow an instruction, and whether tabs before them are left out.
+fn here_documents(arguments: &str) -> impl Iterator<Item = (&str, bool)> {
+    arguments.split_whitespace().filter_map(|word| {
+        let rest = word.trim_start_matches(|char: char| char.is_ascii_digit()).strip_prefix("<<")?;
+        let (name, is_indented) = rest.strip_prefix('-').map_or((rest, false), |name| (name, true));
+        let name = name.trim_matches(['"', '\'']);
+        (!name.is_empty() && !name.contains('<')).then_some((name, is_indented))
     })
 }
 
@@ -252,7 +290,7 @@ mod tests {
     #[test]
     fn labels_are_read_as_docker_reads_them() {
         let text = "# LABEL no=1\nFROM a AS b\nLABEL old=1\nFROM scratch\nLABEL a=1 b=\"two words\" \\\n  # a comment\n  \
-                    c='$x' \"d\"=x\\ y\nlabel e=$VERSION f=\"\\$1 \\\"q\\\"\" g=\nLABEL legacy value=1\nLABEL h=a=b\nLABEL i=a\\\nb j=1";
+                    c='$x' \"d\"=x\\ y\nlabel e=$VERSION f=\"\\$1 \\\"q\\\"\" g=\nLABEL h=a=b\nLABEL i=a\\\nb j=1";
         let expected = [
             ("a", Some("1")),
             ("b", Some("two words")),
@@ -270,6 +308,17 @@ mod tests {
         let label = labels(text).remove(1);
         assert_eq!((label.position.line, label.position.column), (5, 11));
         assert_eq!(&text[label.range], "\"two words\"");
+    }
+
+    #[test]
+    fn what_is_no_label_of_this_form_is_left_alone() {
+        let some = |key: &str| (key.to_owned(), Some("1".to_owned()));
+        assert_eq!(pairs("LABEL a=1\nLABEL a new value=2\n"), [some("a"), ("a".to_owned(), None)]);
+        let text = "LABEL a=1\nRUN <<EOF cat <<-\"END\"\nLABEL b=1\nEOF\nFROM c\n\tEND\nLABEL d=1\nRUN cat <<<x\nLABEL e=1\n";
+        assert_eq!(pairs(text), [some("a"), some("d"), some("e")]);
+        assert_eq!(pairs("RUN <<EOF\nLABEL a=1\n"), []);
+        assert_eq!(pairs("# syntax=a\n# Escape = `\nLABEL a=1\n"), []);
+        assert_eq!(pairs("# a comment\n# escape=`\nLABEL a=1\n"), [some("a")]);
     }
 
     #[test]

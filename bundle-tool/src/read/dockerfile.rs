@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use super::file;
 use super::overlay::Overlay;
 use crate::model::dockerfile::{BESIDE, NAMES, copies_from};
 use crate::model::{Content, File};
@@ -17,10 +16,11 @@ const MAX_SIZE: u64 = 1 << 20;
 pub fn of(directory: &Path, overlay: &Overlay) -> Option<File> {
     let read = |name: &str| parse(name, overlay.read(&directory.join(name), MAX_SIZE).ok()?);
     NAMES.iter().find_map(|name| read(name)).or_else(|| {
-        // The path may be `.`, or lead through a link.
-        let directory = directory.canonicalize().ok()?;
+        // The path may be `.`, or a link.
+        let is_itself = directory.file_name().is_some() && !directory.is_symlink();
+        let directory = if is_itself { directory.to_owned() } else { directory.canonicalize().ok()? };
         let name = directory.file_name()?.to_str()?;
-        let bytes = file::read(&directory.parent()?.join(NAMES[0]), MAX_SIZE).ok()?;
+        let bytes = overlay.read(&directory.parent()?.join(NAMES[0]), MAX_SIZE).ok()?;
         let file = parse(BESIDE, bytes)?;
         std::str::from_utf8(&file.bytes).is_ok_and(|text| copies_from(text, name)).then_some(file)
     })

@@ -110,6 +110,25 @@ fn a_registry_that_cannot_be_asked_is_no_defect_of_the_bundle() {
     );
 }
 
+#[test]
+fn a_run_that_ends_before_all_images_are_looked_up_fails() {
+    let dir = tempfile::tempdir().unwrap();
+    let registry = published(dir.path());
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let related = format!(
+        "  relatedImages: [{{name: gizmo, image: \"{}/gizmo:1\"}}]\n  displayName: Gizmo Operator",
+        silent.local_addr().unwrap()
+    );
+    bundle(dir.path(), "bundle", &registry.address, &[("  displayName: Gizmo Operator", &related)]);
+    let output = run(dir.path(), &["validate", "bundle", "--online", "--plain-http", "--timeout", "2s"]);
+    assert_eq!(output.status.code(), Some(2), "{}", error(&output));
+    assert!(
+        error(&output).contains("before all images were looked up; raise --timeout"),
+        "{}",
+        error(&output)
+    );
+}
+
 /// Answers every request but that for the version of the API with 404, and keeps the paths.
 fn counting_registry() -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -65,9 +65,10 @@ pub fn compare_keys(a: &str, b: &str) -> Ordering {
     number(a).cmp(&number(b)).then_with(|| digits(a).cmp(&digits(b))).then_with(|| x.cmp(&y))
 }
 
-/// Sorts by keys as go-yaml does.
+/// Sorts by keys in the order of go-yaml.
 ///
-/// For some keys with digits its order is not total, to which the standard library's sort answers with a panic: this one merges.
+/// For some keys with digits this order is not total: the standard library's sort may panic then. This one merges, and the
+/// order of such keys depends on that of the input, as it does in go-yaml.
 #[must_use]
 pub fn sorted_by_key<T>(mut items: Vec<T>, key: &impl Fn(&T) -> &str) -> Vec<T> {
     if items.len() < 2 {
