@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::{StreamExt as _, stream};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use kube::client::Body;
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::core::Request;
 use kube::core::params::{DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Client, Config};
@@ -43,8 +43,18 @@ const PARALLEL: usize = 16;
 #[non_exhaustive]
 pub enum Error {
     /// There is no usable configuration.
-    #[error("no cluster is configured: {0}; set KUBECONFIG or --kubeconfig")]
-    NoConfiguration(String),
+    #[error(
+        "no cluster is configured: found neither a kubeconfig nor a service account; set KUBECONFIG or --kubeconfig"
+    )]
+    NoConfiguration,
+    /// A kubeconfig cannot be used.
+    #[error("failed to read kubeconfig {file}: {reason}")]
+    Kubeconfig {
+        /// The file, or several with a colon between them, as in `KUBECONFIG`.
+        file: String,
+        /// The reason, without anything that the file contains.
+        reason: String,
+    },
     /// The configuration cannot be used to connect.
     #[error("failed to use the configuration of the cluster {server}: {reason}")]
     Configuration {
@@ -131,20 +141,25 @@ impl Cluster {
     /// # Errors
     /// There is no configuration, or it cannot be used.
     pub async fn connect(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Self, Error> {
-        let missing = |error: &dyn std::error::Error| Error::NoConfiguration(chain(error));
+        let files = || match kubeconfig {
+            Some(path) => path.display().to_string(),
+            None => std::env::var("KUBECONFIG")
+                .ok()
+                .filter(|files| !files.is_empty())
+                .unwrap_or_else(|| "~/.kube/config".to_owned()),
+        };
+        let unusable = |error| Error::Kubeconfig { file: files(), reason: kubeconfig_reason(&error) };
         let options =
             KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
         let mut config = match kubeconfig {
             Some(path) => {
-                let file = Kubeconfig::read_from(path).map_err(|error| missing(&error))?;
-                Config::from_custom_kubeconfig(file, &options).await.map_err(|error| missing(&error))?
+                let file = Kubeconfig::read_from(path).map_err(unusable)?;
+                Config::from_custom_kubeconfig(file, &options).await.map_err(unusable)?
             }
             None if context.is_some() || has_kubeconfig() => {
-                Config::from_kubeconfig(&options).await.map_err(|error| missing(&error))?
+                Config::from_kubeconfig(&options).await.map_err(unusable)?
             }
-            None => Config::incluster().map_err(|_| {
-                Error::NoConfiguration("found neither a kubeconfig nor a service account".into())
-            })?,
+            None => Config::incluster().map_err(|_| Error::NoConfiguration)?,
         };
         config.connect_timeout = Some(CONNECT_TIMEOUT);
         config.read_timeout = Some(READ_TIMEOUT);
@@ -454,6 +469,20 @@ fn has_kubeconfig() -> bool {
         return true;
     }
     std::env::var_os("HOME").is_some_and(|home| PathBuf::from(home).join(".kube/config").exists())
+}
+
+/// Returns why a kubeconfig cannot be used. The parser's own message quotes the lines around an error, which may have tokens.
+fn kubeconfig_reason(error: &KubeconfigError) -> String {
+    match error {
+        KubeconfigError::Parse(error) => match error.location() {
+            Some(place) => {
+                format!("not a valid kubeconfig at line {}, column {}", place.line(), place.column())
+            }
+            None => "not a valid kubeconfig".to_owned(),
+        },
+        KubeconfigError::ReadConfig(error, _) => error.to_string(),
+        other => chain(other),
+    }
 }
 
 fn http_get(path: &str) -> Result<http::Request<Vec<u8>>, String> {

@@ -42,10 +42,10 @@ fn without_a_cluster_there_is_one_error() {
     )
     .unwrap();
     let invalid = directory.path().join("invalid");
-    std::fs::write(&invalid, "users: [{").unwrap();
+    std::fs::write(&invalid, "users:\n- name: a\n  user:\n    token: \"SECRET\nclusters: []\n").unwrap();
     for (kubeconfig, expected) in [
-        (directory.path().join("missing"), "no cluster is configured"),
-        (invalid, "no cluster is configured"),
+        (directory.path().join("missing"), "missing: No such file or directory"),
+        (invalid, "invalid: not a valid kubeconfig at line "),
         (server, "the API server https://127.0.0.1:1/ does not respond"),
     ] {
         for command in COMMANDS {
