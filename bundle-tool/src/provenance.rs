@@ -73,9 +73,9 @@ pub fn statement(subjects: &[Resource], build: &Build) -> Vec<u8> {
 #[must_use]
 pub fn source_uri(remote: &str) -> Option<String> {
     let remote = remote.trim();
+    let remote = remote.split(['?', '#']).next().unwrap_or_default();
     let (scheme, authority, path) = match remote.split_once("://") {
         Some((scheme, rest)) if matches!(scheme, "https" | "http" | "ssh" | "git") => {
-            let rest = rest.split(['?', '#']).next().unwrap_or_default();
             let (authority, path) = rest.split_once('/')?;
             (scheme, authority, path)
         }
@@ -83,7 +83,8 @@ pub fn source_uri(remote: &str) -> Option<String> {
         // As scp names files: [USER@]HOST:PATH
         None => {
             let (authority, path) = remote.split_once(':')?;
-            ("ssh", authority, path.trim_start_matches('/'))
+            // Without a dot, it is a name of this machine's ssh, or a drive.
+            authority.contains('.').then_some(("ssh", authority, path.trim_start_matches('/')))?
         }
     };
     let host = authority.rsplit('@').next().unwrap_or_default();
@@ -130,6 +131,7 @@ mod tests {
             ("ssh://git@example.com/org/repo", "git+ssh://example.com/org/repo"),
             ("git@example.com:org/repo.git", "git+ssh://example.com/org/repo.git"),
             ("example.com:/srv/repo", "git+ssh://example.com/srv/repo"),
+            ("git@example.com:/srv/repo?token=secret", "git+ssh://example.com/srv/repo"),
         ] {
             assert_eq!(source_uri(remote).as_deref(), Some(expected), "{remote}");
         }
@@ -144,6 +146,8 @@ mod tests {
             "https:///repo",
             "https://example.com/a b",
             "ext::sh -c id",
+            "work:org/repo",
+            "C:\\repo",
         ] {
             assert_eq!(source_uri(remote), None, "{remote}");
         }

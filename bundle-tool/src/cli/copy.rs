@@ -4,7 +4,6 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
-use atomic_files::Pending;
 use clap::Args;
 use oci_images::layout::Platform;
 use oci_images::place::{Copier, Place};
@@ -12,6 +11,7 @@ use oci_images::registry::{Progress, Resolver};
 
 use super::exit::Exit;
 use super::images::Registries;
+use super::outputs;
 use super::runtime::runtime;
 
 /// Copy an image, or an index with the images of all platforms, from one place to another
@@ -53,7 +53,7 @@ impl Copy {
     pub(super) fn run(self) -> Result<Exit> {
         let Self { from, to, platform, digest_file, registries } = self;
         // Opened first: an image is not copied if its digest cannot be written.
-        let digest_file = digest_file.as_deref().map(Pending::new).transpose()?;
+        let [digest_file] = outputs::open([("--digest-file", digest_file.as_deref())], Some(&to))?;
         let copier = Copier { options: registries.options(), resolver: Resolver::from_env(), platform };
         let progress = Progress::new(format!("copying {from}"));
         let done = runtime()?
@@ -61,8 +61,8 @@ impl Copy {
             .with_context(|| format!("failed to copy {from} to {to}"))?;
         drop(progress);
         if let Some(mut file) = digest_file {
-            file.append(done.digest.as_bytes())?;
-            file.commit()?;
+            let written = file.append(done.digest.as_bytes()).and_then(|()| file.commit());
+            written.with_context(|| format!("{} is complete, but its digest is not written", done.name))?;
         }
         let mut out = io::stdout().lock();
         writeln!(out, "{}", done.name)?;

@@ -1,6 +1,6 @@
 //! `bundle-tool migrate`: plans the move of operators from OLM v0 to OLM v1.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -246,6 +246,13 @@ impl Migrate {
             channel = annotations.and_then(|all| all.channels().next()).unwrap_or_default();
         }
         let mut operator = self.operator(package, csv.name(), channel, None);
+        let channels: Vec<&str> = annotations.map(|all| all.channels().collect()).unwrap_or_default();
+        if let Some(channel) = self.channel.as_ref().filter(|channel| !channels.contains(&channel.as_str())) {
+            operator.notes.push(format!(
+                "channel `{channel}` is not one of the bundle's channels ({}): the catalog must have it",
+                channels.join(", ")
+            ));
+        }
         check(&mut operator, bundle);
         Ok(vec![operator.plan()])
     }
@@ -261,7 +268,15 @@ impl Migrate {
         if let Some(channel) = &self.channel
             && !packages.values().any(|linked| linked.channels.contains_key(channel.as_str()))
         {
-            bail!("channel `{channel}` is not in {}", self.target);
+            let known: BTreeSet<&str> =
+                packages.values().flat_map(|linked| linked.channels.keys().copied()).collect();
+            let more = if known.len() > MAX_CHANNELS { ", …" } else { "" };
+            let known: Vec<&str> = known.into_iter().take(MAX_CHANNELS).collect();
+            bail!(
+                "channel `{channel}` is not in {}: its channels are {}{more}",
+                self.target,
+                known.join(", ")
+            );
         }
         let packages: Vec<_> = packages.into_iter().collect();
         packages

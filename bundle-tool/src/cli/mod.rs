@@ -31,6 +31,7 @@ mod mirror;
 mod must_gather;
 mod olm;
 mod online;
+mod outputs;
 mod pull_request;
 mod push;
 mod registry;

@@ -30,6 +30,8 @@ pub(super) struct Lookup {
     answers: Mutex<HashMap<String, Answer>>,
     slots: Semaphore,
     failures: Mutex<BTreeMap<String, Failure>>,
+    /// The first error of the configuration, which keeps every image from being looked up.
+    misconfigured: Mutex<Option<Error>>,
 }
 
 /// Why images of a registry could not be looked up.
@@ -51,6 +53,7 @@ impl Lookup {
             answers: Mutex::default(),
             slots: Semaphore::new(PARALLEL),
             failures: Mutex::default(),
+            misconfigured: Mutex::default(),
         }
     }
 
@@ -71,6 +74,10 @@ impl Lookup {
     /// Prints why images could not be looked up, once for each registry. Returns whether there was time for all images, and
     /// some registry answered or none had to.
     pub(super) fn report(self) -> io::Result<bool> {
+        if let Some(error) = self.misconfigured.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            print_error(&anyhow!(error))?;
+            return Ok(false);
+        }
         let failures = self.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
         for (registry, Failure { reason, images, .. }) in &failures {
             let count = counted(*images, "image");
@@ -120,6 +127,15 @@ impl Lookup {
         match self.platforms(&reference).await {
             Ok(platforms) => Some(Availability::Available(platforms)),
             Err(Error::NotFound { .. }) => Some(Availability::Missing),
+            Err(
+                error @ (Error::Certificates { .. }
+                | Error::Proxy { .. }
+                | Error::Mirrors { .. }
+                | Error::Auth(_)),
+            ) => {
+                lock(&self.misconfigured).get_or_insert(error);
+                None
+            }
             Err(error) => self.failed(registry, &error),
         }
     }

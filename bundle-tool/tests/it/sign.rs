@@ -237,7 +237,7 @@ fn arguments_that_contradict_each_other_are_rejected() {
     }
     let files = ["--to", "oci:x", "--digest-file", "out", "--metadata-file", "./out"];
     let error = failure(&run(directory, &[&["push", "bundle", BUNDLE, "x/a:v1"][..], &files].concat()));
-    assert!(error.contains("--digest-file and --metadata-file name the same file: out"), "{error}");
+    assert!(error.contains("--digest-file and --metadata-file name the same file: ./out"), "{error}");
     assert_eq!(fs::read_dir(directory).unwrap().count(), 0);
 }
 

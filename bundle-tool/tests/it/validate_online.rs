@@ -111,6 +111,17 @@ fn a_registry_that_cannot_be_asked_is_no_defect_of_the_bundle() {
 }
 
 #[test]
+fn a_wrong_configuration_is_one_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let registry = published(dir.path());
+    bundle(dir.path(), "bundle", &registry.address, &[]);
+    let output = run(dir.path(), &["validate", "bundle", "--online", "--ca-file", "missing.crt"]);
+    assert_eq!(output.status.code(), Some(2), "{}", error(&output));
+    assert!(error(&output).starts_with("error: failed to read certificates from missing.crt: "));
+    assert_eq!(error(&output).lines().count(), 1, "{}", error(&output));
+}
+
+#[test]
 fn a_run_that_ends_before_all_images_are_looked_up_fails() {
     let dir = tempfile::tempdir().unwrap();
     let registry = published(dir.path());

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::{self, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use atomic_files::Pending;
 use clap::Args;
 use jiff::Timestamp;
 use oci_images::layout::{self, Artifact};
@@ -16,6 +15,7 @@ use serde_json::json;
 use super::provenance::Inputs;
 use crate::cli::exit::Exit;
 use crate::cli::images::{Registries, Target, created};
+use crate::cli::outputs;
 use crate::cli::runtime::runtime;
 use crate::read::file;
 use crate::sbom;
@@ -48,23 +48,6 @@ pub(super) struct Destination {
 }
 
 impl Destination {
-    /// Parses the name of the image, and rejects arguments that contradict each other.
-    fn name(&self, name: &str) -> Result<Reference> {
-        if let Ok(place @ (Place::Directory(..) | Place::Archive(..) | Place::DockerArchive(..))) =
-            name.parse()
-        {
-            bail!(
-                "`{place}` is not the name of an image: pass a name such as registry.example.com/name:tag, and --to {place}"
-            );
-        }
-        if let (Some(digest), Some(metadata)) = (&self.digest_file, &self.metadata_file)
-            && path::absolute(digest)? == path::absolute(metadata)?
-        {
-            bail!("--digest-file and --metadata-file name the same file: {}", digest.display());
-        }
-        Ok(Repository::parse(name)?)
-    }
-
     /// Sends an image or an index that was built from `inputs` as `name`; layers without their bytes come from `base`.
     pub(super) async fn send(
         &self,
@@ -74,12 +57,15 @@ impl Destination {
         base: Option<&Repository>,
     ) -> Result<()> {
         let artifact = artifact.into();
-        let reference = self.name(name)?;
+        let reference = named(name)?;
         let digest = artifact.digest().to_string();
         let descriptor = artifact.manifest().descriptor().clone();
         // Opened first: an image is not pushed if its digest cannot be written, or if it cannot be signed.
-        let digest_file = self.digest_file.as_deref().map(Pending::new).transpose()?;
-        let metadata_file = self.metadata_file.as_deref().map(Pending::new).transpose()?;
+        let files = [
+            ("--digest-file", self.digest_file.as_deref()),
+            ("--metadata-file", self.metadata_file.as_deref()),
+        ];
+        let [digest_file, metadata_file] = outputs::open(files, self.to.as_ref().map(|target| &target.0))?;
         let key = self.sign.as_deref().map(signing_key).transpose()?;
         let sbom = self.sbom.as_deref().map(|path| bill_of_materials(path, name)).transpose()?;
         let provenance = self.provenance.then(|| inputs.attachment(&reference, &artifact)).transpose()?;
@@ -112,18 +98,16 @@ impl Destination {
             }
         };
         drop(progress);
-        if let Some(mut file) = digest_file {
-            file.append(digest.as_bytes())?;
-            file.commit()?;
-        }
-        if let Some(mut file) = metadata_file {
-            let metadata = json!({
-                "containerimage.descriptor": descriptor,
-                "containerimage.digest": digest,
-                "image.name": reference.whole(),
-            });
-            file.append(format!("{metadata:#}\n").as_bytes())?;
-            file.commit()?;
+        let metadata = json!({
+            "containerimage.descriptor": descriptor,
+            "containerimage.digest": digest,
+            "image.name": reference.whole(),
+        });
+        for (file, text) in [(digest_file, digest.clone()), (metadata_file, format!("{metadata:#}\n"))] {
+            let Some(mut file) = file else { continue };
+            let written = file.append(text.as_bytes()).and_then(|()| file.commit());
+            written
+                .with_context(|| format!("{printed} is complete, but what describes it is not written"))?;
         }
         let mut out = io::stdout().lock();
         writeln!(out, "{printed}")?;
@@ -143,6 +127,16 @@ impl Destination {
             .with_context(|| format!("failed to push {name}"))?;
         Ok(Exit::Success)
     }
+}
+
+/// Parses the name of an image to push.
+fn named(name: &str) -> Result<Reference> {
+    if let Ok(place @ (Place::Directory(..) | Place::Archive(..) | Place::DockerArchive(..))) = name.parse() {
+        bail!(
+            "`{place}` is not the name of an image: pass a name such as registry.example.com/name:tag, and --to {place}"
+        );
+    }
+    Ok(Repository::parse(name)?)
 }
 
 /// Reads a private key, which an environment variable decrypts.

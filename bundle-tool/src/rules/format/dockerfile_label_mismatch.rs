@@ -7,9 +7,9 @@ pub(super) static RULE: Rule = Rule {
     id: "dockerfile-label-mismatch",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "A label in the bundle's Dockerfile has another value than the annotation of the same name in metadata/annotations.yaml. The Dockerfile is `bundle.Dockerfile` or `Dockerfile` in the directory of the bundle, or a `bundle.Dockerfile` beside it that copies the bundle.",
+    what: "A label in the bundle's Dockerfile differs from the annotation of the same name in metadata/annotations.yaml. The Dockerfile is `bundle.Dockerfile` or `Dockerfile` in the directory of the bundle, or a `bundle.Dockerfile` beside it that copies the bundle.",
     impacts: &[Impact::Specific(
-        "OLM reads the annotations. What reads the labels of the image, such as the pipelines of catalogs, gets other values.",
+        "OLM reads the annotations. Tools that read the labels of the image, such as the pipelines of catalogs, get different values.",
     )],
     help: "set the label to the value of the annotation",
     sources: &[

@@ -82,7 +82,7 @@ impl Uses {
         let Some((first, others)) = self.0.split_first() else { return };
         reporter.at(file, &first.path, first.position, message);
         for other in others.iter().take(MAX_RELATED) {
-            reporter.related_place(file, other.position, "also named here");
+            reporter.related_place(file, other.position, "also referenced here");
         }
     }
 }
