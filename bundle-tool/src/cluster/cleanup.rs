@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::client::{Cluster, Error, Select};
-use super::diagnose::Problem;
+use super::diagnose::{self, Problem};
 use super::gather::{instances, stuck_crd};
 use super::kinds::{self, Kind};
 use super::manifests::{MANAGED_BY, PART_OF, catalog_name, is_ours};
@@ -125,14 +125,15 @@ pub fn plan(snapshot: &Snapshot, package: &str, namespace: &str, options: Option
         }
     }
     // With OLM v1, the extension takes what it has installed with it, the CRDs included.
-    let extensions = snapshot.of(kinds::CLUSTER_EXTENSION).iter();
-    plan.first.extend(
-        extensions
-            .filter(|one| is_ours(one, package) && string(one, "/spec/namespace") == namespace)
-            .map(|one| item(kinds::CLUSTER_EXTENSION, one)),
-    );
+    let (extensions, elsewhere): (Vec<_>, Vec<_>) = snapshot
+        .of(kinds::CLUSTER_EXTENSION)
+        .iter()
+        .filter(|one| is_ours(one, package))
+        .partition(|one| string(one, "/spec/namespace") == namespace);
+    plan.first.extend(extensions.into_iter().map(|one| item(kinds::CLUSTER_EXTENSION, one)));
     let catalog = catalog_name(package);
-    if plan.deletes_extension() {
+    // An installation that was interrupted may have left a catalog without an extension.
+    if elsewhere.is_empty() && !snapshot.unreadable.contains_key(kinds::CLUSTER_EXTENSION.kind) {
         let catalogs = snapshot.of(kinds::CLUSTER_CATALOG).iter();
         let ours = catalogs.filter(|one| name_of(one) == catalog && is_ours(one, package));
         plan.rest.extend(ours.map(|one| item(kinds::CLUSTER_CATALOG, one)));
@@ -262,10 +263,9 @@ async fn blocked(
         return stuck_crd(cluster, object).await;
     }
     let name = format!("{} `{}`", item.kind.kind, item.name);
-    let finalizers: Vec<_> = list(object, "/metadata/finalizers").iter().filter_map(Value::as_str).collect();
-    let (message, help) = if !finalizers.is_empty() {
+    let (message, help) = if !list(object, "/metadata/finalizers").is_empty() {
         (
-            format!("{name} is being deleted and waits for finalizers: {}", finalizers.join(", ")),
+            diagnose::deletion(&name, object),
             "let the program that set the finalizers run until it has removed them",
         )
     } else if string(object, "/metadata/deletionTimestamp").is_empty() {
@@ -282,7 +282,7 @@ async fn blocked(
             "wait longer with --timeout; if it remains, check the API server and its garbage collection",
         )
     };
-    let object = super::diagnose::object(item.kind, object);
+    let object = diagnose::object(item.kind, object);
     Ok(Problem::of_preflight("deletion-blocked", object, message, help.into()))
 }
 
@@ -297,6 +297,25 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn the_catalog_of_olm_v1_is_deleted_unless_an_extension_needs_it() {
+        let labels = json!({MANAGED_BY: crate::cluster::client::MANAGER, PART_OF: "gizmo"});
+        let of = |kind: Kind, name: &str, spec: Value| json!({"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name, "labels": labels}, "spec": spec});
+        let options = Options { crds: true, operator_group: true, timeout: Duration::from_secs(1) };
+        let planned = |extension: Option<&str>| {
+            let mut snapshot = Snapshot::default();
+            snapshot.add(of(kinds::CLUSTER_CATALOG, &catalog_name("gizmo"), json!({})));
+            if let Some(namespace) = extension {
+                snapshot.add(of(kinds::CLUSTER_EXTENSION, "gizmo", json!({"namespace": namespace})));
+            }
+            let plan = plan(&snapshot, "gizmo", "ns", options);
+            [plan.first, plan.rest].concat().iter().map(|item| item.kind.kind).collect::<Vec<_>>()
+        };
+        assert_eq!(planned(None), ["ClusterCatalog"]);
+        assert_eq!(planned(Some("ns")), ["ClusterExtension", "ClusterCatalog"]);
+        assert_eq!(planned(Some("other")), Vec::<&str>::new());
+    }
 
     #[tokio::test(start_paused = true)]
     async fn what_is_created_again_is_deleted_again() {

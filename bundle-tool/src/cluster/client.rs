@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
+use http::StatusCode;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
@@ -133,6 +134,15 @@ pub enum Write {
     Stored,
     /// The API server validates the write and does not store it.
     DryRun,
+}
+
+/// An object that was applied.
+#[derive(Debug, Clone)]
+pub struct Applied {
+    /// The object as stored.
+    pub object: Value,
+    /// Whether it did not exist before.
+    pub is_new: bool,
 }
 
 impl Cluster {
@@ -301,11 +311,11 @@ impl Cluster {
         }
     }
 
-    /// Applies an object on the server side, taking fields over from others, and returns it as stored.
+    /// Applies an object on the server side, taking fields over from others.
     ///
     /// # Errors
     /// The API server rejects it, or does not respond.
-    pub async fn apply(&self, kind: Kind, object: &Value, write: Write) -> Result<Value, Error> {
+    pub async fn apply(&self, kind: Kind, object: &Value, write: Write) -> Result<Applied, Error> {
         let name = name_of(object);
         let action = format!("create {} `{name}`", kind.kind);
         let mut parameters = PatchParams::apply(MANAGER).force();
@@ -317,7 +327,10 @@ impl Cluster {
             &parameters,
             &Patch::Apply(object),
         );
-        self.send_request(request, &action).await
+        let request =
+            request.map_err(|error| Error::Response { action: action.clone(), reason: chain(&error) })?;
+        let (status, text) = self.text(request, &action).await?;
+        Ok(Applied { object: parse(&text, &action)?, is_new: status == StatusCode::CREATED })
     }
 
     /// Changes an object with a merge patch.
@@ -390,7 +403,7 @@ impl Cluster {
             let request = http_get(&format!("{path}{previous}"))
                 .map_err(|reason| Error::Response { action: action.clone(), reason })?;
             match self.text(request, &action).await {
-                Ok(text) if !text.trim().is_empty() => return Ok(text),
+                Ok((_, text)) if !text.trim().is_empty() => return Ok(text),
                 Ok(_) => {}
                 Err(error) => last = error,
             }
@@ -409,13 +422,16 @@ impl Cluster {
     }
 
     async fn send(&self, request: http::Request<Vec<u8>>, action: &str) -> Result<Value, Error> {
-        let text = self.text(request, action).await?;
-        serde_json::from_str(&text)
-            .map_err(|error| Error::Response { action: action.to_owned(), reason: chain(&error) })
+        let (_, text) = self.text(request, action).await?;
+        parse(&text, action)
     }
 
-    /// Sends a request and returns the text of the response, which has limits in bytes and time.
-    async fn text(&self, request: http::Request<Vec<u8>>, action: &str) -> Result<String, Error> {
+    /// Sends a request and returns the status and the text of the response, which has limits in bytes and time.
+    async fn text(
+        &self,
+        request: http::Request<Vec<u8>>,
+        action: &str,
+    ) -> Result<(StatusCode, String), Error> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         let unreachable = |reason| Error::Unreachable { server: self.server.clone(), reason };
         let exchange = async {
@@ -438,8 +454,14 @@ impl Cluster {
         let (status, text) = tokio::time::timeout(REQUEST_TIMEOUT, exchange).await.map_err(|_| {
             unreachable(format!("no response within {} seconds", REQUEST_TIMEOUT.as_secs()))
         })??;
-        if status.is_success() { Ok(text) } else { Err(rejected(status.as_u16(), &text, action)) }
+        if status.is_success() { Ok((status, text)) } else { Err(rejected(status.as_u16(), &text, action)) }
     }
+}
+
+/// Parses a response.
+fn parse(text: &str, action: &str) -> Result<Value, Error> {
+    serde_json::from_str(text)
+        .map_err(|error| Error::Response { action: action.to_owned(), reason: chain(&error) })
 }
 
 /// Returns the error that a response with this status and text stands for.

@@ -58,6 +58,30 @@ pub enum Report {
     Note(String),
 }
 
+/// What an installation has changed on the cluster, in words such as ``Deployment `gizmo` ``.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Objects that did not exist before.
+    pub created: Vec<String>,
+    /// Objects that existed before.
+    pub changed: Vec<String>,
+    /// Whether the `Subscription` or `ClusterExtension` existed before, and with it perhaps the operator.
+    pub had_operator: bool,
+}
+
+impl Changes {
+    /// Records an object that was applied.
+    pub(super) fn record(&mut self, kind: Kind, object: &Value, is_new: bool) {
+        let name = format!("{} `{}`", kind.kind, name_of(object));
+        if is_new {
+            self.created.push(name);
+        } else {
+            self.had_operator |= kind == kinds::SUBSCRIPTION || kind == kinds::CLUSTER_EXTENSION;
+            self.changed.push(name);
+        }
+    }
+}
+
 /// An installation that is under way.
 pub struct Installation<'c> {
     cluster: &'c Cluster,
@@ -65,8 +89,7 @@ pub struct Installation<'c> {
     target: Target,
     started: Instant,
     timeout: Duration,
-    /// Objects that were created, in words.
-    created: Vec<String>,
+    changes: Changes,
 }
 
 impl<'c> Installation<'c> {
@@ -84,26 +107,14 @@ impl<'c> Installation<'c> {
             },
             started: Instant::now(),
             timeout,
-            created: Vec::new(),
+            changes: Changes::default(),
         }
     }
 
-    /// Returns the objects that were created, in words.
+    /// Returns what was changed so far.
     #[must_use]
-    pub fn created(&self) -> &[String] {
-        &self.created
-    }
-
-    /// Validates the objects on the server, and creates none.
-    ///
-    /// # Errors
-    /// The API server rejects one.
-    pub async fn dry_run(&self, objects: &[Value]) -> Result<Vec<Value>, Error> {
-        let writes = objects.iter().filter_map(|object| Some((Kind::of(object)?, object)));
-        futures::future::try_join_all(
-            writes.map(|(kind, object)| self.cluster.apply(kind, object, Write::DryRun)),
-        )
-        .await
+    pub fn changes(&self) -> &Changes {
+        &self.changes
     }
 
     /// Creates the objects and waits until the CSV is Succeeded.
@@ -162,7 +173,7 @@ impl<'c> Installation<'c> {
 
     async fn create(&mut self, object: &Value) -> Result<Value, Error> {
         let Some(kind) = Kind::of(object) else { return Ok(Value::Null) };
-        let stored = loop {
+        let applied = loop {
             match self.cluster.apply(kind, object, Write::Stored).await {
                 Err(error) if error.is_unavailable() && self.started.elapsed() < self.timeout => {
                     tokio::time::sleep(INTERVAL).await;
@@ -170,8 +181,8 @@ impl<'c> Installation<'c> {
                 result => break result?,
             }
         };
-        self.created.push(format!("{} `{}`", kind.kind, name_of(object)));
-        Ok(stored)
+        self.changes.record(kind, object, applied.is_new);
+        Ok(applied.object)
     }
 
     /// Makes the catalog the owner of what serves it, so that all of it is deleted with the catalog.
@@ -289,6 +300,18 @@ impl<'c> Installation<'c> {
     async fn look(&self) -> Result<Snapshot, Error> {
         look(self.cluster, &self.target.namespace).await
     }
+}
+
+/// Validates objects on the server, and creates none; returns them as they would be stored.
+///
+/// # Errors
+/// The API server rejects one.
+pub async fn dry_run(cluster: &Cluster, objects: &[Value]) -> Result<Vec<Value>, Error> {
+    let writes = objects.iter().filter_map(|object| Some((Kind::of(object)?, object)));
+    futures::future::try_join_all(writes.map(|(kind, object)| async move {
+        cluster.apply(kind, object, Write::DryRun).await.map(|applied| applied.object)
+    }))
+    .await
 }
 
 /// Reads what explains the state of a namespace.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 
@@ -346,6 +347,71 @@ fn olm_v1_upgrades_what_it_installed() {
 }
 
 #[test]
+fn only_an_installation_with_olm_v1_that_did_not_exist_is_to_be_removed() {
+    let directory = tempfile::tempdir().unwrap();
+    let kubeconfig = directory.path().join("kubeconfig");
+    let registry = Registry::start(directory.path());
+    let push_to = format!("{}/gizmo-bundle", registry.address);
+    let bundle = copy_bundle(directory.path().join("bundle"));
+    let csv = bundle.join("manifests/gizmo-operator.clusterserviceversion.yaml");
+    std::fs::write(&csv, std::fs::read_to_string(&csv).unwrap().replace("1.2.0", "1.3.0")).unwrap();
+    let bundle = bundle.display().to_string();
+    for (command, is_there, expected) in [
+        (
+            "bundle",
+            false,
+            "note: created and not removed: ClusterCatalog `gizmo-operator-catalog`, ClusterExtension `gizmo-operator`\n\
+             help: remove the installation with `bundle-tool cleanup gizmo-operator -n gizmos --delete-crds`, or run the same \
+             command again to continue\n",
+        ),
+        (
+            "bundle-upgrade",
+            true,
+            "note: changed and not reverted: ClusterCatalog `gizmo-operator-catalog`, ClusterExtension `gizmo-operator`\n\
+             help: run the same command again to continue, or find the cause with `bundle-tool doctor gizmo-operator -n gizmos`\n",
+        ),
+    ] {
+        let is_applied = AtomicBool::new(false);
+        let server = ApiServer::start(move |request, body| {
+            let (method, path) = request.split_once(' ').unwrap();
+            let name = path.rsplit('/').next().unwrap();
+            let labels = json!({"app.kubernetes.io/managed-by": "bundle-tool", "app.kubernetes.io/part-of": "gizmo-operator"});
+            if method == "PATCH" {
+                is_applied.store(true, Ordering::Relaxed);
+            }
+            let is_applied = is_applied.load(Ordering::Relaxed);
+            let progressing = if is_applied { "Blocked" } else { "Succeeded" };
+            let object = json!({
+                "metadata": {"name": name, "labels": labels}, "spec": {"namespace": "gizmos"},
+                "status": {"install": {"bundle": {"name": "gizmo-operator.v1.2.0"}}, "conditions": [
+                    {"type": "Serving", "status": "True"},
+                    {"type": "Progressing", "reason": progressing, "message": "no"}]}});
+            match (method, path) {
+                ("GET", "/apis/olm.operatorframework.io/v1") => {
+                    (200, json!({"resources": [{"name": "clustercatalogs"}, {"name": "clusterextensions"}]}))
+                }
+                ("PATCH", _) => (if is_there { 200 } else { 201 }, serde_json::from_str(body).unwrap()),
+                ("GET", "/api/v1/namespaces/gizmos") => (200, object),
+                ("GET", path) if path.contains("olm.operatorframework.io") && (is_there || is_applied) => {
+                    (200, object)
+                }
+                _ => (404, json!({"message": "not found"})),
+            }
+        });
+        server.kubeconfig(&kubeconfig);
+        let arguments =
+            ["run", command, &bundle, "--olm", "v1", "-n", "gizmos", "--push-to", &push_to, "--use-http"];
+        let output = tool(&arguments, &kubeconfig);
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{err}");
+        assert!(
+            err.ends_with(&format!("{expected}error: gizmo-operator.v1.3.0 is not installed\n")),
+            "{err}"
+        );
+    }
+}
+
+#[test]
 fn olm_v1_is_checked_before_anything_is_created() {
     let directory = tempfile::tempdir().unwrap();
     let kubeconfig = directory.path().join("kubeconfig");
@@ -366,7 +432,11 @@ fn olm_v1_is_checked_before_anything_is_created() {
             &["--push-to", "127.0.0.1:1/a", "--install-mode", "MultiNamespace=a,b"],
             "does not support install mode",
         ),
-        (&without, &["--push-to", "127.0.0.1:1/a", "--index-image", "b"], "apply to OLM v0 only"),
+        (
+            &without,
+            &["--push-to", "127.0.0.1:1/a", "--index-image", "b"],
+            "--index-image applies to OLM v0 only",
+        ),
         (&foreign, &pushed, "ClusterExtension `gizmo-operator` exists, and bundle-tool did not create it"),
     ] {
         server.kubeconfig(&kubeconfig);

@@ -4,26 +4,20 @@ use std::io::{self, Write};
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
-use serde_json::Value;
 
-use super::content::{self, Facts};
-use super::request::{Options, Wanted, tagged};
-use super::source::{self, Input};
+use super::content;
+use super::preview::{DryRun, Preview};
+use super::request::{Common, Wanted};
+use super::source::Input;
 use super::state::State;
-use super::v1;
+use super::{unfinished, v1};
 use crate::cli::cluster::{Printer, print_failure, print_problems};
 use crate::cli::exit::Exit;
-use crate::cli::images::Registries;
 use crate::cli::report::check_bundle;
 use crate::cli::runtime::runtime;
 use crate::cli::signals::interrupted;
-use crate::cluster::client::Write as Stored;
-use crate::cluster::install::{Failure, Installation, Report};
+use crate::cluster::install::{Failure, Installation, Report, dry_run};
 use crate::cluster::preflight::InstallMode;
-use crate::cluster::v1::install;
-use crate::cluster::{Cluster, Kind};
-use crate::model::yaml;
-use oci_images::registry::Repository;
 
 /// Install a bundle on a cluster with OLM, and explain what goes wrong
 ///
@@ -65,28 +59,11 @@ pub(in super::super) struct RunBundle {
     /// Create the namespace if it does not exist
     #[arg(long)]
     create_namespace: bool,
-    /// Print the objects and create none: as they are sent (client), or as the API server would store them (server)
-    #[arg(long, value_name = "WHERE", value_enum)]
-    dry_run: Option<DryRun>,
-    /// Output format of --dry-run
-    #[arg(long, short, value_enum, default_value_t = Format::Yaml, requires = "dry_run")]
-    output: Format,
+    #[command(flatten)]
+    preview: Preview,
     /// Whether an installed bundle is replaced.
     #[arg(skip)]
     is_upgrade: bool,
-}
-
-/// What an installation and an upgrade have in common.
-#[derive(Debug, Clone, Args)]
-pub(super) struct Common {
-    /// Bundle: a directory, `oci:DIR`, `oci-archive:FILE` or an image
-    #[arg(value_name = "REF")]
-    reference: String,
-    /// Continue even if a check fails, or if an upgrade breaks existing objects
-    #[arg(long)]
-    force: bool,
-    #[command(flatten)]
-    options: Options,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -95,22 +72,6 @@ pub(super) enum Olm {
     V0,
     /// `ClusterCatalog` and `ClusterExtension`
     V1,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum DryRun {
-    /// Print the objects as they are sent
-    Client,
-    /// Have the API server validate the objects, and print them as it would store them
-    Server,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// YAML documents
-    Yaml,
-    /// One JSON list
-    Json,
 }
 
 impl RunBundle {
@@ -122,8 +83,7 @@ impl RunBundle {
             index_image: None,
             olm,
             create_namespace: false,
-            dry_run: None,
-            output: Format::Yaml,
+            preview: Preview::default(),
             is_upgrade: true,
         }
     }
@@ -134,11 +94,20 @@ impl RunBundle {
 
     async fn install(&self) -> Result<Exit> {
         self.common.options.connection.check_namespace()?;
-        let for_v1 = if self.olm == Olm::V1 { Some(self.options_of_v1()?) } else { None };
+        let for_v1 = match self.olm {
+            Olm::V0 => None,
+            Olm::V1 => {
+                if self.index_image.is_some() {
+                    bail!("--index-image applies to OLM v0 only");
+                }
+                let mode = self.install_mode.as_ref();
+                Some(v1::Installer::new(&self.common, mode, self.create_namespace, self.preview)?)
+            }
+        };
         let mut printer = Printer::new();
         // Printing what would be sent needs no cluster, if nothing of the cluster is asked for.
-        let offline =
-            self.dry_run == Some(DryRun::Client) && self.common.options.access.ca_secret_name.is_none();
+        let offline = self.preview.dry_run == Some(DryRun::Client)
+            && self.common.options.access.ca_secret_name.is_none();
         let cluster = match self.common.options.connection.connect().await {
             Ok(cluster) => Some(cluster),
             Err(_) if offline => None,
@@ -169,8 +138,8 @@ impl RunBundle {
         let mut facts = content::facts(&input.bundle, &namespace, self.common.options.channel.as_deref())?;
         facts.candidate.create_namespace = self.create_namespace;
         facts.candidate.is_upgrade = self.is_upgrade;
-        if let Some(push_to) = for_v1 {
-            return self.install_v1(cluster, input, &facts, push_to, &registries.options, printer).await;
+        if let Some(installer) = for_v1 {
+            return installer.install(cluster, input, &facts, &registries.options, printer).await;
         }
         if !self.common.force && !check_bundle(&input.bundle)? {
             bail!(
@@ -221,26 +190,26 @@ impl RunBundle {
             replaces: &replaces,
             index_image: self.index_image.as_deref(),
             create_namespace: self.create_namespace,
-            is_dry_run: self.dry_run.is_some(),
+            is_dry_run: self.preview.dry_run.is_some(),
         };
         let options = &self.common.options;
         let request =
             options.request(&mut input, &facts, wanted, state.as_ref(), &registries.options).await?;
         let objects = request.objects()?;
-        if self.dry_run == Some(DryRun::Client) {
+        if self.preview.dry_run == Some(DryRun::Client) {
             printer.finish();
-            return self.print(&objects);
+            return self.preview.print(&objects);
         }
         let (Some(cluster), Some(state)) = (cluster, state) else { bail!("no cluster is configured") };
         let mut installation = Installation::new(&cluster, &request, self.common.options.timeout);
         let create_namespace = self.create_namespace && !state.has_namespace(&namespace);
         if !create_namespace {
-            let stored = installation.dry_run(&objects).await.context("nothing was created")?;
-            if self.dry_run == Some(DryRun::Server) {
+            let stored = dry_run(&cluster, &objects).await.context("nothing was created")?;
+            if self.preview.dry_run == Some(DryRun::Server) {
                 printer.finish();
-                return self.print(&stored);
+                return self.preview.print(&stored);
             }
-        } else if self.dry_run == Some(DryRun::Server) {
+        } else if self.preview.dry_run == Some(DryRun::Server) {
             bail!("namespace `{namespace}` does not exist: --dry-run=server needs it; use --dry-run=client");
         }
         let mut show = |report: Report| printer.report(&report);
@@ -249,7 +218,6 @@ impl RunBundle {
             () = interrupted() => Ok(false),
         };
         printer.finish();
-        let package = &request.package;
         match result {
             Ok(true) => {
                 let mut out = io::stdout().lock();
@@ -258,12 +226,12 @@ impl RunBundle {
                 Ok(Exit::Success)
             }
             Ok(false) => {
-                left_behind(installation.created(), package, &namespace)?;
+                unfinished::print(installation.changes(), &facts.candidate, "")?;
                 bail!("interrupted")
             }
             Err(failure) => {
                 print_failure(&failure)?;
-                left_behind(installation.created(), package, &namespace)?;
+                unfinished::print(installation.changes(), &facts.candidate, "")?;
                 match failure {
                     Failure::Cluster(error) => Err(error.into()),
                     _ => bail!("{} is not installed", request.csv),
@@ -271,153 +239,4 @@ impl RunBundle {
             }
         }
     }
-
-    /// Checks the options before anything is read, and returns the repository of the images.
-    fn options_of_v1(&self) -> Result<&str> {
-        let options = &self.common.options;
-        let pods = &options.pods;
-        if self.index_image.is_some() || pods.opm_image.is_some() || pods.pull_secret_name.is_some() {
-            bail!("--index-image, --opm-image and --pull-secret-name apply to OLM v0 only");
-        }
-        let Some(name) = options.push_to.as_deref() else {
-            bail!("--olm v1 needs --push-to: OLM v1 installs only from catalog images");
-        };
-        Repository::parse(name)?;
-        v1::config(self.install_mode.as_ref(), "")?;
-        Ok(name)
-    }
-
-    /// Installs the bundle with OLM v1, or upgrades to it.
-    async fn install_v1(
-        &self,
-        cluster: Option<Cluster>,
-        mut input: Input,
-        facts: &Facts,
-        push_to: &str,
-        registries: &Registries,
-        mut printer: Printer,
-    ) -> Result<Exit> {
-        let (package, namespace) = (&facts.candidate.package, &facts.candidate.namespace);
-        let name = tagged(push_to, &facts.version);
-        let mut requested = v1::Requested {
-            config: v1::config(self.install_mode.as_ref(), namespace)?,
-            create_namespace: self.create_namespace,
-            ..v1::Requested::default()
-        };
-        let reads_cluster = self.dry_run != Some(DryRun::Client);
-        if let (Some(cluster), true) = (&cluster, reads_cluster) {
-            printer.step("checking the cluster");
-            requested.create_namespace =
-                v1::check_cluster(cluster, package, namespace, self.create_namespace).await?;
-            if self.is_upgrade {
-                let installed = v1::installed(cluster, facts).await?;
-                requested.config = installed.config;
-                requested.replaces = installed.bundle;
-            }
-        }
-        printer.finish();
-        if !self.common.force && !v1::check(&input.bundle, &requested.config, namespace)? {
-            bail!(
-                "OLM v1 rejects bundle {}, and nothing was created; use --force to install it nevertheless",
-                self.common.reference
-            );
-        }
-        if let (Some(cluster), true) = (&cluster, self.is_upgrade)
-            && v1::breaks(cluster, &input, facts).await?
-        {
-            if !self.common.force {
-                bail!(
-                    "OLM v1 rejects the upgrade because of its CRDs, and nothing was changed; with --force, its check is \
-                     disabled"
-                );
-            }
-            requested.without_crd_safety = true;
-        }
-        let index = format!("{name}-index");
-        let image = match self.dry_run {
-            None => {
-                input.push(&name, registries).await?;
-                // The same bundle again continues what was interrupted.
-                let replaces =
-                    if requested.replaces == facts.candidate.csv { "" } else { &requested.replaces };
-                let catalog = content::single(&input.bundle, input.image.as_deref(), facts, replaces)?;
-                let mut text = Vec::new();
-                catalog.write_json(&mut text)?;
-                // catalogd reads the catalog's files, and runs nothing.
-                source::push_index(&index, &text, false, registries).await?
-            }
-            Some(_) => index,
-        };
-        let objects = v1::objects(facts, &image, requested);
-        if self.dry_run == Some(DryRun::Client) {
-            printer.finish();
-            return self.print(&objects);
-        }
-        let Some(cluster) = cluster else { bail!("no cluster is configured") };
-        if self.dry_run == Some(DryRun::Server) {
-            let mut stored = Vec::new();
-            for object in &objects {
-                if let Some(kind) = Kind::of(object) {
-                    stored.push(cluster.apply(kind, object, Stored::DryRun).await?);
-                }
-            }
-            printer.finish();
-            return self.print(&stored);
-        }
-        let (csv, timeout) = (&facts.candidate.csv, self.common.options.timeout);
-        let mut created = Vec::new();
-        let mut show = |report: Report| printer.report(&report);
-        let result = tokio::select! {
-            result = install::run(&cluster, &objects, csv, timeout, &mut created, &mut show) => Some(result),
-            () = interrupted() => None,
-        };
-        printer.finish();
-        let Some(result) = result else {
-            v1::left_behind(&created, package, namespace)?;
-            bail!("interrupted")
-        };
-        if let Err(failure) = result {
-            print_failure(&failure)?;
-            v1::left_behind(&created, package, namespace)?;
-            return match failure {
-                Failure::Cluster(error) => Err(error.into()),
-                _ => bail!("{csv} is not installed"),
-            };
-        }
-        let mut out = io::stdout().lock();
-        writeln!(out, "{csv} is installed in namespace {namespace} by OLM v1")?;
-        out.flush()?;
-        Ok(Exit::Success)
-    }
-
-    fn print(&self, objects: &[Value]) -> Result<Exit> {
-        let mut out = io::BufWriter::new(io::stdout().lock());
-        match self.output {
-            Format::Yaml => {
-                for object in objects {
-                    write!(out, "---\n{}", yaml::emit(object))?;
-                }
-            }
-            Format::Json => {
-                let list = serde_json::json!({"apiVersion": "v1", "kind": "List", "items": objects});
-                serde_json::to_writer_pretty(&mut out, &list)?;
-                writeln!(out)?;
-            }
-        }
-        out.flush()?;
-        Ok(Exit::Success)
-    }
-}
-
-/// Names what an installation that did not end well leaves behind.
-fn left_behind(created: &[String], package: &str, namespace: &str) -> io::Result<()> {
-    if created.is_empty() {
-        return Ok(());
-    }
-    let mut out = io::stderr().lock();
-    writeln!(out, "note: created in namespace `{namespace}` and not removed: {}", created.join(", "))?;
-    writeln!(
-        out,
-        "help: remove them with `bundle-tool cleanup {package} -n {namespace}`, or run the same command again to continue"
-    )
 }

@@ -3,9 +3,11 @@
 mod access;
 mod bundle;
 pub(super) mod content;
+mod preview;
 pub(super) mod request;
 pub(super) mod source;
 pub(super) mod state;
+mod unfinished;
 mod upgrade;
 mod v1;
 

@@ -34,6 +34,19 @@ pub(in crate::cli) struct Options {
     pub(in crate::cli) access: Access,
 }
 
+/// What an installation and an upgrade have in common.
+#[derive(Debug, Clone, Args)]
+pub(super) struct Common {
+    /// Bundle: a directory, `oci:DIR`, `oci-archive:FILE` or an image
+    #[arg(value_name = "REF")]
+    pub(super) reference: String,
+    /// Continue even if a check fails, or if an upgrade breaks existing objects
+    #[arg(long)]
+    pub(super) force: bool,
+    #[command(flatten)]
+    pub(super) options: Options,
+}
+
 /// What is requested beside the bundle.
 pub(in crate::cli) struct Wanted<'w> {
     /// The namespaces that the operator watches, none for all; `None` to use the existing `OperatorGroup`.

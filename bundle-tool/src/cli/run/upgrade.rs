@@ -4,7 +4,8 @@ use anyhow::Result;
 use clap::Args;
 
 use super::super::exit::Exit;
-use super::bundle::{Common, Olm, RunBundle};
+use super::bundle::{Olm, RunBundle};
+use super::request::Common;
 
 /// Upgrade an operator that `run bundle` installed to another bundle
 ///

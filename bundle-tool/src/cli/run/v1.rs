@@ -1,14 +1,23 @@
 //! `run bundle --olm v1` and `run bundle-upgrade --olm v1`: installs a bundle with OLM v1, and upgrades to one.
 
-use std::io::{self, Write};
+use std::io::{self, Write as _};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
+use oci_images::registry::Repository;
 use serde_json::{Map, Value};
 
-use super::content::Facts;
-use super::source::Input;
+use super::content::{self, Facts};
+use super::preview::{DryRun, Preview};
+use super::request::{Common, tagged};
+use super::source::{self, Input};
 use super::state::compare;
+use super::unfinished;
+use crate::cli::cluster::{Printer, print_failure};
+use crate::cli::exit::Exit;
+use crate::cli::images::Registries;
 use crate::cli::report::check_bundle_with;
+use crate::cli::signals::interrupted;
+use crate::cluster::install::{Changes, Failure, Report, dry_run};
 use crate::cluster::manifests::{catalog_name, is_ours, labels};
 use crate::cluster::preflight::InstallMode;
 use crate::cluster::snapshot::string;
@@ -20,8 +29,167 @@ use crate::model::Bundle;
 use crate::report::Suite;
 use crate::rules::{Extension, Selection};
 
+/// Installs a bundle with OLM v1, or upgrades to it.
+pub(super) struct Installer<'i> {
+    common: &'i Common,
+    /// The repository of the images.
+    push_to: &'i str,
+    install_mode: Option<&'i InstallMode>,
+    create_namespace: bool,
+    preview: Preview,
+}
+
+impl<'i> Installer<'i> {
+    /// Checks the options before anything is read.
+    pub(super) fn new(
+        common: &'i Common,
+        install_mode: Option<&'i InstallMode>,
+        create_namespace: bool,
+        preview: Preview,
+    ) -> Result<Self> {
+        let pods = &common.options.pods;
+        if pods.opm_image.is_some() || pods.pull_secret_name.is_some() {
+            bail!("--opm-image and --pull-secret-name apply to OLM v0 only");
+        }
+        let Some(push_to) = common.options.push_to.as_deref() else {
+            bail!("--olm v1 needs --push-to: OLM v1 installs only from catalog images");
+        };
+        Repository::parse(push_to)?;
+        config(install_mode, "")?;
+        Ok(Self { common, push_to, install_mode, create_namespace, preview })
+    }
+
+    /// Checks the bundle and the cluster, pushes the images, and waits until the bundle is installed.
+    pub(super) async fn install(
+        &self,
+        cluster: Option<Cluster>,
+        mut input: Input,
+        facts: &Facts,
+        registries: &Registries,
+        mut printer: Printer,
+    ) -> Result<Exit> {
+        let dry = self.preview.dry_run;
+        let requested = self.requested(cluster.as_ref(), &input, facts, &mut printer).await?;
+        let image = if dry.is_none() {
+            self.push(&mut input, facts, &requested.replaces, registries).await?
+        } else {
+            self.index(facts)
+        };
+        let objects = objects(facts, &image, requested);
+        if dry == Some(DryRun::Client) {
+            printer.finish();
+            return self.preview.print(&objects);
+        }
+        let Some(cluster) = cluster else { bail!("no cluster is configured") };
+        if dry == Some(DryRun::Server) {
+            let stored = dry_run(&cluster, &objects).await.context("nothing was created")?;
+            printer.finish();
+            return self.preview.print(&stored);
+        }
+        let candidate = &facts.candidate;
+        let (csv, timeout) = (&candidate.csv, self.common.options.timeout);
+        let mut changes = Changes::default();
+        let mut show = |report: Report| printer.report(&report);
+        let result = tokio::select! {
+            result = install::run(&cluster, &objects, csv, timeout, &mut changes, &mut show) => Some(result),
+            () = interrupted() => None,
+        };
+        printer.finish();
+        match result {
+            Some(Ok(())) => {
+                let mut out = io::stdout().lock();
+                writeln!(out, "{csv} is installed in namespace {} by OLM v1", candidate.namespace)?;
+                out.flush()?;
+                Ok(Exit::Success)
+            }
+            Some(Err(failure)) => {
+                print_failure(&failure)?;
+                unfinished::print(&changes, candidate, " --delete-crds")?;
+                match failure {
+                    Failure::Cluster(error) => Err(error.into()),
+                    _ => bail!("{csv} is not installed"),
+                }
+            }
+            None => {
+                unfinished::print(&changes, candidate, " --delete-crds")?;
+                bail!("interrupted")
+            }
+        }
+    }
+
+    /// Checks the cluster and the bundle, and returns what is requested.
+    async fn requested(
+        &self,
+        cluster: Option<&Cluster>,
+        input: &Input,
+        facts: &Facts,
+        printer: &mut Printer,
+    ) -> Result<Requested> {
+        let (package, namespace) = (&facts.candidate.package, &facts.candidate.namespace);
+        let is_upgrade = facts.candidate.is_upgrade;
+        let mut requested = Requested {
+            config: config(self.install_mode, namespace)?,
+            create_namespace: self.create_namespace,
+            ..Requested::default()
+        };
+        if let Some(cluster) = cluster.filter(|_| self.preview.dry_run != Some(DryRun::Client)) {
+            printer.step("checking the cluster");
+            requested.create_namespace =
+                check_cluster(cluster, package, namespace, self.create_namespace).await?;
+            if is_upgrade {
+                let installed = installed(cluster, facts).await?;
+                requested.config = installed.config;
+                requested.replaces = installed.bundle;
+            }
+        }
+        printer.finish();
+        if !self.common.force && !check(&input.bundle, &requested.config, namespace)? {
+            bail!(
+                "OLM v1 rejects bundle {}, and nothing was created; use --force to install it nevertheless",
+                self.common.reference
+            );
+        }
+        if let Some(cluster) = cluster
+            && is_upgrade
+            && breaks(cluster, input, facts).await?
+        {
+            if !self.common.force {
+                bail!(
+                    "OLM v1 rejects the upgrade because of its CRDs, and nothing was changed; with --force, its check is \
+                     disabled"
+                );
+            }
+            requested.without_crd_safety = true;
+        }
+        Ok(requested)
+    }
+
+    /// Returns the name of the catalog image.
+    fn index(&self, facts: &Facts) -> String {
+        format!("{}-index", tagged(self.push_to, &facts.version))
+    }
+
+    /// Pushes the bundle and its catalog; returns the name of the catalog image by digest.
+    async fn push(
+        &self,
+        input: &mut Input,
+        facts: &Facts,
+        installed: &str,
+        registries: &Registries,
+    ) -> Result<String> {
+        input.push(&tagged(self.push_to, &facts.version), registries).await?;
+        // The same bundle again continues what was interrupted.
+        let replaces = if installed == facts.candidate.csv { "" } else { installed };
+        let catalog = content::single(&input.bundle, input.image.as_deref(), facts, replaces)?;
+        let mut text = Vec::new();
+        catalog.write_json(&mut text)?;
+        // catalogd reads the catalog's files, and runs nothing.
+        source::push_index(&self.index(facts), &text, false, registries).await
+    }
+}
+
 /// Returns `spec.config.inline` for an install mode.
-pub(super) fn config(mode: Option<&InstallMode>, namespace: &str) -> Result<Map<String, Value>> {
+fn config(mode: Option<&InstallMode>, namespace: &str) -> Result<Map<String, Value>> {
     let watched = match mode {
         None => None,
         Some(mode) => match (mode.kind.as_str(), mode.namespaces.as_slice()) {
@@ -38,7 +206,7 @@ pub(super) fn config(mode: Option<&InstallMode>, namespace: &str) -> Result<Map<
 }
 
 /// Validates a bundle and its configuration with the rules of OLM v1; prints the errors. Returns whether there are none.
-pub(super) fn check(bundle: &Bundle, config: &Map<String, Value>, namespace: &str) -> Result<bool> {
+fn check(bundle: &Bundle, config: &Map<String, Value>, namespace: &str) -> Result<bool> {
     let mut selection = Selection { suites: vec![Suite::Olmv1], ..Selection::default() };
     selection.settings.extension =
         Some(Extension { config: config.clone(), namespace: Some(namespace.to_owned()) });
@@ -47,7 +215,7 @@ pub(super) fn check(bundle: &Bundle, config: &Map<String, Value>, namespace: &st
 
 /// Checks that a cluster has OLM v1, and that nothing of this package is there that was created otherwise. Returns whether
 /// the namespace is to be created.
-pub(super) async fn check_cluster(
+async fn check_cluster(
     cluster: &Cluster,
     package: &str,
     namespace: &str,
@@ -73,15 +241,15 @@ pub(super) async fn check_cluster(
 }
 
 /// What is installed with OLM v1, and what an upgrade keeps of it.
-pub(super) struct Installed {
+struct Installed {
     /// The name of the bundle.
-    pub(super) bundle: String,
+    bundle: String,
     /// `spec.config.inline`.
-    pub(super) config: Map<String, Value>,
+    config: Map<String, Value>,
 }
 
 /// Returns what is installed of a package by the extension of its name.
-pub(super) async fn installed(cluster: &Cluster, facts: &Facts) -> Result<Installed> {
+async fn installed(cluster: &Cluster, facts: &Facts) -> Result<Installed> {
     let (package, namespace) = (&facts.candidate.package, &facts.candidate.namespace);
     let Some(extension) = cluster.get(kinds::CLUSTER_EXTENSION, "", package).await? else {
         bail!(
@@ -103,7 +271,7 @@ pub(super) async fn installed(cluster: &Cluster, facts: &Facts) -> Result<Instal
 }
 
 /// Prints how the CRDs of a bundle differ from those of the cluster; returns whether OLM v1 rejects the upgrade.
-pub(super) async fn breaks(cluster: &Cluster, input: &Input, facts: &Facts) -> Result<bool> {
+async fn breaks(cluster: &Cluster, input: &Input, facts: &Facts) -> Result<bool> {
     let mut crds = Vec::new();
     for name in &facts.candidate.owned {
         crds.extend(cluster.get(kinds::CRD, "", name).await?);
@@ -117,20 +285,20 @@ pub(super) async fn breaks(cluster: &Cluster, input: &Input, facts: &Facts) -> R
 
 /// What is requested beside the bundle and its catalog.
 #[derive(Default)]
-pub(super) struct Requested {
+struct Requested {
     /// `spec.config.inline`.
-    pub(super) config: Map<String, Value>,
+    config: Map<String, Value>,
     /// Whether the namespace is created.
-    pub(super) create_namespace: bool,
+    create_namespace: bool,
     /// The installed bundle that the bundle replaces; empty without one.
-    pub(super) replaces: String,
+    replaces: String,
     /// Whether OLM v1 upgrades CRDs without its check.
-    pub(super) without_crd_safety: bool,
+    without_crd_safety: bool,
 }
 
 /// Returns the objects, in the order in which they are created. The extension has the package's name, and takes exactly
 /// this bundle from this catalog.
-pub(super) fn objects(facts: &Facts, image: &str, requested: Requested) -> Vec<Value> {
+fn objects(facts: &Facts, image: &str, requested: Requested) -> Vec<Value> {
     let candidate = &facts.candidate;
     let catalog = ClusterCatalog {
         name: catalog_name(&candidate.package),
@@ -153,18 +321,4 @@ pub(super) fn objects(facts: &Facts, image: &str, requested: Requested) -> Vec<V
         object["metadata"]["labels"] = labels(&candidate.package);
     }
     objects
-}
-
-/// Names what an installation that did not end well leaves behind.
-pub(super) fn left_behind(created: &[String], package: &str, namespace: &str) -> io::Result<()> {
-    if created.is_empty() {
-        return Ok(());
-    }
-    let mut out = io::stderr().lock();
-    writeln!(out, "note: created and not removed: {}", created.join(", "))?;
-    writeln!(
-        out,
-        "help: remove them with `bundle-tool cleanup {package} -n {namespace} --delete-crds`, or run the same command again to \
-         continue"
-    )
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::environment::targets;
 use super::message;
-use super::problem::{Problem, Scope, covers_csv, object, shortened};
+use super::problem::{self, Problem, Scope, covers_csv, object, shortened};
 use crate::cluster::kinds;
 use crate::cluster::snapshot::{Snapshot, label, list, name_of, namespace_of, string};
 
@@ -157,21 +157,8 @@ fn requirements(csv: &Value) -> Problem {
 }
 
 fn deletion(csv: &Value) -> Problem {
-    let finalizers: Vec<_> = list(csv, "/metadata/finalizers").iter().filter_map(Value::as_str).collect();
-    let mut problem = Problem::new(
-        "deletion-blocked",
-        object(kinds::CSV, csv),
-        match finalizers.as_slice() {
-            [] => format!("CSV `{}` is being deleted", name_of(csv)),
-            _ => {
-                format!(
-                    "CSV `{}` is being deleted and waits for finalizers: {}",
-                    name_of(csv),
-                    finalizers.join(", ")
-                )
-            }
-        },
-    );
+    let message = problem::deletion(&format!("CSV `{}`", name_of(csv)), csv);
+    let mut problem = Problem::new("deletion-blocked", object(kinds::CSV, csv), message);
     for pending in list(csv, "/status/cleanup/pendingDeletion") {
         for instance in list(pending, "/instances") {
             problem = problem.evidence(format!(

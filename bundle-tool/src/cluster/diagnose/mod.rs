@@ -13,7 +13,7 @@ use super::snapshot::Snapshot;
 
 pub use environment::olm_deployments;
 pub(super) use environment::targets;
-pub use problem::{Log, Problem, Scope, UNPACK_LABEL, deployment_of, object, shortened};
+pub use problem::{Log, Problem, Scope, UNPACK_LABEL, deletion, deployment_of, object, shortened};
 
 /// Returns what is wrong, causes first. A problem that only follows from others is omitted.
 #[must_use]

@@ -1,5 +1,7 @@
 //! Problems of pods and deployments: of catalogs, of unpack jobs and of operators.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::message;
@@ -62,6 +64,7 @@ fn is_of_operator(snapshot: &Snapshot, scope: &Scope, namespace: &str, deploymen
 
 /// Reports containers that do not start or do not stay up, and pods that are not scheduled.
 pub(super) fn pods(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Problem>) {
+    let owners = owners(snapshot);
     for pod in snapshot.of(kinds::POD) {
         if !string(pod, "/metadata/deletionTimestamp").is_empty() {
             continue;
@@ -69,7 +72,7 @@ pub(super) fn pods(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Problem>)
         let Some(role) = role(snapshot, scope, pod) else { continue };
         if is_ended_by_node(pod) {
             // What owns it has usually created another one.
-            if !is_replaced(snapshot, pod) {
+            if !is_replaced(&owners, pod) {
                 found.push(ended_by_node(snapshot, pod, &role));
             }
             continue;
@@ -96,18 +99,55 @@ fn is_ended_by_node(pod: &Value) -> bool {
     string(pod, "/status/phase") == "Failed" && !string(pod, "/status/reason").is_empty()
 }
 
-/// Returns whether another pod has the same owner and was created later, or has not ended.
-fn is_replaced(snapshot: &Snapshot, pod: &Value) -> bool {
-    let created = |pod: &Value| string(pod, "/metadata/creationTimestamp").to_owned();
-    let owner = |pod: &Value| match deployment_of(pod) {
-        Some(deployment) => format!("Deployment {deployment}"),
-        None => pod["metadata"]["ownerReferences"][0]["uid"].to_string(),
-    };
-    snapshot.within(kinds::POD, namespace_of(pod)).any(|other| {
-        name_of(other) != name_of(pod)
-            && owner(other) == owner(pod)
-            && (!is_ended_by_node(other) || created(other) > created(pod))
-    })
+/// What owns a pod: its namespace, and the deployment or the UID of another owner.
+#[derive(PartialEq, Eq, Hash)]
+enum Owner<'s> {
+    Deployment(&'s str, &'s str),
+    Other(&'s str, &'s str),
+}
+
+impl<'s> Owner<'s> {
+    fn of(pod: &'s Value) -> Option<Self> {
+        let namespace = namespace_of(pod);
+        match deployment_of(pod) {
+            Some(deployment) => Some(Self::Deployment(namespace, deployment)),
+            None => match string(pod, "/metadata/ownerReferences/0/uid") {
+                "" => None,
+                uid => Some(Self::Other(namespace, uid)),
+            },
+        }
+    }
+}
+
+/// The pods of an owner.
+#[derive(Default)]
+struct Owned<'s> {
+    /// When the latest one was created.
+    latest: &'s str,
+    /// Whether one was not ended by its node.
+    has_live: bool,
+}
+
+/// Returns the owners of pods.
+fn owners(snapshot: &Snapshot) -> HashMap<Owner<'_>, Owned<'_>> {
+    let mut owners: HashMap<_, Owned<'_>> = HashMap::new();
+    for pod in snapshot.of(kinds::POD) {
+        let Some(owner) = Owner::of(pod) else { continue };
+        let pods = owners.entry(owner).or_default();
+        pods.latest = pods.latest.max(created(pod));
+        pods.has_live |= !is_ended_by_node(pod);
+    }
+    owners
+}
+
+fn created(pod: &Value) -> &str {
+    string(pod, "/metadata/creationTimestamp")
+}
+
+/// Returns whether another pod of the owner of a pod that its node has ended was created later, or has not ended.
+fn is_replaced(owners: &HashMap<Owner<'_>, Owned<'_>>, pod: &Value) -> bool {
+    let pods = Owner::of(pod).and_then(|owner| owners.get(&owner));
+    pods.is_some_and(|pods| pods.has_live || pods.latest > created(pod))
 }
 
 fn ended_by_node(snapshot: &Snapshot, pod: &Value, role: &Role<'_>) -> Problem {

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::cluster::kinds::{self, Kind};
-use crate::cluster::snapshot::{Snapshot, label, list, name_of, namespace_of, string};
+use crate::cluster::snapshot::{Snapshot, label, list, name_of, namespace_of, string, strings};
 
 /// The label of the jobs and pods that unpack bundles.
 pub const UNPACK_LABEL: &str = "operatorframework.io/bundle-unpack-ref";
@@ -152,6 +152,17 @@ pub fn object(kind: Kind, object: &Value) -> String {
         format!("{} `{}/{}`", kind.kind, namespace_of(object), name_of(object))
     } else {
         format!("{} `{}`", kind.kind, name_of(object))
+    }
+}
+
+/// Returns that an object, which is called `name`, is being deleted, and the finalizers that it waits for.
+#[must_use]
+pub fn deletion(name: &str, object: &Value) -> String {
+    let finalizers: Vec<_> = strings(object, "/metadata/finalizers").collect();
+    if finalizers.is_empty() {
+        format!("{name} is being deleted")
+    } else {
+        format!("{name} is being deleted and waits for finalizers: {}", finalizers.join(", "))
     }
 }
 

@@ -165,8 +165,25 @@ fn an_evicted_pod_is_a_problem_only_if_no_other_replaces_it() {
     assert_eq!(found.len(), 1);
     assert!(found[0].object.contains("gizmo-operator-5f-def"), "{found:?}");
     next["status"] = json!({"phase": "Running", "containerStatuses": [{"name": "manager", "ready": true}]});
-    objects.extend(kinds::POD, [pod, next]);
+    objects.extend(kinds::POD, [pod.clone(), next]);
     assert_eq!(problems(&objects, &scope()), []);
+    // A node without room can leave thousands of them.
+    let many = (0..20_000).map(|number| {
+        let mut one = pod.clone();
+        one["metadata"]["name"] = format!("gizmo-operator-5f-{number}").into();
+        one["metadata"]["creationTimestamp"] = format!("2026-01-01T00:00:00.{number:06}Z").into();
+        one
+    });
+    let mut evicted = Snapshot::default();
+    for kind in [kinds::SUBSCRIPTION, kinds::CSV, kinds::OPERATOR_GROUP] {
+        evicted.extend(kind, objects.of(kind).iter().cloned());
+    }
+    evicted.extend(kinds::POD, many);
+    let started = std::time::Instant::now();
+    let found = problems(&evicted, &scope());
+    assert!(started.elapsed() < std::time::Duration::from_secs(10), "{:?}", started.elapsed());
+    assert_eq!(found.len(), 1);
+    assert!(found[0].object.contains("gizmo-operator-5f-19999"), "{found:?}");
 }
 
 #[test]

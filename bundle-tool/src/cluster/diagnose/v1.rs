@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::message;
-use super::problem::{Problem, Scope, object, shortened};
+use super::problem::{self, Problem, Scope, object, shortened};
 use crate::cluster::kinds::{self, Kind};
 use crate::cluster::snapshot::{Snapshot, condition, label, list, name_of, string};
 
@@ -71,7 +71,7 @@ pub(super) fn catalogs(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Probl
             continue;
         }
         let image = string(catalog, "/spec/source/image/ref");
-        let text = shortened(string(progressing, "/message"));
+        let message = string(progressing, "/message");
         let serves = condition(catalog, "Serving", "True").is_some();
         let instead = if serves { ", and serves what it read before" } else { "" };
         found.push(
@@ -80,12 +80,13 @@ pub(super) fn catalogs(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Probl
                     "cluster-catalog-failed",
                     object(kinds::CLUSTER_CATALOG, catalog),
                     format!(
-                        "catalogd cannot read image `{image}` of ClusterCatalog `{name}`{instead}: {text}"
+                        "catalogd cannot read image `{image}` of ClusterCatalog `{name}`{instead}: {}",
+                        shortened(message)
                     ),
                 ),
                 catalog,
             )
-            .help(catalog_help(&text, name))
+            .help(catalog_help(message, name))
             .patience(patience(progressing)),
         );
     }
@@ -119,11 +120,11 @@ fn disabled(snapshot: &Snapshot, scope: &Scope, catalog: &Value) -> Option<Probl
 }
 
 /// Returns what to do about the condition `Progressing` of a catalog.
-pub(in crate::cluster) fn catalog_help(text: &str, name: &str) -> String {
-    image_help(text, "catalogd").unwrap_or_else(|| {
-        if text.contains("required label") {
+pub(in crate::cluster) fn catalog_help(message: &str, name: &str) -> String {
+    image_help(message, "catalogd").unwrap_or_else(|| {
+        if message.contains("required label") {
             "push the catalog with `bundle-tool push catalog`, which sets the label".to_owned()
-        } else if text.contains("error storing fbc") {
+        } else if message.contains("error storing fbc") {
             "validate the catalog: `bundle-tool catalog validate IMAGE` reports what cannot be read"
                 .to_owned()
         } else {
@@ -213,12 +214,12 @@ pub(in crate::cluster) struct Explained {
 
 /// Returns what the condition `Progressing` of an extension means.
 pub(in crate::cluster) fn explain(extension: &Value, progressing: &Value) -> Explained {
-    let text = shortened(string(progressing, "/message"));
+    let message = string(progressing, "/message");
     let name = name_of(extension);
     let namespace = string(extension, "/spec/namespace");
     let package = string(extension, "/spec/source/catalog/packageName");
     let edit = |field: &str| format!("{field}: kubectl edit clusterextension {name}");
-    let has = |part: &str| text.contains(part);
+    let has = |part: &str| message.contains(part);
     let (reason, help) = if has("in multiple catalogs with the same priority") {
         let help = "set spec.source.catalog.selector to the labels of one catalog, or give the catalogs different spec.priority";
         ("catalogs-conflict", help.to_owned())
@@ -268,20 +269,39 @@ pub(in crate::cluster) fn explain(extension: &Value, progressing: &Value) -> Exp
     } else if string(progressing, "/reason") == "ProgressDeadlineExceeded" {
         let help = format!("see why its pods do not become ready: kubectl describe pods -n {namespace}");
         ("progress-deadline-exceeded", help)
-    } else if let Some(known) = message::known(&text, namespace) {
+    } else if let Some(known) = message::known(message, namespace) {
         known
-    } else if let Some(help) = image_help(&text, "operator-controller") {
+    } else if let Some(help) = image_help(message, "operator-controller").filter(|_| is_of_image(message)) {
         ("image-pull-failed", help)
     } else {
-        let help = "correct what the condition says; the log of operator-controller may say more";
+        let help = "fix what the condition reports; its cause may be in the log: \
+                    kubectl logs -n olmv1-system deploy/operator-controller-controller-manager";
         ("cluster-extension-failed", help.to_owned())
     };
-    Explained { reason, what: text, help }
+    Explained { reason, what: shortened(message), help }
+}
+
+/// Returns whether a message is about reading an image: the contexts that `Pull` of the controllers and the library
+/// containers/image put before the cause.
+fn is_of_image(message: &str) -> bool {
+    const CONTEXTS: [&str; 10] = [
+        "error parsing image reference",
+        "error creating image source",
+        "error getting manifest",
+        "error copying image",
+        "error applying image",
+        "error reading image",
+        "initializing source docker://",
+        "pinging container registry",
+        "reading manifest",
+        "reading blob",
+    ];
+    CONTEXTS.iter().any(|context| message.contains(context))
 }
 
 /// Returns what to do if a controller cannot read an image; nothing if the message is not about that.
-fn image_help(text: &str, controller: &str) -> Option<String> {
-    let lower = text.to_lowercase();
+fn image_help(message: &str, controller: &str) -> Option<String> {
+    let lower = message.to_lowercase();
     let has = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));
     if has(&["unauthorized", "denied", "authentication required"]) {
         return Some(format!("add credentials of the registry to the global pull secret of {controller}"));
@@ -334,13 +354,7 @@ fn deletion(kind: Kind, one: &Value) -> Option<Problem> {
     if string(one, "/metadata/deletionTimestamp").is_empty() {
         return None;
     }
-    let finalizers: Vec<_> = list(one, "/metadata/finalizers").iter().filter_map(Value::as_str).collect();
-    let waits = if finalizers.is_empty() {
-        String::new()
-    } else {
-        format!(" and waits for finalizers: {}", finalizers.join(", "))
-    };
-    let message = format!("{} `{}` is being deleted{waits}", kind.kind, name_of(one));
+    let message = problem::deletion(&object(kind, one), one);
     let problem = Problem::new("deletion-blocked", object(kind, one), message);
     Some(
         with_conditions(problem, one)
@@ -466,6 +480,15 @@ mod tests {
                 "Retrying",
                 "error for resolved bundle \"gizmo.v1\" with version \"1.0.0\": error copying image: reading manifest v1: manifest unknown",
             ),
+            (
+                "Retrying",
+                "error creating image source: pinging container registry registry.example.com: Get \"https://registry.example.com/v2/\": dial tcp: i/o timeout",
+            ),
+            // Not about images, although they contain words of messages about images.
+            ("Retrying", "failed to create resource: roles.rbac.authorization.k8s.io \"gizmo\" not found"),
+            ("Retrying", "failed to create resource: the server denied the request"),
+            ("Retrying", "Certificate \"gizmo\" is not ready: certificate authority is missing"),
+            ("Retrying", "Get \"https://10.96.0.1:443/api/v1\": dial tcp 10.96.0.1:443: i/o timeout"),
             ("Blocked", "something else"),
         ] {
             let problems = found(&[served.clone(), extension(reason, message)], &Scope::default());
@@ -506,6 +529,18 @@ mod tests {
             problems[0].evidence.last().unwrap(),
             "no ClusterCatalog matches spec.source.catalog.selector"
         );
+    }
+
+    #[test]
+    fn the_end_of_a_long_message_has_the_reason() {
+        let long = format!("error for resolved bundle: {}: ", "a ".repeat(1000));
+        let image = format!("{long}error copying image: reading manifest v1: manifest unknown");
+        let problems = found(&[extension("Retrying", &image)], &Scope::default());
+        assert_eq!(problems[0].reason, "image-pull-failed");
+        assert!(problems[0].message.len() < 800, "{}", problems[0].message);
+        let failed = catalog("Retrying", &format!("{long}error copying image: 401 Unauthorized"));
+        let problems = found(&[failed], &Scope::default());
+        assert_eq!(problems[0].help, "add credentials of the registry to the global pull secret of catalogd");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::manifests::API;
 use crate::cluster::client::{Cluster, Error, Write};
 use crate::cluster::diagnose::{Problem, object as named, shortened, v1};
-use crate::cluster::install::{Failure, Report};
+use crate::cluster::install::{Changes, Failure, Report};
 use crate::cluster::kinds::{self, Kind};
 use crate::cluster::snapshot::{list, name_of, string};
 use crate::cluster::stage::{Progress, Stage};
@@ -50,7 +50,7 @@ pub async fn is_served(cluster: &Cluster) -> Result<bool, Error> {
 }
 
 /// Creates the objects in their order, and waits until each catalog is served and the extension has installed `bundle`.
-/// What was created is appended to `created`, in words.
+/// What was created and changed is recorded in `changes`.
 ///
 /// # Errors
 /// The API server rejects an object, a condition says why the operator is not installed, or it takes too long.
@@ -59,17 +59,17 @@ pub async fn run(
     objects: &[Value],
     bundle: &str,
     timeout: Duration,
-    created: &mut Vec<String>,
+    changes: &mut Changes,
     report: &mut dyn FnMut(Report),
 ) -> Result<(), Failure> {
     let started = Instant::now();
     for object in objects {
         let Some(kind) = Kind::of(object) else { continue };
-        let stored = cluster.apply(kind, object, Write::Stored).await?;
-        created.push(format!("{} `{}`", kind.kind, name_of(object)));
+        let applied = cluster.apply(kind, object, Write::Stored).await?;
+        changes.record(kind, object, applied.is_new);
         if kind == kinds::CLUSTER_CATALOG || kind == kinds::CLUSTER_EXTENSION {
             // An object that exists keeps the conditions of its former specification until its controller has seen this one.
-            let generation = stored["metadata"]["generation"].as_i64().unwrap_or_default();
+            let generation = applied.object["metadata"]["generation"].as_i64().unwrap_or_default();
             let waited = Waited { cluster, kind, name: name_of(object), bundle, generation };
             waited.wait(started, timeout, report).await?;
         }
@@ -157,8 +157,8 @@ fn explained(kind: Kind, object: &Value) -> (&'static str, String) {
     let conditions = list(object, "/status/conditions");
     let progressing = conditions.iter().find(|one| one["type"] == "Progressing").unwrap_or(&Value::Null);
     if kind == kinds::CLUSTER_CATALOG {
-        let text = shortened(string(progressing, "/message"));
-        return ("cluster-catalog-failed", v1::catalog_help(&text, name_of(object)));
+        let message = string(progressing, "/message");
+        return ("cluster-catalog-failed", v1::catalog_help(message, name_of(object)));
     }
     let explained = v1::explain(object, progressing);
     (explained.reason, explained.help)
@@ -225,7 +225,10 @@ mod tests {
                 json!({"conditions": [{"type": "Serving", "status": "True", "reason": "Available"}]})
             };
             let object = json!({"metadata": {"name": "gizmo", "generation": 2}, "status": observed});
-            async move { Ok::<_, Infallible>(http::Response::new(Body::from(object.to_string().into_bytes()))) }
+            // As if only the catalog did not exist before.
+            let code = if request.method() == http::Method::PATCH && !is_extension { 201 } else { 200 };
+            let response = http::Response::builder().status(code);
+            async move { Ok::<_, Infallible>(response.body(Body::from(object.to_string().into_bytes())).unwrap()) }
         });
         Cluster::through(Client::new(service, "default"))
     }
@@ -233,13 +236,13 @@ mod tests {
     async fn installed(states: Vec<Value>) -> (Result<(), Failure>, Vec<String>) {
         let catalog = ClusterCatalog { name: "gizmo-catalog".into(), ..ClusterCatalog::default() };
         let extension = ClusterExtension { name: "gizmo".into(), ..ClusterExtension::default() };
-        let (mut created, mut seen) = (Vec::new(), Vec::new());
+        let (mut changes, mut seen) = (Changes::default(), Vec::new());
         let result = run(
             &cluster(states),
             &[catalog.object(), extension.object()],
             "gizmo.v1.2.0",
             Duration::from_mins(5),
-            &mut created,
+            &mut changes,
             &mut |report| {
                 if let Report::Progress(progress) = report {
                     seen.push(format!("{}: {}", progress.stage, progress.text));
@@ -247,7 +250,12 @@ mod tests {
             },
         )
         .await;
-        assert_eq!(created, ["ClusterCatalog `gizmo-catalog`", "ClusterExtension `gizmo`"]);
+        let expected = Changes {
+            created: vec!["ClusterCatalog `gizmo-catalog`".into()],
+            changed: vec!["ClusterExtension `gizmo`".into()],
+            had_operator: true,
+        };
+        assert_eq!(changes, expected);
         (result, seen)
     }
 

@@ -1,0 +1,59 @@
+//! `--dry-run` and its output: the objects of an installation, printed instead of created.
+
+use std::io::{self, Write as _};
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use serde_json::Value;
+
+use crate::cli::exit::Exit;
+use crate::model::yaml;
+
+/// Whether the objects are printed instead of created.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(super) struct Preview {
+    /// Print the objects and create none: as they are sent (client), or as the API server would store them (server)
+    #[arg(long, value_name = "WHERE", value_enum)]
+    pub(super) dry_run: Option<DryRun>,
+    /// Output format of --dry-run
+    #[arg(long, short, value_enum, default_value_t = Format::Yaml, requires = "dry_run")]
+    output: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum DryRun {
+    /// Print the objects as they are sent
+    Client,
+    /// Have the API server validate the objects, and print them as it would store them
+    Server,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// YAML documents
+    #[default]
+    Yaml,
+    /// One JSON list
+    Json,
+}
+
+impl Preview {
+    /// Prints the objects.
+    pub(super) fn print(self, objects: &[Value]) -> Result<Exit> {
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        match self.output {
+            Format::Yaml => {
+                for object in objects {
+                    write!(out, "---\n{}", yaml::emit(object))?;
+                }
+            }
+            Format::Json => {
+                let list = serde_json::json!({"apiVersion": "v1", "kind": "List", "items": objects});
+                serde_json::to_writer_pretty(&mut out, &list)?;
+                writeln!(out)?;
+            }
+        }
+        out.flush()?;
+        Ok(Exit::Success)
+    }
+}
