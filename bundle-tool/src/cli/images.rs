@@ -63,6 +63,11 @@ impl Registries {
         Self { ca_file, plain_http, timeout: Some(timeout), ..Self::default() }
     }
 
+    /// Returns the same registries with the whole time for another task: it starts with the next call of [`Self::options`].
+    pub(super) fn for_another_task(&self) -> Self {
+        Self { deadline: OnceLock::new(), ..self.clone() }
+    }
+
     /// Returns the library's form of the arguments. The time for all requests starts with the first call.
     pub(super) fn options(&self) -> Options {
         let (loopback, hosts): (Vec<_>, Vec<_>) = self.plain_http.iter().cloned().partition(String::is_empty);
@@ -181,6 +186,15 @@ mod tests {
         for text in ["", "30", "0s", "-5s", "25h", "10 bananas", "1y"] {
             assert!(duration(text).unwrap_err().contains("90s"), "{text}");
         }
+    }
+
+    #[test]
+    fn another_task_has_the_whole_time() {
+        let first = Registries::new(Vec::new(), Vec::new(), Duration::from_mins(1));
+        let deadline = first.options().deadline;
+        assert_eq!(first.options().deadline, deadline);
+        assert_eq!(first.clone().options().deadline, deadline);
+        assert_ne!(first.for_another_task().options().deadline, deadline);
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub enum Failure {
 
 /// Whether an object is ready, as far as its conditions say.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Readiness {
+enum Readiness {
     /// Its conditions `Ready` and `Available`, or the one that it has, are true.
     Ready,
     /// It has neither condition: that the API server accepted it is all that is known.
@@ -157,6 +157,21 @@ impl Sample {
             Ok(object) => Ok(Some(object)),
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Returns what is left of the object; `None` as long as that may change, or cannot be read.
+    async fn kept(&self, cluster: &Cluster, may_wait: bool) -> Result<Option<Kept>, Error> {
+        let read = async {
+            if let Some(now) = self.look(cluster).await? {
+                return Ok(self.compare(&now, may_wait));
+            }
+            let losses = vec![self.missing(cluster).await?];
+            Ok(Some(Kept { object: self.name(), ready: None, losses }))
+        };
+        match read.await {
+            Err(error) if may_wait && Error::is_temporary(&error) => Ok(None),
+            result => result,
         }
     }
 
@@ -281,16 +296,7 @@ pub async fn compare(
         let mut found = Vec::new();
         let mut waiting = None;
         for sample in samples {
-            let kept = match sample.look(cluster).await {
-                Ok(Some(now)) => sample.compare(&now, elapsed < timeout),
-                Ok(None) => {
-                    let losses = vec![sample.missing(cluster).await?];
-                    Some(Kept { object: sample.name(), ready: None, losses })
-                }
-                Err(error) if error.is_temporary() && elapsed < timeout => None,
-                Err(error) => return Err(error),
-            };
-            match kept {
+            match sample.kept(cluster, elapsed < timeout).await? {
                 Some(kept) => found.push(kept),
                 None => waiting = Some(format!("waiting until {} is ready again", sample.name())),
             }
@@ -308,8 +314,7 @@ pub async fn compare(
 }
 
 /// Returns whether an object is ready: by its conditions `Ready` and `Available`.
-#[must_use]
-pub fn readiness(object: &Value) -> Readiness {
+fn readiness(object: &Value) -> Readiness {
     let generation = number(object, "/metadata/generation");
     let is_current = |observed: Option<i64>| observed.is_none_or(|observed| observed >= generation);
     let mut found = Readiness::Accepted;
@@ -336,8 +341,7 @@ pub fn readiness(object: &Value) -> Readiness {
 
 /// Returns what an object lost or changed, beside its metadata and its status. Fields that were added, such as defaults, are not
 /// listed.
-#[must_use]
-pub fn differences(before: &Value, now: &Value) -> Vec<String> {
+fn differences(before: &Value, now: &Value) -> Vec<String> {
     let fields: BTreeMap<&String, &Value> = before
         .as_object()
         .into_iter()
@@ -388,9 +392,39 @@ fn named(object: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
+    use kube::Client;
+    use kube::client::Body;
     use serde_json::json;
 
     use super::*;
+
+    #[tokio::test]
+    async fn a_deleted_sample_is_looked_at_again_after_a_temporary_error() {
+        let cluster = |status: u16| {
+            let service = tower::service_fn(move |request: http::Request<Body>| {
+                let is_object = request.uri().path().ends_with("/sample");
+                let response = http::Response::builder().status(if is_object { 404 } else { status });
+                let body = json!({"message": "", "resources": [{"name": "gizmos"}]}).to_string();
+                async move { Ok::<_, Infallible>(response.body(Body::from(body.into_bytes())).unwrap()) }
+            });
+            Cluster::through(Client::new(service, "default"))
+        };
+        let sample = Sample {
+            path: "/apis/example.com/v1/namespaces/ns/gizmos".into(),
+            api: "/apis/example.com/v1".into(),
+            observed: json!({"apiVersion": "example.com/v1", "kind": "Gizmo", "metadata": {"name": "sample"}}),
+            readiness: Readiness::Ready,
+        };
+        assert_eq!(sample.kept(&cluster(503), true).await.unwrap(), None);
+        sample.kept(&cluster(503), false).await.unwrap_err();
+        sample.kept(&cluster(403), true).await.unwrap_err();
+        let kept = sample.kept(&cluster(200), true).await.unwrap().unwrap();
+        assert_eq!(kept.losses, ["it was deleted"]);
+        let kept = sample.kept(&cluster(404), true).await.unwrap().unwrap();
+        assert_eq!(kept.losses, ["its API `example.com/v1` is not served any more"]);
+    }
 
     #[test]
     fn readiness_follows_from_conditions() {

@@ -5,7 +5,8 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// A server that responds to `METHOD /path` (without the query) as a function says: a status and a body.
+/// A server that responds to `METHOD /path` (without the query) as a function says: a status and a body. With status 0, it closes
+/// the connection instead.
 pub(crate) struct ApiServer {
     address: String,
     requests: Arc<Mutex<Vec<String>>>,
@@ -76,6 +77,9 @@ fn answer(
     let request = format!("{method} {path}");
     seen.lock().unwrap().push(request.clone());
     let (status, value) = respond(&request, &String::from_utf8_lossy(&body));
+    if status == 0 {
+        return;
+    }
     let text = value.to_string();
     let mut stream = reader.into_inner();
     // The client may be gone.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -29,6 +30,12 @@ fn parts(path: &str) -> (String, Option<&str>, &str, Option<&str>) {
         [plural, name] => (api, None, plural, Some(name)),
         _ => panic!("{path}"),
     }
+}
+
+/// The UID of a new object.
+fn uid() -> Value {
+    static LAST: AtomicUsize = AtomicUsize::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed).to_string().into()
 }
 
 /// What the controllers of a cluster make of an object. `upgrade` is what the upgrade to 1.3.0 does to a gizmo.
@@ -107,7 +114,7 @@ fn respond(
         ("POST", None) => {
             let mut object: Value = serde_json::from_str(body).unwrap();
             let path = format!("{path}/{}", object["metadata"]["name"].as_str().unwrap());
-            object["metadata"]["uid"] = "1".into();
+            object["metadata"]["uid"] = uid();
             object["status"] =
                 json!({"conditions": [{"type": "Ready", "status": ready, "reason": "Tested"}]});
             objects.insert(path, object.clone());
@@ -115,12 +122,13 @@ fn respond(
         }
         ("PATCH", Some(_)) => {
             let object: Value = serde_json::from_str(body).unwrap();
+            let status = if objects.contains_key(path) { 200 } else { 201 };
             if object["kind"].is_string() {
                 objects.insert(path.to_owned(), object);
                 objects.get_mut(path).unwrap()["metadata"]["generation"] = 1.into();
                 react(objects, path, upgrade);
             }
-            (200, objects[path].clone())
+            (status, objects[path].clone())
         }
         ("DELETE", Some(name)) => {
             let Some(object) = objects.remove(path) else { return missing };
@@ -144,12 +152,14 @@ struct Fixture {
 
 impl Fixture {
     fn new(ready: &'static str, upgrade: fn(&mut Value)) -> Self {
+        Self::failing(ready, upgrade, |_| None)
+    }
+
+    /// A cluster that answers some requests with another status.
+    fn failing(ready: &'static str, upgrade: fn(&mut Value), fails: fn(&str) -> Option<u16>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         copy_bundle(directory.path().join("bundles/old"));
-        let new = copy_bundle(directory.path().join("bundles/new"));
-        let csv = new.join("manifests/gizmo-operator.clusterserviceversion.yaml");
-        let text = std::fs::read_to_string(&csv).unwrap().replace("1.2.0", "1.3.0");
-        std::fs::write(&csv, text).unwrap();
+        version(&directory.path().join("bundles/new"), "1.3.0");
         let catalog_operator = json!({
             "kind": "Deployment",
             "metadata": {"name": "catalog-operator", "namespace": "olm", "labels": {"app": "catalog-operator"}},
@@ -158,8 +168,9 @@ impl Fixture {
         });
         let objects: Objects = Arc::new(Mutex::new(BTreeMap::from([(OLM.to_owned(), catalog_operator)])));
         let all = objects.clone();
-        let server = ApiServer::start(move |request, body| {
-            respond(&mut all.lock().unwrap(), request, body, ready, upgrade)
+        let server = ApiServer::start(move |request, body| match fails(request) {
+            Some(status) => (status, json!({"message": "it fails"})),
+            None => respond(&mut all.lock().unwrap(), request, body, ready, upgrade),
         });
         server.kubeconfig(&directory.path().join("kubeconfig"));
         Self { directory, objects, server }
@@ -182,11 +193,36 @@ impl Fixture {
         (output.status.code(), text(output.stdout), text(output.stderr))
     }
 
+    /// Writes a catalog whose channel has these entries, with their bundles.
+    fn catalog(&self, entries: &str) {
+        let text = "---\nschema: olm.package\nname: gizmo-operator\ndefaultChannel: stable\n\
+             ---\nschema: olm.channel\nname: stable\npackage: gizmo-operator\nentries:\n"
+            .to_owned();
+        let versions = ["1.2.0", "1.2.5", "1.3.0", "1.4.0"].into_iter();
+        let named = versions.filter(|version| entries.contains(&format!("name: gizmo-operator.v{version}")));
+        let blobs: String = named.map(bundle_blob).collect();
+        std::fs::write(self.path("catalog.yaml"), text + entries + &blobs).unwrap();
+    }
+
     /// The objects that are left, beside OLM.
     fn left(&self) -> Vec<String> {
         self.objects.lock().unwrap().keys().filter(|path| *path != OLM).cloned().collect()
     }
 }
+
+/// Copies the bundle as another version.
+fn version(to: &Path, version: &str) {
+    let csv = copy_bundle(to.to_owned()).join("manifests/gizmo-operator.clusterserviceversion.yaml");
+    let text = std::fs::read_to_string(&csv).unwrap().replace("1.2.0", version);
+    std::fs::write(&csv, text).unwrap();
+}
+
+const ALL_EDGES: [&str; 5] = ["--catalog", "catalog.yaml", "--bundles", "bundles", "--all-edges"];
+
+/// Entries of a channel with three upgrades: 1.2.0 -> 1.3.0, 1.2.5 -> 1.3.0 and 1.3.0 -> 1.4.0.
+const THREE_UPGRADES: &str = "- name: gizmo-operator.v1.2.0\n- name: gizmo-operator.v1.2.5\n\
+    - {name: gizmo-operator.v1.3.0, replaces: gizmo-operator.v1.2.0, skips: [gizmo-operator.v1.2.5]}\n\
+    - {name: gizmo-operator.v1.4.0, replaces: gizmo-operator.v1.3.0}\n";
 
 const SAMPLE: &str = "/apis/gadgets.example.com/v1/namespaces/gizmo-operator-upgrade-test/gizmos/sample";
 
@@ -213,24 +249,15 @@ fn what_an_upgrade_loses_is_reported_for_every_edge_of_a_channel() {
     let fixture = Fixture::new("True", |gizmo| {
         gizmo["spec"].as_object_mut().unwrap().remove("size");
     });
-    std::fs::write(
-        fixture.path("catalog.yaml"),
-        "---\nschema: olm.package\nname: gizmo-operator\ndefaultChannel: stable\n\
-         ---\nschema: olm.channel\nname: stable\npackage: gizmo-operator\nentries:\n- name: gizmo-operator.v1.2.0\n\
-         - {name: gizmo-operator.v1.3.0, skipRange: <1.3.0}\n"
-            .to_owned()
-            + &["1.2.0", "1.3.0"].map(bundle_blob).concat(),
-    )
-    .unwrap();
-    let (status, out, err) =
-        fixture.run(&["--catalog", "catalog.yaml", "--bundles", "bundles", "--all-edges", "-o", "json"]);
+    fixture.catalog("- name: gizmo-operator.v1.2.0\n- {name: gizmo-operator.v1.3.0, skipRange: <1.3.0}\n");
+    let (status, out, err) = fixture.run(&[&ALL_EDGES[..], &["-o", "json"]].concat());
     assert_eq!(status, Some(1), "{out}{err}");
     let document: Value = serde_json::from_str(&out).unwrap();
     let expected = json!({
         "version": 1, "package": "gizmo-operator",
         "upgrades": [{
             "from": "gizmo-operator.v1.2.0", "to": "gizmo-operator.v1.3.0", "edge": "skipRange <1.3.0",
-            "verdict": "failed", "reason": null, "problem": null, "notes": [],
+            "verdict": "failed", "reason": null, "cleanup_error": null, "problem": null, "notes": [],
             "samples": [{
                 "object": "Gizmo `sample`", "ready": true, "losses": ["`spec.size` is lost, which was `3`"],
             }],
@@ -238,6 +265,110 @@ fn what_an_upgrade_loses_is_reported_for_every_edge_of_a_channel() {
     });
     assert_eq!(document, expected);
     assert_eq!(fixture.left(), Vec::<String>::new(), "{err}");
+}
+
+#[test]
+fn edges_after_one_that_cannot_be_tried_are_tested() {
+    let fixture = Fixture::new("True", |_| {});
+    version(&fixture.path("bundles/invalid"), "1.2.5");
+    std::fs::remove_file(fixture.path("bundles/invalid/manifests/gizmos.gadgets.example.com.crd.yaml"))
+        .unwrap();
+    version(&fixture.path("bundles/newest"), "1.4.0");
+    fixture.catalog(THREE_UPGRADES);
+    let (status, out, err) = fixture.run(&ALL_EDGES);
+    assert_eq!(status, Some(2), "{out}{err}");
+    let lines: Vec<&str> = out.lines().filter(|line| line.contains(" -> ")).collect();
+    assert_eq!(lines.len(), 3, "{out}{err}");
+    assert!(lines[0].ends_with("v1.2.0 -> gizmo-operator.v1.3.0 (replaces): passed"), "{out}");
+    assert!(lines[1].starts_with("bundles/invalid -> bundles/new (skips): not tested: bundle "), "{out}");
+    assert!(lines[2].ends_with("v1.3.0 -> gizmo-operator.v1.4.0 (replaces): passed"), "{out}");
+    assert!(out.ends_with("upgrades: 3; passed: 2, failed: 0, not tested: 1\n"), "{out}");
+    assert_eq!(fixture.left(), Vec::<String>::new(), "{err}");
+}
+
+#[test]
+fn a_failed_removal_changes_no_verdict_and_ends_the_test() {
+    let fails = |request: &str| (request == format!("DELETE {CRD}")).then_some(500);
+    let lossy = |gizmo: &mut Value| {
+        gizmo["spec"].as_object_mut().unwrap().remove("size");
+    };
+    for (upgrade, expected, verdict) in
+        [(lossy as fn(&mut Value), Some(1), "failed"), (|_| {}, Some(2), "passed")]
+    {
+        let fixture = Fixture::failing("True", upgrade, fails);
+        let (status, out, err) = fixture.run(&["bundles/old", "bundles/new"]);
+        assert_eq!(status, expected, "{out}{err}");
+        assert!(
+            out.starts_with(&format!("gizmo-operator.v1.2.0 -> gizmo-operator.v1.3.0: {verdict}\n")),
+            "{out}"
+        );
+        let reason = "failed to delete CustomResourceDefinition `gizmos.gadgets.example.com`: it fails\n";
+        assert!(out.contains(&format!("\n  not removed: {reason}")), "{out}");
+        assert!(err.contains(&format!("error: {reason}")) && err.contains("note: not removed: "), "{err}");
+    }
+    let fixture = Fixture::failing("True", lossy, fails);
+    fixture.catalog(THREE_UPGRADES);
+    version(&fixture.path("bundles/other"), "1.2.5");
+    version(&fixture.path("bundles/newest"), "1.4.0");
+    let (status, out, err) = fixture.run(&ALL_EDGES);
+    assert_eq!(status, Some(2), "{out}{err}");
+    let rest = "not tested: the objects of the previous upgrade are not removed\n";
+    assert!(out.contains("v1.3.0 (replaces): failed\n") && out.matches(rest).count() == 2, "{out}");
+}
+
+#[test]
+fn all_edges_are_reported_if_the_cluster_does_not_respond_any_more() {
+    let fixture = Fixture::failing("True", |_| {}, |request| request.starts_with("POST ").then_some(0));
+    fixture.catalog(THREE_UPGRADES);
+    version(&fixture.path("bundles/other"), "1.2.5");
+    version(&fixture.path("bundles/newest"), "1.4.0");
+    let (status, out, err) = fixture.run(&ALL_EDGES);
+    assert_eq!(status, Some(2), "{out}{err}");
+    assert!(out.contains("v1.3.0 (replaces): not tested: the API server http://127.0.0.1:"), "{out}");
+    let rest = "not tested: the cluster does not respond any more\n";
+    assert_eq!(out.matches(rest).count(), 2, "{out}{err}");
+}
+
+#[test]
+fn a_sample_that_is_deleted_and_created_again_is_lost() {
+    let fixture = Fixture::new("True", |gizmo| gizmo["metadata"]["uid"] = uid());
+    let (status, out, err) = fixture.run(&["bundles/old", "bundles/new"]);
+    assert_eq!(status, Some(1), "{out}{err}");
+    assert!(
+        out.contains("  Gizmo `sample`: changed by the upgrade\n    it was deleted and created again\n"),
+        "{out}"
+    );
+    assert_eq!(fixture.left(), Vec::<String>::new(), "{err}");
+}
+
+#[test]
+fn an_operator_that_is_installed_in_the_namespace_is_kept() {
+    const API: &str = "/apis/operators.coreos.com/v1alpha1/namespaces/gizmos";
+    for (path, object) in [
+        (
+            "subscriptions/mine",
+            json!({"metadata": {"name": "mine", "namespace": "gizmos"}, "spec": {"name": "gizmo-operator"}}),
+        ),
+        (
+            "clusterserviceversions/gizmo-operator.v1.3.0",
+            json!({"metadata": {"name": "gizmo-operator.v1.3.0", "namespace": "gizmos"}}),
+        ),
+    ] {
+        let fixture = Fixture::new("True", |_| {});
+        let insert = |path: String, object| fixture.objects.lock().unwrap().insert(path, object);
+        insert("/api/v1/namespaces/gizmos".into(), json!({"metadata": {"name": "gizmos"}}));
+        insert(format!("{API}/{path}"), object.clone());
+        let (status, out, err) =
+            fixture.run(&["bundles/old", "bundles/new", "--force", "--namespace", "gizmos"]);
+        assert_eq!(status, Some(2), "{out}{err}");
+        let name = object["metadata"]["name"].as_str().unwrap();
+        assert!(
+            err.contains(&format!("`{name}` exists in namespace `gizmos`, and nothing was created")),
+            "{err}"
+        );
+        let requests = fixture.server.requests();
+        assert!(requests.iter().all(|request| request.starts_with("GET ")), "{requests:?}");
+    }
 }
 
 fn bundle_blob(version: &str) -> String {
@@ -301,9 +432,13 @@ fn a_sample_that_is_never_ready_cannot_be_tested() {
 }
 
 #[test]
-fn an_interrupted_test_names_what_is_left() {
+fn an_interrupted_test_names_what_is_left_and_reports_all_edges() {
     let fixture = Fixture::new("False", |_| {});
-    let mut child = fixture.command(&["bundles/old", "bundles/new"]).stderr(Stdio::piped()).spawn().unwrap();
+    fixture.catalog(THREE_UPGRADES);
+    version(&fixture.path("bundles/other"), "1.2.5");
+    version(&fixture.path("bundles/newest"), "1.4.0");
+    let mut command = fixture.command(&ALL_EDGES);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut err = BufReader::new(child.stderr.take().unwrap());
     let mut printed = String::new();
     while !printed.contains("Gizmo `sample` is not ready") {
@@ -312,7 +447,12 @@ fn an_interrupted_test_names_what_is_left() {
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     err.read_to_string(&mut printed).unwrap();
+    let mut out = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(2), "{printed}");
+    assert_eq!(out.matches(": not tested: interrupted\n").count(), 3, "{out}");
+    assert!(out.ends_with("upgrades: 3; passed: 0, failed: 0, not tested: 3\n"), "{out}");
+    assert!(printed.ends_with("error: interrupted\n"), "{printed}");
     assert!(printed.contains("note: not removed: package `gizmo-operator` with its CRDs"), "{printed}");
     assert!(
         printed.contains(

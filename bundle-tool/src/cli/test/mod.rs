@@ -1,6 +1,7 @@
 //! `bundle-tool test`: tests operators on a cluster.
 
 mod edges;
+mod examples;
 mod report;
 mod upgrade;
 

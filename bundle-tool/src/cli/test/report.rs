@@ -31,6 +31,8 @@ pub(super) struct Upgrade {
     pub(super) verdict: Verdict,
     /// Why it failed as a whole, or could not be tried.
     pub(super) reason: Option<String>,
+    /// Why what was created for it was not removed.
+    pub(super) cleanup_error: Option<String>,
     /// What `doctor` would report.
     pub(super) problem: Option<Problem>,
     pub(super) samples: Vec<Kept>,
@@ -45,9 +47,17 @@ impl Upgrade {
             edge,
             verdict: Verdict::Untested,
             reason: None,
+            cleanup_error: None,
             problem: None,
             samples: Vec::new(),
             notes: Vec::new(),
+        }
+    }
+
+    /// Sets why the upgrade was not tried, if it was not.
+    pub(super) fn untested(&mut self, reason: &str) {
+        if self.verdict == Verdict::Untested && self.reason.is_none() {
+            self.reason = Some(reason.to_owned());
         }
     }
 
@@ -83,6 +93,9 @@ pub(super) fn text(upgrades: &[Upgrade], out: &mut impl Write) -> io::Result<()>
         for note in &upgrade.notes {
             writeln!(out, "  note: {}", printable(note))?;
         }
+        if let Some(error) = &upgrade.cleanup_error {
+            writeln!(out, "  not removed: {}", printable(error))?;
+        }
     }
     let count = |verdict| upgrades.iter().filter(|one| one.verdict == verdict).count();
     writeln!(
@@ -102,13 +115,16 @@ pub(super) fn json(package: &str, upgrades: &[Upgrade], out: &mut impl Write) ->
     writeln!(out)
 }
 
-/// Returns the exit status: 2 if some upgrade could not be tried, 1 if some failed.
+/// Returns the exit status: 2 if some upgrade could not be tried, 1 if some failed, 2 if all passed and something was not
+/// removed.
 pub(super) fn exit(upgrades: &[Upgrade]) -> Exit {
     let has = |verdict| upgrades.iter().any(|one| one.verdict == verdict);
     if has(Verdict::Untested) {
         Exit::Failure
     } else if has(Verdict::Failed) {
         Exit::Findings
+    } else if upgrades.iter().any(|one| one.cleanup_error.is_some()) {
+        Exit::Failure
     } else {
         Exit::Success
     }

@@ -9,6 +9,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::edges::{self, Choice, Edge, Place};
+use super::examples;
 use super::report::{self, Upgrade, Verdict};
 use crate::cli::cluster::{Printer, print_failure, print_problem, print_problems};
 use crate::cli::exit::{Exit, print_error};
@@ -25,24 +26,22 @@ use crate::cluster::cleanup::{self, Item, Plan};
 use crate::cluster::install::{Failure, Installation, Report};
 use crate::cluster::preflight::InstallMode;
 use crate::cluster::samples::{self, Sample};
+use crate::cluster::snapshot::name_of;
 use crate::cluster::{Cluster, Error, kinds};
 use crate::model::csv::ClusterServiceVersion;
-use crate::{read, scorecard};
-
-/// The maximum number of samples.
-const MAX_SAMPLES: usize = 100;
 
 /// Test that an upgrade keeps an operator's objects
 ///
 /// Installs the version before the head of a channel (or OLD), creates samples, upgrades to the head (or NEW), and compares the
 /// samples: each must still exist, have the same spec, and be ready if it was. An upgrade that fails or changes a sample is
-/// reported. Everything is removed again, the CRDs included; the command therefore refuses to start if the cluster has one of
-/// the CRDs.
+/// reported. Everything is removed again, the CRDs included; the command therefore fails if the cluster has one of the CRDs, or
+/// if the operator is installed in the namespace.
 ///
 /// A sample is ready if its conditions `Ready` and `Available`, or the one that it has, are true. Without these conditions, it
 /// is ready when the API server has accepted it.
 ///
-/// Exit status: 0 if all upgrades pass, 1 if one loses something, 2 if one cannot be tried.
+/// Exit status: 0 if all upgrades pass, 1 if one fails or loses something, 2 if one cannot be tried, or if all pass and something
+/// is not removed.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Test the upgrade between two bundle directories, without a registry
@@ -107,7 +106,7 @@ impl TestUpgrade {
         {
             bail!("--ca-secret-name and --pull-secret-name need --namespace: the namespace of the secret");
         }
-        let samples = self.samples()?;
+        let samples = self.samples.as_deref().map(examples::of_file).transpose()?;
         let runtime = runtime()?;
         let cluster = runtime.block_on(self.options.connection.connect())?;
         let images = [&self.old, &self.new, &self.catalog, &self.options.push_to].map(Option::as_ref);
@@ -127,17 +126,19 @@ impl TestUpgrade {
             printer: Printer::new(),
             left: Left::default(),
         };
-        let mut upgrades = Vec::new();
-        let ended = runtime.block_on(async {
+        let mut upgrades: Vec<Upgrade> = edges.iter().map(upgrade_of).collect();
+        let stopped = runtime.block_on(async {
             tokio::select! {
-                () = test.all(edges, &mut upgrades) => true,
-                () = interrupted() => false,
+                stopped = test.all(edges, &mut upgrades) => stopped,
+                () = interrupted() => Some(Stopped::Interrupted),
             }
         });
         test.printer.finish();
         test.left.print()?;
-        if !ended {
-            bail!("interrupted");
+        if let Some(stopped) = stopped {
+            for upgrade in &mut upgrades {
+                upgrade.untested(stopped.reason());
+            }
         }
         let mut out = io::BufWriter::new(io::stdout().lock());
         match self.format.output {
@@ -145,18 +146,10 @@ impl TestUpgrade {
             Format::Json => report::json(&test.left.package, &upgrades, &mut out)?,
         }
         out.flush()?;
-        Ok(report::exit(&upgrades))
-    }
-
-    /// Reads the samples of --samples.
-    fn samples(&self) -> Result<Option<Vec<Value>>> {
-        let Some(path) = &self.samples else { return Ok(None) };
-        let documents = read::manifests::files(path, vec![path.clone()])?;
-        let samples: Vec<Value> = documents.iter().map(|document| document.tree.root().to_json()).collect();
-        if samples.is_empty() || samples.len() > MAX_SAMPLES {
-            bail!("{} contains {} samples: expected 1 to {MAX_SAMPLES}", path.display(), samples.len());
+        if stopped == Some(Stopped::Interrupted) {
+            bail!("interrupted");
         }
-        Ok(Some(samples))
+        Ok(report::exit(&upgrades))
     }
 
     /// Returns the upgrades to test, and the channel to subscribe to.
@@ -176,6 +169,24 @@ impl TestUpgrade {
         };
         let (channel, edges) = edges::of_catalog(&choice, registries)?;
         Ok((Some(channel), edges))
+    }
+}
+
+/// Why the remaining upgrades are not tested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stopped {
+    Interrupted,
+    Unreachable,
+    NotRemoved,
+}
+
+impl Stopped {
+    fn reason(self) -> &'static str {
+        match self {
+            Self::Interrupted => "interrupted",
+            Self::Unreachable => "the cluster does not respond any more",
+            Self::NotRemoved => "the objects of the previous upgrade are not removed",
+        }
     }
 }
 
@@ -234,29 +245,32 @@ struct Version {
 }
 
 impl Test<'_> {
-    /// Tests upgrades one after another.
-    async fn all(&mut self, edges: Vec<Edge>, upgrades: &mut Vec<Upgrade>) {
-        for edge in edges {
-            let by = edge.by.as_ref().map(ToString::to_string);
-            let mut upgrade = Upgrade::new(edge.from.name(), edge.to.name(), by);
-            let result = self.edge(edge, &mut upgrade).await;
+    /// Tests upgrades one after another; returns why it stopped before the last one.
+    async fn all(&mut self, edges: Vec<Edge>, upgrades: &mut [Upgrade]) -> Option<Stopped> {
+        for (edge, upgrade) in edges.into_iter().zip(upgrades) {
+            let result = self.edge(edge, upgrade).await;
             let removed = if self.command.keep { Ok(()) } else { self.remove().await };
             self.printer.finish();
-            let is_removed = removed.is_ok();
-            let mut goes_on = true;
-            for error in [result.err(), removed.err()].into_iter().flatten() {
+            let mut stopped = None;
+            if let Err(error) = removed {
                 // Standard error may be closed; the report has the reason, too.
                 let _ = print_error(&error);
-                goes_on &= !matches!(error.downcast_ref::<Error>(), Some(Error::Unreachable { .. }));
-                upgrade.verdict = Verdict::Untested;
-                upgrade.reason.get_or_insert(format!("{error:#}"));
+                stopped = Some(Stopped::NotRemoved);
+                upgrade.cleanup_error = Some(format!("{error:#}"));
+            }
+            if let Err(error) = result {
+                let _ = print_error(&error);
+                if is_unreachable(&error) {
+                    stopped = Some(Stopped::Unreachable);
+                }
+                upgrade.untested(&format!("{error:#}"));
             }
             self.printer.step(&upgrade.line());
-            upgrades.push(upgrade);
-            if !goes_on || !is_removed {
-                return;
+            if stopped.is_some() {
+                return stopped;
             }
         }
+        None
     }
 
     /// Tests one upgrade. What cannot be tried is an error.
@@ -276,13 +290,17 @@ impl Test<'_> {
         self.left.package.clone_from(package);
         self.left.crds =
             old.facts.candidate.owned.iter().chain(&new.facts.candidate.owned).cloned().collect();
-        old.facts.candidate.create_namespace = self.check().await?;
+        old.facts.candidate.create_namespace = self.check([&upgrade.from, &upgrade.to]).await?;
         if let Err(failure) = self.install(&mut old).await? {
             print_failure(&failure)?;
-            bail!("{} is not installed, so that its upgrade cannot be tested: {failure}", upgrade.from);
+            let what = format!("{} is not installed, so that its upgrade cannot be tested", upgrade.from);
+            match failure {
+                Failure::Cluster(error) => return Err(anyhow::Error::from(error).context(what)),
+                failure => bail!("{what}: {failure}"),
+            }
         }
         for sample in &samples {
-            self.printer.step(&format!("creating sample `{}`", crate::cluster::snapshot::name_of(sample)));
+            self.printer.step(&format!("creating sample `{}`", name_of(sample)));
             self.left.samples.push(Sample::create(self.cluster, sample, &self.left.namespace).await?);
         }
         let timeout = self.command.options.timeout;
@@ -320,7 +338,7 @@ impl Test<'_> {
     /// Reads and validates a bundle.
     async fn version(&mut self, place: Place) -> Result<Version> {
         let name = place.name();
-        let input = place.read(self.registries).await?;
+        let input = place.read(&self.registries.for_another_task()).await?;
         let mut facts = facts(&input.bundle, "", self.channel.as_deref())?;
         let chosen = self.command.options.connection.namespace.clone();
         self.left.namespace = chosen.unwrap_or_else(|| own_namespace(&facts.candidate.package));
@@ -342,27 +360,12 @@ impl Test<'_> {
             .decode::<ClusterServiceVersion>()
             .map_err(|error| anyhow::anyhow!("failed to decode {}: {error}", csv.file.path))?
             .object;
-        let mut examples = scorecard::examples(&csv).map_err(anyhow::Error::msg)?;
-        let all = examples.len();
-        let owned = &csv.spec.customresourcedefinitions.owned;
-        examples.retain(|example| owned.iter().any(|crd| example["kind"] == crd.kind));
-        if examples.len() < all {
-            upgrade.notes.push(format!(
-                "{} of {all} objects in alm-examples are of kinds that the operator does not own, and were not created",
-                all - examples.len()
-            ));
-        }
-        if examples.is_empty() {
-            upgrade.notes.push(
-                "there are no samples: only the upgrade itself is tested; name samples with --samples".into(),
-            );
-        }
-        examples.truncate(MAX_SAMPLES);
-        Ok(examples)
+        examples::of_operator(&csv, &mut upgrade.notes)
     }
 
-    /// Checks that nothing of the operator is on the cluster. Returns whether the namespace is to be created.
-    async fn check(&mut self) -> Result<bool> {
+    /// Checks that nothing of the operator is on the cluster: the CRDs, the CSVs `csvs`, and what would be removed in the end.
+    /// Returns whether the namespace is to be created.
+    async fn check(&mut self, csvs: [&str; 2]) -> Result<bool> {
         self.printer.step("checking the cluster");
         let namespace = &self.left.namespace;
         let exists = self.cluster.get(kinds::NAMESPACE, "", namespace).await?.is_some();
@@ -379,13 +382,32 @@ impl Test<'_> {
                 );
             }
         }
+        let snapshot = cleanup::look(self.cluster, &self.left.package, namespace).await?;
+        let plan = cleanup::plan(&snapshot, &self.left.package, namespace, self.cleanup_options());
+        let csv = snapshot.within(kinds::CSV, namespace).map(name_of).find(|name| csvs.contains(name));
+        let existing = [plan.first, plan.rest].concat().into_iter().next();
+        let existing = existing
+            .map(|item| format!("{} `{}`", item.kind.kind, item.name))
+            .or(csv.map(|name| format!("{} `{name}`", kinds::CSV.kind)));
+        if let Some(existing) = existing {
+            bail!(
+                "{existing} exists in namespace `{namespace}`, and nothing was created: the test would delete it; choose another \
+                 namespace with --namespace, or use another cluster"
+            );
+        }
         Ok(!exists)
+    }
+
+    /// Returns what is removed with the operator.
+    fn cleanup_options(&self) -> cleanup::Options {
+        cleanup::Options { crds: true, operator_group: true, timeout: self.command.options.timeout }
     }
 
     /// Installs a version, or upgrades to it.
     async fn install(&mut self, version: &mut Version) -> Result<Result<(), Failure>> {
         let Version { input, facts } = version;
         let command = self.command;
+        let registries = self.registries.for_another_task();
         let state = State::read(self.cluster, &facts.candidate.namespace).await?;
         let targets = match state.check(input, facts, command.install_mode.as_ref()) {
             (Ok(targets), problems) if problems.is_empty() || command.force => targets,
@@ -404,7 +426,7 @@ impl Test<'_> {
             create_namespace: facts.candidate.create_namespace,
             is_dry_run: false,
         };
-        let request = command.options.request(input, facts, wanted, Some(&state), self.registries).await?;
+        let request = command.options.request(input, facts, wanted, Some(&state), &registries).await?;
         let mut installation = Installation::new(self.cluster, &request, command.options.timeout);
         let objects = request.objects()?;
         self.left.is_installed = true;
@@ -418,8 +440,7 @@ impl Test<'_> {
 
     /// Removes everything that was created.
     async fn remove(&mut self) -> Result<()> {
-        let options =
-            cleanup::Options { crds: true, operator_group: true, timeout: self.command.options.timeout };
+        let options = self.cleanup_options();
         let (package, namespace) = (&self.left.package, &self.left.namespace);
         // While the operator runs and can remove its finalizers.
         for sample in self.left.samples.iter().rev() {
@@ -457,6 +478,20 @@ impl Test<'_> {
         (self.left.is_installed, self.left.is_created) = (false, false);
         Ok(())
     }
+}
+
+/// Returns an upgrade that is not tested yet.
+fn upgrade_of(edge: &Edge) -> Upgrade {
+    Upgrade::new(edge.from.name(), edge.to.name(), edge.by.as_ref().map(ToString::to_string))
+}
+
+/// Returns whether the API server does not respond.
+fn is_unreachable(error: &anyhow::Error) -> bool {
+    let error = match error.downcast_ref() {
+        Some(samples::Failure::Cluster(error)) => Some(error),
+        _ => error.downcast_ref(),
+    };
+    matches!(error, Some(Error::Unreachable { .. }))
 }
 
 /// Returns the name of the namespace for a package.

@@ -1,0 +1,91 @@
+//! The samples of a test: those of a file, or the examples of the operator.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use serde_json::Value;
+
+use crate::model::csv::{ClusterServiceVersion, CrdDescription};
+use crate::{read, scorecard};
+
+/// The maximum number of samples.
+const MAX_SAMPLES: usize = 100;
+
+/// Reads the samples of --samples.
+pub(super) fn of_file(path: &Path) -> Result<Vec<Value>> {
+    let documents = read::manifests::files(path, vec![PathBuf::from(path)])?;
+    let samples: Vec<Value> = documents.iter().map(|document| document.tree.root().to_json()).collect();
+    if samples.is_empty() || samples.len() > MAX_SAMPLES {
+        bail!("{} contains {} samples: expected 1 to {MAX_SAMPLES}", path.display(), samples.len());
+    }
+    Ok(samples)
+}
+
+/// Returns the examples of the kinds that an operator owns, and appends to `notes` which are omitted.
+pub(super) fn of_operator(csv: &ClusterServiceVersion, notes: &mut Vec<String>) -> Result<Vec<Value>> {
+    let mut examples = scorecard::examples(csv).map_err(anyhow::Error::msg)?;
+    let all = examples.len();
+    let owned = &csv.spec.customresourcedefinitions.owned;
+    examples.retain(|example| owned.iter().any(|crd| is_of(example, crd)));
+    let foreign = all - examples.len();
+    if foreign > 0 {
+        notes.push(format!(
+            "{foreign} of {all} objects in alm-examples are of kinds that the operator does not own, and were not created"
+        ));
+    }
+    if examples.is_empty() {
+        notes.push(
+            "there are no samples: only the upgrade itself is tested; name samples with --samples".into(),
+        );
+    }
+    let more = examples.len().saturating_sub(MAX_SAMPLES);
+    if more > 0 {
+        notes.push(format!(
+            "{more} objects in alm-examples exceed the limit of {MAX_SAMPLES}, and were not created"
+        ));
+    }
+    examples.truncate(MAX_SAMPLES);
+    Ok(examples)
+}
+
+/// Returns whether an object is of the group and the kind of a CRD.
+fn is_of(object: &Value, crd: &CrdDescription) -> bool {
+    let group = object["apiVersion"].as_str().and_then(|version| Some(version.split_once('/')?.0));
+    object["kind"] == crd.kind && group == crd.name.split_once('.').map(|(_, group)| group)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn csv(examples: &Value) -> ClusterServiceVersion {
+        serde_json::from_value(json!({
+            "metadata": {"name": "gizmo", "annotations": {"alm-examples": examples.to_string()}},
+            "spec": {"customresourcedefinitions": {"owned": [
+                {"name": "gizmos.gadgets.example.com", "version": "v1", "kind": "Gizmo"}]}},
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn examples_of_other_groups_and_above_the_limit_are_noted() {
+        let gizmo = json!({"apiVersion": "gadgets.example.com/v1", "kind": "Gizmo"});
+        let foreign = json!({"apiVersion": "example.com/v1", "kind": "Gizmo"});
+        let core = json!({"apiVersion": "v1", "kind": "Gizmo"});
+        let mut notes = Vec::new();
+        let found = of_operator(&csv(&json!([foreign, gizmo, core])), &mut notes).unwrap();
+        assert_eq!(found, std::slice::from_ref(&gizmo));
+        assert_eq!(
+            notes,
+            [
+                "2 of 3 objects in alm-examples are of kinds that the operator does not own, and were not created"
+            ]
+        );
+        notes.clear();
+        let found = of_operator(&csv(&json!(vec![gizmo; 103])), &mut notes).unwrap();
+        assert_eq!(found.len(), MAX_SAMPLES);
+        assert_eq!(notes, ["3 objects in alm-examples exceed the limit of 100, and were not created"]);
+    }
+}
