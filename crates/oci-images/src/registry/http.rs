@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
 use axum::http::Uri;
+use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::redirect;
 use reqwest::{Certificate, Client, ClientBuilder, Identity, Method, StatusCode, Url};
@@ -135,7 +136,7 @@ impl Http {
         // Another provider may be installed already; it is ring either way.
         let _ = rustls::crypto::ring::default_provider().install_default();
         if !policy.is_loopback() {
-            check_proxy(policy.registry().scheme(), |name| std::env::var_os(name))?;
+            check_proxy(policy.registry(), |name| std::env::var_os(name))?;
         }
         let fail = |error: reqwest::Error| Error::Unreachable {
             registry: authority(policy.registry()),
@@ -293,27 +294,43 @@ impl Http {
     }
 }
 
-/// Rejects a proxy that reqwest would ignore: requests would take another way than the user wants. `variable` returns the value of an
-/// environment variable.
+/// Rejects a proxy that reqwest would ignore for requests to `registry`, which would then take another way than the user wants.
+/// `variable` returns the value of an environment variable.
 ///
 /// # Errors
 ///
 /// [`Error::Proxy`].
-fn check_proxy(scheme: &str, variable: impl Fn(&str) -> Option<OsString>) -> Result<(), Error> {
-    let own = if scheme == "http" { ["HTTP_PROXY", "http_proxy"] } else { ["HTTPS_PROXY", "https_proxy"] };
-    for names in [own, ["ALL_PROXY", "all_proxy"]] {
+fn check_proxy(registry: &Url, variable: impl Fn(&str) -> Option<OsString>) -> Result<(), Error> {
+    let first = |names: [&'static str; 2]| {
         let set = names.into_iter().find_map(|name| Some((name, variable(name)?)));
-        let Some((name, value)) = set.filter(|(_, value)| !value.is_empty()) else { continue };
-        let uri = value.to_str().and_then(|value| value.parse::<Uri>().ok());
-        let is_valid = uri.is_some_and(|uri| {
-            uri.host().is_some_and(|host| !host.is_empty())
-                && matches!(uri.scheme_str(), None | Some("http" | "https"))
-        });
-        if !is_valid {
-            return Err(Error::Proxy { variable: name });
-        }
+        set.filter(|(_, value)| !value.is_empty())
+    };
+    let own = if registry.scheme() == "http" {
+        ["HTTP_PROXY", "http_proxy"]
+    } else {
+        ["HTTPS_PROXY", "https_proxy"]
+    };
+    // The scheme's own variable is used if there is one.
+    let Some((name, value)) = first(own).or_else(|| first(["ALL_PROXY", "all_proxy"])) else {
+        return Ok(());
+    };
+    let parsed = value.to_str().and_then(|value| value.parse::<Uri>().ok());
+    let is_valid = parsed.is_some_and(|uri| {
+        uri.host().is_some_and(|host| !host.is_empty())
+            && matches!(uri.scheme_str(), None | Some("http" | "https"))
+    });
+    let exempt = first(["NO_PROXY", "no_proxy"]).and_then(|(_, value)| value.into_string().ok());
+    if is_valid || exempt.is_some_and(|exempt| is_exempt(registry, exempt)) {
+        return Ok(());
     }
-    Ok(())
+    Err(Error::Proxy { variable: name })
+}
+
+/// Whether `exempt`, the value of `NO_PROXY`, matches the host of `url`.
+fn is_exempt(url: &Url, exempt: String) -> bool {
+    // The matcher that reqwest uses, with a proxy for everything else.
+    let matcher = Matcher::builder().all("http://proxy").no(exempt).build();
+    url.as_str().parse::<Uri>().is_ok_and(|uri| matcher.intercept(&uri).is_none())
 }
 
 /// Returns what clients for HTTP and HTTPS have in common.
@@ -536,7 +553,8 @@ mod tests {
     #[test]
     fn a_proxy_that_would_be_ignored_is_an_error() {
         let check = |scheme: &str, name: &str, value: &str| {
-            check_proxy(scheme, |variable| (variable == name).then(|| value.into()))
+            let registry = format!("{scheme}://registry.example.com/v2/").parse().unwrap();
+            check_proxy(&registry, |variable| (variable == name).then(|| value.into()))
         };
         for valid in
             ["", "proxy:3128", "http://proxy.example.com:3128", "https://user:secret@proxy/", "10.0.0.1"]
@@ -552,6 +570,29 @@ mod tests {
             }
         }
         assert!(check("https", "http_proxy", "not a proxy").is_ok(), "it is not used");
+    }
+
+    #[test]
+    fn a_proxy_that_is_not_used_is_not_checked() {
+        let check = |registry: &str, variables: &[(&str, &str)]| {
+            check_proxy(&registry.parse().unwrap(), |name| {
+                let found = variables.iter().find(|(variable, _)| *variable == name);
+                found.map(|(_, value)| value.into())
+            })
+        };
+        let registry = "https://registry.example.com:5000/v2/";
+        let socks = ("ALL_PROXY", "socks5://127.0.0.1:7891");
+        check(registry, &[("HTTPS_PROXY", "http://127.0.0.1:7890"), socks]).unwrap();
+        assert!(check(registry, &[("HTTP_PROXY", "http://127.0.0.1:7890"), socks]).is_err());
+        assert!(check(registry, &[("HTTPS_PROXY", ""), socks]).is_err());
+        for exempt in ["*", "example.com", ".example.com", "other.com, registry.example.com"] {
+            let checked = check(registry, &[("no_proxy", exempt), socks]);
+            checked.unwrap_or_else(|error| panic!("{exempt}: {error}"));
+        }
+        check("https://[2001:db8::1]:5000/v2/", &[("NO_PROXY", "2001:db8::/32"), socks]).unwrap();
+        for other in ["", "example.org", "ample.com", "10.0.0.0/8"] {
+            assert!(check(registry, &[("NO_PROXY", other), socks]).is_err(), "{other}");
+        }
     }
 
     #[test]
