@@ -60,8 +60,8 @@ struct Gc {
 ///
 /// With --proxy, it is a cache of another registry: it fetches what a client asks for and keeps it, and serves what it has
 /// when the other registry is unreachable. It reads the other registry with the logins of the user who runs it, so its clients
-/// can read whatever that user can. The registry options are about the other registry; --timeout is for each request, and
-/// --parallel has no effect.
+/// can read whatever that user can. The registry options are about the other registry; --timeout is the maximum time for
+/// fetching what one request of a client needs, and --parallel has no effect.
 #[derive(Debug, Args)]
 #[command(mut_group("Registries", |group| group.requires("proxy")), after_long_help = "\
 Examples:
@@ -96,7 +96,7 @@ struct Serve {
     /// Serve an existing registry without changing it
     #[arg(long)]
     read_only: bool,
-    /// Registry to fetch from what the directory lacks, such as quay.io or quay.io/example; clients may then only read
+    /// Upstream registry to cache, such as quay.io or quay.io/example; makes this registry read-only
     #[arg(long, value_name = "REGISTRY", conflicts_with = "read_only")]
     proxy: Option<String>,
     /// PEM file with the certificate, and intermediate ones, to serve TLS with

@@ -35,7 +35,7 @@ impl Repository {
     }
 
     /// Writes the bytes of a blob to an empty file, which has them all if there is no error. `progress` never counts more
-    /// bytes than the file has.
+    /// bytes than the file has, and counts a restart before the file is emptied.
     pub(super) async fn download(
         &self,
         descriptor: &Descriptor,

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use axum::body::Bytes;
 use axum::http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
-use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, VIA};
 use reqwest::redirect;
 use reqwest::{Certificate, Client, ClientBuilder, Identity, Method, StatusCode, Url};
 use tokio::time::timeout_at;
@@ -118,6 +118,7 @@ pub(super) struct Http {
     pub(super) secrets: Secrets,
     pub(super) deadline: Deadline,
     idle: Duration,
+    via: Option<HeaderValue>,
 }
 
 impl Http {
@@ -158,6 +159,7 @@ impl Http {
             secrets,
             deadline: options.deadline,
             idle: options.idle_timeout.0,
+            via: options.via.clone(),
         })
     }
 
@@ -242,6 +244,9 @@ impl Http {
         }
         if let Some(authorization) = authorization {
             builder = builder.header(AUTHORIZATION, authorization);
+        }
+        if let Some(via) = &self.via {
+            builder = builder.header(VIA, via);
         }
         let moved = Arc::new(AtomicU64::new(0));
         let failed = Arc::new(Mutex::new(None));

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use reqwest::header::HeaderValue;
+
 use super::certificates::ClientCertificate;
 use super::{Backoff, mirrors::Mirrors};
 
@@ -34,6 +36,8 @@ pub struct Options {
     pub idle_timeout: IdleTimeout,
     /// How many blobs are transferred at once.
     pub parallel: Parallel,
+    /// What requests name as the cache that they come from, in their header `Via`.
+    pub(super) via: Option<HeaderValue>,
 }
 
 /// How many blobs are transferred at once: 4 by default, between 1 and 64.

@@ -13,8 +13,17 @@ pub struct Progress(Arc<Bar>);
 #[derive(Debug)]
 struct Bar {
     shown: ProgressBar,
-    /// The bytes that are done, for who waits for them.
-    done: watch::Sender<u64>,
+    /// What is done, for who waits for it.
+    done: watch::Sender<Done>,
+}
+
+/// How far a transfer is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Done {
+    /// The bytes that are done.
+    pub(super) bytes: u64,
+    /// How often bytes that were done had to be done again.
+    pub(super) restarts: u64,
 }
 
 impl Progress {
@@ -37,11 +46,11 @@ impl Progress {
     }
 
     fn with(shown: ProgressBar) -> Self {
-        Self(Arc::new(Bar { shown, done: watch::Sender::new(0) }))
+        Self(Arc::new(Bar { shown, done: watch::Sender::default() }))
     }
 
-    /// Returns the number of bytes that are done, and what follows.
-    pub(super) fn watch(&self) -> watch::Receiver<u64> {
+    /// Returns what is done, and what follows.
+    pub(super) fn watch(&self) -> watch::Receiver<Done> {
         self.0.done.subscribe()
     }
 
@@ -53,13 +62,16 @@ impl Progress {
     /// Adds `bytes` to what is done.
     pub(super) fn advance(&self, bytes: u64) {
         self.0.shown.inc(bytes);
-        self.0.done.send_modify(|done| *done += bytes);
+        self.0.done.send_modify(|done| done.bytes += bytes);
     }
 
     /// Removes `bytes` that were done and have to be done again.
     pub(super) fn take_back(&self, bytes: u64) {
         self.0.shown.dec(bytes);
-        self.0.done.send_modify(|done| *done = done.saturating_sub(bytes));
+        self.0.done.send_modify(|done| {
+            done.bytes = done.bytes.saturating_sub(bytes);
+            done.restarts += 1;
+        });
     }
 }
 

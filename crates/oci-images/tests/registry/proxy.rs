@@ -2,13 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-use oci_images::layout::{Artifact, Contents, Image, Platform};
+use oci_images::layout::{Artifact, Contents, Image, Platform, sha256};
 use oci_images::registry::server::{Error as ServerError, Options as ServerOptions, Server, Upstream};
-use oci_images::registry::{Attachment, Error, Progress, Repository, pull};
+use oci_images::registry::{Attachment, Deadline, Error, Progress, Repository, pull};
 
-use crate::http::send;
+use crate::http::{send, send_raw};
 use crate::lying::{self, Lie};
+use crate::raw::{self, close, reply};
 use crate::{Running, anonymous, image, options, reference};
 
 /// A cache of `registry`, which may have a path.
@@ -128,7 +132,7 @@ async fn clients_cannot_write_to_a_cache() {
         assert_eq!(answer.status, 405, "{method}");
         let body = answer.text();
         let expected = "the registry is a cache of registry.example.com: push there instead";
-        assert!(answer.code() == "DENIED" && body.contains(expected), "{body}");
+        assert!(answer.code() == "UNSUPPORTED" && body.contains(expected), "{body}");
     }
 }
 
@@ -178,6 +182,140 @@ async fn a_wrong_blob_is_never_complete_and_never_stored() {
             assert_eq!(left, 0, "{lie:?} {part}");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_blob_is_never_made_of_two_attempts() {
+    let content = vec![b'b'; 200_000];
+    let path = format!("/v2/a/blobs/{}", sha256(&content));
+    let length = content.len();
+    let attempts = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&attempts);
+    let (origin, _) = raw::serve(None, move |_, request| {
+        if !request.path.contains("/blobs/") {
+            return reply(200, &[], b"{}");
+        }
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n").into_bytes();
+        if request.method == "HEAD" {
+            return close(&head);
+        }
+        if count.fetch_add(1, Ordering::SeqCst) == 0 {
+            return close(&[head, vec![b'a'; 100_000]].concat());
+        }
+        // The client has the first bytes of the first attempt by now.
+        tokio::task::block_in_place(|| std::thread::sleep(Duration::from_millis(500)));
+        close(&[head, vec![b'b'; length]].concat())
+    })
+    .await;
+    let cache = cache_of(origin).await;
+    let request = format!("GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", cache.address);
+    let answer = send_raw(cache.address, request.as_bytes()).await;
+    let body = answer.windows(4).position(|window| window == b"\r\n\r\n").unwrap() + 4;
+    let body = &answer[body..];
+    assert!(body.starts_with(b"a") && body.iter().all(|byte| *byte == b'a'), "{} bytes", body.len());
+    assert!(body.len() < length, "the client must see that the blob is not complete");
+    // What is stored is the second attempt.
+    let stored = send(cache.address, "GET", &path, &[], b"").await;
+    assert!(stored.status == 200 && stored.body == content);
+    assert_eq!(attempts.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn referrers_are_fetched_page_by_page() {
+    let origin = Running::start().await;
+    let image = bundle("one");
+    push(origin.address, "app:v1", &image).await;
+    let subject = image.manifest().descriptor();
+    let mut expected = Vec::new();
+    for number in 0..230 {
+        let manifest = serde_json::json!({
+            "schemaVersion": 2,
+            "mediaType": "application/vnd.oci.image.index.v1+json",
+            "artifactType": "application/x",
+            "manifests": [],
+            "subject": subject,
+            "annotations": {"number": number.to_string()},
+        });
+        let bytes = manifest.to_string().into_bytes();
+        let digest = sha256(&bytes).to_string();
+        let path = format!("/v2/app/manifests/{digest}");
+        let kind = ["content-type: application/vnd.oci.image.index.v1+json"];
+        assert_eq!(send(origin.address, "PUT", &path, &kind, &bytes).await.status, 201);
+        if number == 7 {
+            // Its bytes do not have its digest any more.
+            let file = origin.directory.path().join("blobs/sha256").join(digest.replace("sha256:", ""));
+            std::fs::write(file, [&bytes, &b"\n"[..]].concat()).unwrap();
+        } else {
+            expected.push(digest);
+        }
+    }
+    expected.sort();
+    let cache = cache_of(origin.address).await;
+    let name = reference(cache.address, "app:v1");
+    let cached = Repository::for_reading(&name, &options(), &anonymous()).await.unwrap();
+    let listed = cached.referrers(image.digest()).await.unwrap();
+    let found: Vec<String> = listed.into_iter().map(|referrer| referrer.digest).collect();
+    assert!(found == expected, "{} of {}", found.len(), expected.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_that_does_not_finish_ends_at_the_time_limit() {
+    // Each part counts as progress; the blob is never complete.
+    let (origin, _) = raw::serve(None, |_, request| match request.method.as_str() {
+        "HEAD" => close(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000000\r\n\r\n"),
+        _ if request.path.contains("/blobs/") => {
+            let length = ("content-length", "1000000000");
+            raw::endless(200, &[length], &vec![b'x'; 64 << 10], Duration::from_millis(10))
+        }
+        _ if request.path.contains("/manifests/") => raw::endless(200, &[], b" ", Duration::from_millis(10)),
+        _ => reply(200, &[], b"{}"),
+    })
+    .await;
+    let mut upstream = upstream(&origin);
+    upstream.options.deadline = Deadline::after(Duration::from_secs(1));
+    let cache = Running::start_with(|options| options.upstream = Some(upstream)).await;
+    let digest = sha256(b"x");
+    let manifest = send(cache.address, "GET", &format!("/v2/a/manifests/{digest}"), &[], b"").await;
+    assert!(
+        manifest.status == 502 && manifest.text().contains("total timeout of 1 s"),
+        "{}",
+        manifest.text()
+    );
+    let request =
+        format!("GET /v2/a/blobs/{digest} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", cache.address);
+    let blob = send_raw(cache.address, request.as_bytes()).await;
+    assert!(blob.len() < 1_000_000_000, "it is broken off");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_comes_back_is_rejected() {
+    // Forwards the header of a cache to the cache, as a proxy in front of it does.
+    let cache = Arc::new(std::sync::Mutex::new(None));
+    let target = Arc::clone(&cache);
+    let (origin, log) = raw::serve(None, move |_, request| {
+        let (Some(address), Some(via)) = (*target.lock().unwrap(), request.header("via")) else {
+            return reply(500, &[], b"");
+        };
+        let lines = [
+            format!("{} {} HTTP/1.1", request.method, request.path),
+            format!("host: {address}"),
+            format!("via: 1.0 other, {via}"),
+            "connection: close\r\n\r\n".to_owned(),
+        ];
+        let answer = tokio::task::block_in_place(|| {
+            let mut stream = crate::http::connect(address);
+            std::io::Write::write_all(&mut stream, lines.join("\r\n").as_bytes()).unwrap();
+            crate::http::read_to_close(stream)
+        });
+        close(&answer)
+    })
+    .await;
+    let running = cache_of(origin).await;
+    *cache.lock().unwrap() = Some(running.address);
+    let answer = send(running.address, "GET", "/v2/a/manifests/v1", &[], b"").await;
+    assert_eq!(answer.status, 502);
+    assert!(answer.text().contains("is this registry itself"), "{}", answer.text());
+    assert_eq!(log.requests().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

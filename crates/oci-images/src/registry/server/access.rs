@@ -36,15 +36,15 @@ pub(super) enum Writing {
 impl Writing {
     /// Accepts or rejects a request.
     fn check(&self, method: &Method) -> Result<(), Failure> {
-        let (code, message) = match self {
+        let message = match self {
             _ if matches!(*method, Method::GET | Method::HEAD) => return Ok(()),
             Self::Allowed => return Ok(()),
-            Self::ReadOnly => (Code::Unsupported, "the registry is read-only".to_owned()),
+            Self::ReadOnly => "the registry is read-only".to_owned(),
             Self::Elsewhere(upstream) => {
-                (Code::Denied, format!("the registry is a cache of {upstream}: push there instead"))
+                format!("the registry is a cache of {upstream}: push there instead")
             }
         };
-        Err(Failure::new(StatusCode::METHOD_NOT_ALLOWED, code, message))
+        Err(Failure::new(StatusCode::METHOD_NOT_ALLOWED, Code::Unsupported, message))
     }
 }
 

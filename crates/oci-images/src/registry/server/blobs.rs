@@ -53,14 +53,13 @@ pub(super) async fn get_through(
     if head {
         return Ok(Part::of(digest, proxy.blob_size(name, digest).await?, range.as_ref())?.response);
     }
-    let Some(growing) = proxy.blob(store, name, digest).await? else {
+    let Some(mut growing) = proxy.blob(store, name, digest).await? else {
         return get(store, name, digest, head, range).await;
     };
     let mut response = Part::of(digest, growing.size, range.as_ref())?;
-    match File::open(&growing.path).await {
-        Ok(file) => response.send(file, Some(growing)).await?,
-        // The download ended meanwhile.
-        Err(_) => response.send(File::open(store.content(digest)).await?, None).await?,
+    match growing.open().await? {
+        Some(file) => response.send(file, Some(growing)).await?,
+        None => response.send(File::open(store.content(digest)).await?, None).await?,
     }
     Ok(response.response)
 }
@@ -131,14 +130,16 @@ impl Chunks {
             };
             let mut chunk = Vec::with_capacity(CHUNK);
             let count = (&mut self.file).take(available - self.position).read_buf(&mut chunk).await?;
-            if count > 0 {
+            let Some(growing) = &mut self.growing else {
+                self.position += count as u64;
+                return Ok(Bytes::from(chunk));
+            };
+            if count > 0 && growing.deliver() {
                 self.position += count as u64;
                 return Ok(Bytes::from(chunk));
             }
-            if self.growing.is_none() {
-                break;
-            }
-            // The download began again, and the file is shorter for a moment.
+            // The download began again: the file is shorter for a moment, or what was read may be of both attempts.
+            self.file.seek(SeekFrom::Start(self.position)).await?;
             tokio::task::yield_now().await;
         }
         Ok(Bytes::new())

@@ -29,7 +29,7 @@ const TYPES: [&str; 4] = [
 ];
 
 /// The maximum number of referrers in one response; others follow on the next page.
-const MAX_REFERRERS: usize = 100;
+pub(super) const MAX_REFERRERS: usize = 100;
 
 /// The fields of a manifest or an index that matter to a registry.
 #[derive(Debug, Deserialize)]

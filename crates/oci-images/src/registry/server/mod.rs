@@ -175,7 +175,7 @@ impl Server {
     ///
     /// [`Error::NotLoopback`] if the address is reachable from other machines and that is not allowed;
     /// [`Error::NotEncrypted`] if passwords would be sent to it unencrypted; [`Error::File`] if a file cannot be used;
-    /// [`Error::Listen`] if it is not available; [`Error::Upstream`] if the other registry has no valid name; [`Error::NotARegistry`], [`Error::InUse`] and [`Error::Directory`] if
+    /// [`Error::Listen`] if it is not available; [`Error::Upstream`] if the other registry has no valid name, or is this one; [`Error::NotARegistry`], [`Error::InUse`] and [`Error::Directory`] if
     /// the directory cannot be used.
     pub async fn bind(options: Options) -> Result<Self, Error> {
         let Options {
@@ -200,7 +200,8 @@ impl Server {
         let fail = |source| Error::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(fail)?;
         let address = listener.local_addr().map_err(fail)?;
-        let proxy = upstream.map(|upstream| Proxy::new(upstream, address, limits.clone())).transpose()?;
+        let proxy =
+            upstream.map(|upstream| Proxy::new(upstream, address, &hosts, limits.clone())).transpose()?;
         let store = Arc::new(Store::open(&directory, read_only)?);
         let writing = match &proxy {
             Some(proxy) => Writing::Elsewhere(proxy.registry().to_owned()),
@@ -244,6 +245,9 @@ async fn dispatch(registry: &Registry, request: Request) -> Result<Response, Fai
     if let Some(users) = users {
         users.check(request.headers()).await?;
     }
+    if let Some(proxy) = proxy {
+        proxy.check_loop(request.headers())?;
+    }
     let route = Route::parse(request.uri().path())?;
     let method = request.method().clone();
     match (&method, route) {
@@ -252,7 +256,8 @@ async fn dispatch(registry: &Registry, request: Request) -> Result<Response, Fai
         (&Method::GET, Route::Tags { name }) => manifests::tags(store, &name, &request),
         (&Method::GET, Route::Referrers { name, digest }) => {
             if let Some(proxy) = proxy {
-                proxy.referrers(store, &name, &digest).await?;
+                let last = uploads::query(request.uri()).remove("last");
+                proxy.referrers(store, &name, &digest, last.as_deref()).await?;
             }
             manifests::referrers(store, &name, &digest, &request)
         }

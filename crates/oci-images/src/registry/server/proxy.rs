@@ -4,26 +4,32 @@
 //! its last byte only after its digest is verified, so that no client ever has a wrong one that looks complete. A tag is
 //! looked up at the other registry whenever it is asked for, and served from the store while that is unreachable.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::OpenOptions;
+use std::hash::{BuildHasher as _, RandomState};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::str::FromStr as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use axum::http::StatusCode;
+use axum::http::header::VIA;
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use oci_spec::image::{Descriptor, Digest, MediaType};
 use tempfile::TempPath;
 use tokio::sync::{Semaphore, watch};
+use tokio::time::timeout_at;
 
-use super::manifests::Manifest;
+use super::manifests::{self, Manifest};
 use super::response::{Code, Failure};
 use super::route::{self, Reference};
 use super::store::Store;
 use super::{Error, Limits};
 use crate::layout;
 use crate::registry::mirrors::{self, Mirrors};
+use crate::registry::progress::Done;
 use crate::registry::{self, Deadline, Options, Progress, Repository, Resolver};
 
 /// How long a login at the other registry is used.
@@ -34,8 +40,6 @@ const MAX_SESSIONS: usize = 256;
 const MAX_DOWNLOADS: usize = 32;
 /// Maximum number of blobs that are fetched or wait for that.
 const MAX_WAITING: usize = 1000;
-/// Maximum number of referrers of one image that are fetched.
-const MAX_REFERRERS: usize = 100;
 /// After a failed connection, how long stored tags are served without another attempt.
 const UNREACHABLE_PAUSE: Duration = Duration::from_secs(10);
 
@@ -44,8 +48,8 @@ const UNREACHABLE_PAUSE: Duration = Duration::from_secs(10);
 pub struct Upstream {
     /// The registry, or the registry and the first parts of its repositories: `quay.io`, `quay.io/example`.
     pub registry: String,
-    /// How it is reached. The deadline's total is the maximum time for one request of a client; mirrors are not used, because this
-    /// registry may be one of them.
+    /// How it is reached. The deadline's total is the maximum time for fetching what one request of a client needs; mirrors are not
+    /// used, because this registry may be one of them.
     pub options: Options,
     /// The credentials.
     pub resolver: Resolver,
@@ -60,6 +64,8 @@ pub(super) struct Proxy {
     downloads: Mutex<HashMap<Key, watch::Receiver<State>>>,
     permits: Semaphore,
     unreachable: Mutex<Option<Instant>>,
+    /// What this cache is called in the header `Via` of its requests: a request with it came back.
+    pseudonym: String,
 }
 
 /// A blob in a repository.
@@ -78,7 +84,7 @@ struct State {
 struct Arriving {
     size: u64,
     path: PathBuf,
-    received: watch::Receiver<u64>,
+    received: watch::Receiver<Done>,
 }
 
 /// A blob that is being fetched: its file grows until the download ends.
@@ -86,23 +92,51 @@ struct Arriving {
 pub(super) struct Growing {
     pub(super) size: u64,
     /// The file, until the blob is stored.
-    pub(super) path: PathBuf,
-    received: watch::Receiver<u64>,
+    path: PathBuf,
+    received: watch::Receiver<Done>,
     state: watch::Receiver<State>,
+    /// The number of restarts of the download before the bytes that are being read.
+    restarts: u64,
+    /// Whether some of these bytes were delivered.
+    delivered: bool,
 }
 
 impl Growing {
+    /// Opens the file; `None` if the blob is stored by now.
+    pub(super) async fn open(&mut self) -> Result<Option<tokio::fs::File>, Failure> {
+        match tokio::fs::File::open(&self.path).await {
+            // The file is moved or removed before the end of the download is known.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let state = self.state.wait_for(|state| state.end.is_some()).await;
+                let end = state.map_err(|_| aborted())?.end.clone();
+                end.unwrap_or_else(|| Err(aborted())).map(|()| None)
+            }
+            opened => Ok(Some(opened?)),
+        }
+    }
+
     /// Waits until the file has bytes after `position`, and returns where they end. The last byte of a blob becomes available
     /// when its digest is verified.
+    ///
+    /// # Errors
+    ///
+    /// The download failed; or it began again with what may be other bytes, after some were delivered.
     pub(super) async fn available(&mut self, position: u64) -> io::Result<u64> {
         loop {
-            match &self.state.borrow_and_update().end {
+            let end = self.state.borrow_and_update().end.clone();
+            let Done { bytes, restarts } = *self.received.borrow_and_update();
+            if restarts != self.restarts {
+                if self.delivered {
+                    return Err(io::Error::other("the download began again"));
+                }
+                self.restarts = restarts;
+            }
+            match end {
                 Some(Ok(())) => return Ok(self.size),
                 Some(Err(_)) => return Err(io::Error::other("the download failed")),
                 None => {}
             }
-            let received = *self.received.borrow_and_update();
-            let available = received.min(self.size.saturating_sub(1));
+            let available = bytes.min(self.size.saturating_sub(1));
             if available > position {
                 return Ok(available);
             }
@@ -114,21 +148,38 @@ impl Growing {
             }
         }
     }
+
+    /// Whether what was read since [`available`](Self::available) can be delivered: the download did not begin again meanwhile.
+    pub(super) fn deliver(&mut self) -> bool {
+        let is_same = self.received.borrow().restarts == self.restarts;
+        self.delivered |= is_same;
+        is_same
+    }
+}
+
+fn aborted() -> Failure {
+    Failure::new(StatusCode::BAD_GATEWAY, Code::Unknown, "the download was aborted")
 }
 
 impl Proxy {
-    /// Returns the cache of `upstream` for a server that listens on `address`.
-    pub(super) fn new(mut upstream: Upstream, address: SocketAddr, limits: Limits) -> Result<Self, Error> {
+    /// Returns the cache of `upstream` for a server that listens on `address` and is also called `hosts`.
+    pub(super) fn new(
+        mut upstream: Upstream,
+        address: SocketAddr,
+        hosts: &[String],
+        limits: Limits,
+    ) -> Result<Self, Error> {
         let fail = |reason: String| Error::Upstream { registry: upstream.registry.clone(), reason };
         let registry = mirrors::location("registry", &upstream.registry).map_err(fail)?;
-        let host = registry.split('/').next().unwrap_or_default();
-        let port = host.strip_prefix("localhost:").and_then(|port| port.parse::<u16>().ok());
-        let is_itself = host.parse() == Ok(address) || port == Some(address.port());
-        if registry.is_empty() || is_itself {
-            return Err(fail(
-                if is_itself { "it is this registry itself" } else { "expected a name" }.into(),
-            ));
+        if registry.is_empty() {
+            return Err(fail("expected a name".into()));
         }
+        if is_itself(registry.split('/').next().unwrap_or_default(), address, hosts) {
+            return Err(fail("it is this registry itself".into()));
+        }
+        // Unlike any other: keys of hashes are random.
+        let pseudonym = format!("bundle-tool-{:016x}", RandomState::new().hash_one(address));
+        upstream.options.via = HeaderValue::from_str(&format!("1.1 {pseudonym}")).ok();
         upstream.registry = registry;
         upstream.options.mirrors = Mirrors::default();
         Ok(Self {
@@ -138,12 +189,28 @@ impl Proxy {
             downloads: Mutex::default(),
             permits: Semaphore::new(MAX_DOWNLOADS),
             unreachable: Mutex::default(),
+            pseudonym,
         })
     }
 
     /// Returns the name of the other registry.
     pub(super) fn registry(&self) -> &str {
         &self.upstream.registry
+    }
+
+    /// Rejects a request that this cache sent, maybe by way of others: it would be sent again for ever.
+    pub(super) fn check_loop(&self, headers: &HeaderMap) -> Result<(), Failure> {
+        let mut values = headers.get_all(VIA).iter().filter_map(|value| value.to_str().ok());
+        if !values.any(|value| value.contains(&self.pseudonym)) {
+            return Ok(());
+        }
+        let message = format!("{} is this registry itself: it cannot be a cache of it", self.registry());
+        Err(Failure::new(StatusCode::LOOP_DETECTED, Code::Unsupported, message))
+    }
+
+    /// Returns when the work for a request that begins now must have ended.
+    fn deadline(&self) -> Deadline {
+        Deadline::after(self.upstream.options.deadline.total())
     }
 
     /// Returns the repository `name` of the other registry, logged in.
@@ -196,10 +263,11 @@ impl Proxy {
         name: &str,
         reference: &Reference,
     ) -> Result<(), Failure> {
+        let deadline = self.deadline();
         let tag = match reference {
             Reference::Digest(digest) if store.manifest_type(name, digest)?.is_some() => return Ok(()),
             Reference::Digest(digest) => {
-                return match self.fetch_manifest(store, name, digest.as_ref(), None).await? {
+                return match self.fetch_manifest(store, name, digest.as_ref(), None, deadline).await? {
                     Err(registry::Error::NotFound { .. }) | Ok(()) => Ok(()),
                     Err(error) => Err(self.failure(&error)),
                 };
@@ -210,13 +278,11 @@ impl Proxy {
         if self.is_unreachable() && (stored.is_some() || is_made_of_digest(tag)) {
             return Ok(());
         }
-        let found = match self.repository(name).await {
-            Ok(repository) => repository.find(tag).await,
-            Err(error) => Err(error),
-        };
+        let what = format!("lookup of {tag} in {}/{name}", self.registry());
+        let found = within(deadline, &what, async { self.repository(name).await?.find(tag).await }).await;
         let fetched = match found {
             Ok(Some(digest)) if stored.as_ref().is_some_and(|stored| *stored.as_ref() == digest) => Ok(()),
-            Ok(Some(_)) => self.fetch_manifest(store, name, tag, Some(tag)).await?,
+            Ok(Some(_)) => self.fetch_manifest(store, name, tag, Some(tag), deadline).await?,
             Ok(None) => store.remove_tag(name, tag).map(|_| Ok(()))?,
             Err(error) => Err(error),
         };
@@ -236,13 +302,15 @@ impl Proxy {
         name: &str,
         version: &str,
         tag: Option<&str>,
+        deadline: Deadline,
     ) -> Result<Result<(), registry::Error>, Failure> {
-        let fetched = async {
+        let what = format!("download of {version} in {}/{name}", self.registry());
+        let fetched = within(deadline, &what, async {
             let repository = self.repository(name).await?.at(version);
             let manifest = repository.manifest(repository.reference()).await?;
             let bytes = manifest.document()?;
             Ok((manifest, bytes))
-        };
+        });
         let (manifest, bytes) = match fetched.await {
             Ok(fetched) => fetched,
             Err(error) => return Ok(Err(error)),
@@ -254,35 +322,65 @@ impl Proxy {
         Ok(Ok(()))
     }
 
-    /// Brings the referrers of an image into the store.
-    pub(super) async fn referrers(&self, store: &Store, name: &str, subject: &Digest) -> Result<(), Failure> {
+    /// Brings the referrers of an image into the store: those of the page after `last`, and one more, so that the store knows whether
+    /// there is another page. One that cannot be fetched is skipped.
+    pub(super) async fn referrers(
+        &self,
+        store: &Store,
+        name: &str,
+        subject: &Digest,
+        last: Option<&str>,
+    ) -> Result<(), Failure> {
         if self.is_unreachable() {
             return Ok(());
         }
-        let listed = match self.repository(name).await {
-            Ok(repository) => repository.referrers(subject).await,
-            Err(error) => Err(error),
-        };
-        let listed = match listed {
+        let deadline = self.deadline();
+        let what = format!("list of the referrers of {subject} in {}/{name}", self.registry());
+        let listed = within(deadline, &what, async { self.repository(name).await?.referrers(subject).await });
+        let listed = match listed.await {
             Ok(listed) => listed,
             Err(error) if self.may_recover(&error) => return Ok(()),
             Err(error) => return Err(self.failure(&error)),
         };
-        for referrer in listed.iter().take(MAX_REFERRERS) {
-            // What is listed with another kind of digest cannot be stored.
-            let Ok(digest) = route::digest(&referrer.digest) else { continue };
-            self.manifest(store, name, &Reference::Digest(digest)).await?;
+        // What is listed with another kind of digest cannot be stored.
+        let digests = listed.iter().filter_map(|referrer| route::digest(&referrer.digest).ok());
+        let page: BTreeMap<String, Digest> = digests
+            .map(|digest| (digest.to_string(), digest))
+            .filter(|(text, _)| last.is_none_or(|last| text.as_str() > last))
+            .collect();
+        let mut found = 0;
+        for (text, digest) in &page {
+            if store.manifest_type(name, digest)?.is_none()
+                && let Err(error) = self.fetch_manifest(store, name, text, None, deadline).await?
+            {
+                if deadline.left().is_zero() {
+                    return Err(self.failure(&error));
+                }
+                self.may_recover(&error);
+                if self.is_unreachable() {
+                    break;
+                }
+                continue;
+            }
+            found += 1;
+            if found > manifests::MAX_REFERRERS {
+                break;
+            }
         }
         Ok(())
     }
 
     /// Returns the size of a blob that the store lacks.
     pub(super) async fn blob_size(&self, name: &str, digest: &Digest) -> Result<u64, Failure> {
-        let repository = self.repository(name).await.map_err(|error| self.failure(&error))?;
-        let what = format!("the blob {digest}");
-        let size = repository.blob_size(digest).await;
-        let size =
-            size.map_err(|failure| self.failure(&repository.session.error(failure, "look up", &what)))?;
+        let what = format!("lookup of {digest} in {}/{name}", self.registry());
+        let size = within(self.deadline(), &what, async {
+            let repository = self.repository(name).await?;
+            let size = repository.blob_size(digest).await;
+            size.map_err(|failure| {
+                repository.session.error(failure, "look up", &format!("the blob {digest}"))
+            })
+        });
+        let size = size.await.map_err(|error| self.failure(&error))?;
         let size = size.ok_or_else(|| super::blobs::unknown(digest))?;
         if size > self.limits.blob_bytes {
             let message = format!("the blob has {size} bytes; the limit is {}", self.limits.blob_bytes);
@@ -300,14 +398,13 @@ impl Proxy {
         digest: &Digest,
     ) -> Result<Option<Growing>, Failure> {
         let mut state = self.download(store, name, digest)?;
-        let aborted = |_| Failure::new(StatusCode::BAD_GATEWAY, Code::Unknown, "the download was aborted");
         let current = state.wait_for(|state| state.arriving.is_some() || state.end.is_some()).await;
-        let State { arriving, end } = current.map_err(aborted)?.clone();
+        let State { arriving, end } = current.map_err(|_| aborted())?.clone();
         match (end, arriving) {
             (Some(Ok(())), _) | (None, None) => Ok(None),
             (Some(Err(failure)), _) => Err(failure),
             (None, Some(Arriving { size, path, received })) => {
-                Ok(Some(Growing { size, path, received, state }))
+                Ok(Some(Growing { size, path, received, state, restarts: 0, delivered: false }))
             }
         }
     }
@@ -333,7 +430,11 @@ impl Proxy {
         // Not part of the request: what began for a client that goes away is worth keeping.
         tokio::spawn(async move {
             let registered = Registered { proxy: &proxy, key };
-            let end = proxy.fetch_blob(&store, &registered.key, &sender).await;
+            let (name, digest) = &registered.key;
+            let what = format!("download of {digest} in {}/{name}", proxy.registry());
+            let fetching = Box::pin(async { Ok(proxy.fetch_blob(&store, &registered.key, &sender).await) });
+            let end = within(proxy.deadline(), &what, fetching).await;
+            let end = end.unwrap_or_else(|error| Err(proxy.failure(&error)));
             // Who comes after this finds the blob in the store, or tries again.
             drop(registered);
             sender.send_modify(|state| state.end = Some(end));
@@ -408,6 +509,42 @@ impl Drop for Registered<'_> {
     }
 }
 
+/// Whether `authority` leads to the server that listens on `address` and is also called `hosts`. An address of this machine may be
+/// missed; then the header `Via` tells.
+fn is_itself(authority: &str, address: SocketAddr, hosts: &[String]) -> bool {
+    let Ok(authority) = Authority::from_str(authority) else { return false };
+    // Without a port, the registry is reached over HTTPS or HTTP.
+    let same_port =
+        authority.port_u16().map_or(matches!(address.port(), 443 | 80), |port| port == address.port());
+    let host = authority.host();
+    let own = address.ip().to_canonical();
+    let is_local = own.is_loopback() || own.is_unspecified();
+    let literal = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let same_host = match literal.parse::<IpAddr>().map(|ip| ip.to_canonical()) {
+        // A connection to the unspecified address goes to this machine.
+        Ok(ip) => {
+            ip == own || (ip.is_unspecified() && is_local) || (own.is_unspecified() && ip.is_loopback())
+        }
+        Err(_) => {
+            hosts.iter().any(|name| name.eq_ignore_ascii_case(host))
+                || (is_local && host.eq_ignore_ascii_case("localhost"))
+        }
+    };
+    same_port && same_host
+}
+
+/// Ends work for a request of a client at its deadline. `what` is what the error names.
+async fn within<T>(
+    deadline: Deadline,
+    what: &str,
+    work: impl Future<Output = Result<T, registry::Error>>,
+) -> Result<T, registry::Error> {
+    let ended = timeout_at(deadline.at().into(), work).await;
+    ended.unwrap_or_else(|_| {
+        Err(registry::Error::Expired { request: what.to_owned(), after: deadline.total() })
+    })
+}
+
 /// Whether a tag is one of the specification's or cosign's for what refers to an image: `sha256-HEX`, `sha256-HEX.sig`.
 fn is_made_of_digest(tag: &str) -> bool {
     let Some(hex) = tag.strip_prefix("sha256-").and_then(|rest| rest.get(..64)) else { return false };
@@ -417,4 +554,87 @@ fn is_made_of_digest(tag: &str) -> bool {
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // No panic can leave a value half changed.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_registry_recognizes_itself() {
+        let hosts = ["registry.example.com".to_owned()];
+        for (address, itself, others) in [
+            (
+                "127.0.0.1:5000",
+                &["127.0.0.1:5000", "localhost:5000", "0.0.0.0:5000", "registry.example.com:5000"][..],
+                &["127.0.0.1:5001", "127.0.0.2:5000", "localhost", "10.0.0.1:5000", "quay.io"][..],
+            ),
+            (
+                "0.0.0.0:5000",
+                &[
+                    "127.0.0.1:5000",
+                    "127.0.0.2:5000",
+                    "localhost:5000",
+                    "[::1]:5000",
+                    "Registry.Example.com:5000",
+                ],
+                &["10.0.0.1:5000", "127.0.0.1:5001", "registry.example.com", "other.example.com:5000"],
+            ),
+            ("[::]:5000", &["[::1]:5000", "127.0.0.1:5000", "[::ffff:127.0.0.1]:5000"], &["[::1]:5001"]),
+            ("[::1]:5000", &["[::1]:5000", "localhost:5000"], &["127.0.0.1:5000", "[::2]:5000"]),
+            (
+                "10.0.0.1:443",
+                &["10.0.0.1", "10.0.0.1:443", "registry.example.com"],
+                &["localhost", "10.0.0.2"],
+            ),
+        ] {
+            let found = |authority: &str| is_itself(authority, address.parse().unwrap(), &hosts);
+            for authority in itself {
+                assert!(found(authority), "{address} is {authority}");
+            }
+            for authority in others {
+                assert!(!found(authority), "{address} is not {authority}");
+            }
+        }
+    }
+
+    fn growing(path: PathBuf) -> (Growing, watch::Sender<Done>, watch::Sender<State>) {
+        let (done, received) = watch::channel(Done::default());
+        let (sender, state) = watch::channel(State::default());
+        (Growing { size: 10, path, received, state, restarts: 0, delivered: false }, done, sender)
+    }
+
+    #[tokio::test]
+    async fn bytes_of_two_attempts_are_never_mixed() {
+        let (mut growing, done, state) = growing(PathBuf::new());
+        done.send_replace(Done { bytes: 5, restarts: 0 });
+        assert_eq!(growing.available(0).await.unwrap(), 5);
+        done.send_replace(Done { bytes: 0, restarts: 1 });
+        assert!(!growing.deliver(), "what was read may be of the second attempt");
+        done.send_replace(Done { bytes: 7, restarts: 1 });
+        assert_eq!(growing.available(0).await.unwrap(), 7);
+        assert!(growing.deliver());
+        done.send_replace(Done { bytes: 10, restarts: 2 });
+        state.send_replace(State { arriving: None, end: Some(Ok(())) });
+        assert!(growing.available(7).await.is_err(), "7 bytes are of another attempt");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_gone_is_what_became_of_the_download() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gone");
+        let (mut stored, _done, state) = growing(path.clone());
+        let stored = tokio::spawn(async move { stored.open().await.map(|file| file.is_none()) });
+        state.send_replace(State { arriving: None, end: Some(Ok(())) });
+        assert!(stored.await.unwrap().unwrap());
+        let (mut failed, _done, state) = growing(path.clone());
+        let failure = Failure::new(StatusCode::BAD_GATEWAY, Code::Unknown, "the connection broke");
+        state.send_replace(State { arriving: None, end: Some(Err(failure)) });
+        let failure = format!("{:?}", failed.open().await.unwrap_err());
+        assert!(failure.contains("the connection broke"), "{failure}");
+        // Another error is not the end of the download.
+        std::fs::write(&path, "").unwrap();
+        let (mut other, _done, _state) = growing(path.join("below"));
+        assert!(other.open().await.is_err());
+    }
 }
