@@ -275,8 +275,7 @@ fn uncommitted(directory: &Path) -> Result<Option<BTreeSet<String>>> {
         Err(error) => return Err(error).context("failed to run git"),
     };
     let prefix = String::from_utf8_lossy(&prefix).trim_end_matches('\n').to_owned();
-    let status = ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--", "."];
-    let output = git::output(directory, &status)
+    let output = git::status(directory, &["--untracked-files=all", "--no-renames", "--", "."])
         .context("failed to run git")?
         .map_err(|reason| anyhow!("git status failed: {reason}"))?;
     let text = String::from_utf8_lossy(&output);
