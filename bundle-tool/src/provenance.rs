@@ -14,10 +14,10 @@ pub const PREDICATE_ANNOTATION: &str = "in-toto.io/predicate-type";
 /// The type of SLSA's predicate.
 pub const PREDICATE_TYPE: &str = "https://slsa.dev/provenance/v1";
 
-/// What the parameters of a build mean: `docs/images.md` documents it.
-const BUILD_TYPE: &str = "urn:bundle-tool:push:v1";
-/// Who built the image.
-const BUILDER: &str = "urn:bundle-tool";
+/// What the parameters of a build mean: `docs/images.md` documents it. Other parameters need another UUID.
+const BUILD_TYPE: &str = "urn:uuid:65056bab-6bb6-49b1-9c34-d83f309be66a";
+/// Who built the image: this tool, wherever it runs.
+const BUILDER: &str = "urn:uuid:7a66b7cd-fd28-4b02-a99c-473cfca2a14b";
 
 /// Something with a digest: an image, a revision of a source, a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

@@ -151,7 +151,14 @@ fn provenance_names_the_revision_and_is_reproducible() {
     }
     let name = format!("{}/gizmo-bundle:v1", registry.address);
     let push = |bundle: &str| {
-        run(directory, &["push", "bundle", bundle, &name, "--plain-http", "--no-validate", "--provenance"])
+        crate::push::tool(directory)
+            .args(["push", "bundle", bundle, &name, "--plain-http", "--no-validate", "--provenance"])
+            // As in a hook of another repository.
+            .env("GIT_DIR", directory.join("other/.git"))
+            // Nothing above the directory counts.
+            .env("GIT_CEILING_DIRECTORIES", directory)
+            .output()
+            .unwrap()
     };
     let printed = stdout(&push("one/bundle"));
     assert_eq!(stdout(&push("two/bundle")), printed);
@@ -175,14 +182,19 @@ fn provenance_names_the_revision_and_is_reproducible() {
     let source = &modified["predicate"]["buildDefinition"]["resolvedDependencies"][0];
     assert_eq!(source["annotations"]["modified"], true);
 
-    // Outside of a repository, the source is unknown.
+    // Outside of a repository, and if git cannot compare the files, the source is unknown.
     crate::support::copy_bundle(directory.join("plain"));
-    let output = push("plain");
-    let warning = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        output.status.success() && warning.starts_with("warning: the provenance names no source"),
-        "{warning}"
-    );
+    fs::write(directory.join("one/.git/index"), "damaged").unwrap();
+    for (bundle, reason) in [("plain", "not a git repository"), ("one/bundle", "git status failed: ")] {
+        let output = push(bundle);
+        let warning = String::from_utf8(output.stderr).unwrap();
+        let expected = format!("warning: the provenance names no source revision of {bundle}: {reason}");
+        assert!(output.status.success() && warning.starts_with(&expected), "{warning}");
+    }
+    let all = statements(directory, &name);
+    let unknown =
+        |statement: &&Value| statement["predicate"]["buildDefinition"]["resolvedDependencies"] == json!([]);
+    assert_eq!(all.values().filter(unknown).count(), 1, "two statements that are the same: {all:?}");
 }
 
 #[test]
@@ -219,11 +231,18 @@ fn provenance_names_files_programs_and_the_base_by_digest() {
     let catalog_file = r#"{"schema": "olm.package", "name": "gizmo", "defaultChannel": "stable"}"#;
     fs::create_dir(directory.join("catalog")).unwrap();
     fs::write(directory.join("catalog/c.json"), catalog_file).unwrap();
-    push(&["push", "catalog", "catalog", &catalog, "--base", &base, "--no-validate"]);
-    let found = statements(directory, &catalog);
-    let definition = &found.values().next().unwrap()["predicate"]["buildDefinition"];
-    assert_eq!(definition["externalParameters"]["base"]["uri"], format!("docker://{base}"));
-    assert_eq!(definition["resolvedDependencies"][0], definition["externalParameters"]["base"]);
+    for platform in [None, Some("linux/amd64")] {
+        let catalog = format!("{catalog}-{}", platform.map_or("any", |_| "amd64"));
+        let arguments = ["push", "catalog", "catalog", &catalog, "--base", &base, "--no-validate"];
+        let platform_arguments = platform.map(|platform| ["--platform", platform]);
+        push(&[&arguments[..], platform_arguments.as_ref().map_or(&[], |both| &both[..])].concat());
+        let found = statements(directory, &catalog);
+        let definition = &found.values().next().unwrap()["predicate"]["buildDefinition"];
+        let parameters = &definition["externalParameters"];
+        assert_eq!(parameters["base"]["uri"], format!("docker://{base}"));
+        assert_eq!(parameters["platform"].as_str(), platform);
+        assert_eq!(definition["resolvedDependencies"][0], parameters["base"]);
+    }
 }
 
 #[test]

@@ -8,7 +8,6 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
 use super::destination::Destination;
-use super::provenance::Inputs;
 use crate::cli::exit::Exit;
 use crate::cli::images::created;
 use crate::cli::report::check_bundle;
@@ -67,7 +66,7 @@ impl PushBundle {
             return Ok(Exit::Findings);
         }
         let image = build(directory, labels)?;
-        self.destination.send_whole(&self.name, image, &Inputs::new("push bundle", directory))
+        self.destination.send_whole(&self.name, image, &self.destination.inputs("push bundle", directory))
     }
 }
 

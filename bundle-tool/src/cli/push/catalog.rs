@@ -1,6 +1,5 @@
 //! `bundle-tool push catalog`: a file-based catalog as an index image.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
@@ -9,7 +8,6 @@ use clap::Args;
 use super::destination::Destination;
 use super::index_image::{self, CONFIGS, SelfServing};
 use super::platforms::Platforms;
-use super::provenance::Inputs;
 use crate::cli::catalog::check;
 use crate::cli::exit::Exit;
 use crate::cli::images::Location;
@@ -74,7 +72,7 @@ impl PushCatalog {
         if !self.no_validate && !check(&self.directory.display().to_string(), sources)? {
             return Ok(Exit::Findings);
         }
-        let inputs = Inputs::new("push catalog", &self.directory);
+        let inputs = self.destination.inputs("push catalog", &self.directory);
         if self.data_only {
             let image = index_image::data_only(&self.directory)?;
             return self.destination.send_whole(&self.name, image, &inputs.parameter("dataOnly", true));
@@ -90,23 +88,26 @@ impl PushCatalog {
                 bail!("--platform names the programs: it excludes --base and --server-binary")
             }
             Some(Platforms::Programs(programs)) => {
+                let named = programs.iter().map(|(platform, path)| (platform.to_string(), path.clone()));
+                let inputs = inputs.files("programs", named)?;
                 let mut images = Vec::new();
                 for (platform, path) in programs {
                     let image = serving(Some(path.as_path()), Some(platform)).image()?;
                     images.push((platform.clone(), Artifact::from(image)));
                 }
-                let programs = programs.iter().map(|(platform, path)| (platform.to_string(), path.clone()));
-                let inputs = inputs.files("programs", programs.collect());
                 return self.destination.send_whole(&self.name, Artifact::index(images)?, &inputs);
             }
             Some(Platforms::One(platform)) => Some(platform),
             None => None,
         };
+        let inputs = match platform {
+            Some(platform) => inputs.parameter("platform", platform.to_string()),
+            None => inputs,
+        };
         let Some(base) = &self.base else {
             let catalog = serving(self.server_binary.as_deref(), platform);
-            let image = catalog.image()?;
-            let program = BTreeMap::from([("bundle-tool".to_owned(), catalog.program()?)]);
-            return self.destination.send_whole(&self.name, image, &inputs.files("programs", program));
+            let inputs = inputs.files("programs", [("bundle-tool".to_owned(), catalog.program()?)])?;
+            return self.destination.send_whole(&self.name, catalog.image()?, &inputs);
         };
         let (mut recipe, mut files) = index_image::begin(&self.directory)?;
         // opm's cache is below /tmp, which an image with nothing but programs may lack.
@@ -121,7 +122,7 @@ impl PushCatalog {
                 .open(&platform, &self.destination.registries)
                 .await
                 .with_context(|| format!("failed to read the base image {base}"))?;
-            let inputs = inputs.base(&location.0, image.digest()).parameter("platform", platform.to_string());
+            let inputs = inputs.base(&location.0, image.digest());
             recipe.base = Some(image);
             self.destination
                 .send(&self.name, recipe.build()?, &inputs, repository.as_ref())

@@ -48,6 +48,11 @@ pub(super) struct Destination {
 }
 
 impl Destination {
+    /// Returns the inputs of `command`, such as `push bundle`, for sources in `directory`.
+    pub(super) fn inputs(&self, command: &str, directory: &Path) -> Inputs {
+        Inputs::new(command, directory, self.provenance)
+    }
+
     /// Sends an image or an index that was built from `inputs` as `name`; layers without their bytes come from `base`.
     pub(super) async fn send(
         &self,

@@ -62,7 +62,7 @@ impl PushImage {
         for FileArgument { source, target } in &self.files {
             files.collect(source, target)?;
         }
-        let inputs = self.inputs(&files);
+        let inputs = self.inputs(&files)?;
         match self.platform.clone() {
             None => self.destination.send_whole(&self.name, self.build(None, &files, created)?, &inputs),
             Some(Platforms::One(platform)) => {
@@ -75,7 +75,7 @@ impl PushImage {
                     bail!("a program for each platform needs --entrypoint, which is its path in the image");
                 };
                 let named = programs.iter().map(|(platform, path)| (platform.to_string(), path.clone()));
-                let inputs = inputs.files("programs", named.collect());
+                let inputs = inputs.files("programs", named)?;
                 let mut images = Vec::new();
                 for (platform, program) in programs {
                     let mut files = files.clone();
@@ -91,8 +91,8 @@ impl PushImage {
     }
 
     /// Returns what the image is built from: its files and settings, and the git revision of the working directory.
-    fn inputs(&self, files: &FileMap) -> Inputs {
-        let mut inputs = Inputs::new("push image", Path::new(".")).content(files);
+    fn inputs(&self, files: &FileMap) -> Result<Inputs> {
+        let mut inputs = self.destination.inputs("push image", Path::new(".")).content(files)?;
         if let Some(Words(words)) = &self.entrypoint {
             inputs = inputs.parameter("entrypoint", words.clone());
         }
@@ -105,7 +105,7 @@ impl PushImage {
                 inputs = inputs.parameter(name, pairs.collect::<Map<_, _>>());
             }
         }
-        inputs
+        Ok(inputs)
     }
 
     /// Builds the image for one platform.

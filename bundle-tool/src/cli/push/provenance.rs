@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use oci_images::layout::{Artifact, Digest, FileMap, Hashing, Source};
 use oci_images::place::Place;
 use oci_images::registry::{Attachment, Reference};
@@ -24,17 +24,28 @@ pub(super) struct Inputs {
     parameters: Map<String, Value>,
     /// The base image.
     base: Option<Resource>,
-    /// Groups of files by parameter: in each, what a file is called and where it is.
-    files: Vec<(&'static str, BTreeMap<String, PathBuf>)>,
+    /// Whether there will be a provenance: otherwise, no file is read.
+    is_recorded: bool,
+    /// Groups of files by parameter, and in each, the files by what they are called.
+    files: Vec<(&'static str, BTreeMap<String, Input>)>,
+}
+
+/// A file, as it was before the image was built.
+#[derive(Debug)]
+struct Input {
+    path: PathBuf,
+    digest: Digest,
 }
 
 impl Inputs {
-    /// Returns the inputs of `command`, such as `push bundle`, for sources in `directory`.
-    pub(super) fn new(command: &str, directory: &Path) -> Self {
+    /// Returns the inputs of `command`, such as `push bundle`, for sources in `directory`. They are needed only if
+    /// `is_recorded`.
+    pub(super) fn new(command: &str, directory: &Path, is_recorded: bool) -> Self {
         Self {
             directory: directory.to_owned(),
             parameters: Map::from_iter([("command".to_owned(), json!(command))]),
             base: None,
+            is_recorded,
             files: Vec::new(),
         }
     }
@@ -45,19 +56,29 @@ impl Inputs {
         self
     }
 
-    /// Adds a group of files, which are named by their digests.
-    pub(super) fn files(mut self, name: &'static str, files: BTreeMap<String, PathBuf>) -> Self {
-        self.files.push((name, files));
-        self
+    /// Adds a group of files, which are named by their digests. The image must be built afterwards: that nothing changed
+    /// meanwhile is verified with [`attachment`](Self::attachment).
+    pub(super) fn files(
+        mut self,
+        name: &'static str,
+        files: impl IntoIterator<Item = (String, PathBuf)>,
+    ) -> Result<Self> {
+        if self.is_recorded {
+            let read = |(name, path): (String, PathBuf)| {
+                let digest = file_digest(&path)?;
+                Ok((name, Input { path, digest }))
+            };
+            self.files.push((name, files.into_iter().map(read).collect::<Result<_>>()?));
+        }
+        Ok(self)
     }
 
-    /// Adds the files of an image by their paths in it.
-    pub(super) fn content(self, files: &FileMap) -> Self {
+    /// Adds the files of an image by their paths in it, as [`files`](Self::files).
+    pub(super) fn content(self, files: &FileMap) -> Result<Self> {
         let on_disk = files.iter().filter_map(|(path, file)| match &file.source {
             Source::Disk(source) => Some((path.to_owned(), source.clone())),
             _ => None,
         });
-        let on_disk = on_disk.collect();
         self.files("files", on_disk)
     }
 
@@ -73,13 +94,17 @@ impl Inputs {
     }
 
     /// Returns the provenance of `artifact`, which is pushed as `name`.
+    ///
+    /// # Errors
+    ///
+    /// A file is not what it was before the image was built, or cannot be read any more.
     pub(super) fn attachment(&self, name: &Reference, artifact: &Artifact) -> Result<Attachment> {
         let mut build = Build { parameters: self.parameters.clone(), dependencies: Vec::new() };
         let epoch = created()?;
         if epoch != 0 {
             build.parameters.insert("sourceDateEpoch".to_owned(), json!(epoch));
         }
-        match source(&self.directory)? {
+        match source(&self.directory) {
             Ok(source) => {
                 build.parameters.insert("path".to_owned(), json!(source.path));
                 build.dependencies.push(source.resource);
@@ -97,8 +122,10 @@ impl Inputs {
         }
         for (group, files) in &self.files {
             let mut digests = Map::new();
-            for (name, path) in files {
-                let digest = file_digest(path)?;
+            for (name, Input { path, digest }) in files {
+                if file_digest(path)? != *digest {
+                    bail!("{} changed while the image was built: push it again", path.display());
+                }
                 digests.insert(name.clone(), json!(digest));
             }
             build.parameters.insert((*group).to_owned(), Value::Object(digests));
@@ -138,30 +165,53 @@ struct Revision {
     resource: Resource,
 }
 
-/// Returns the revision of a directory, or the reason why there is none.
-fn source(directory: &Path) -> Result<Result<Revision, String>> {
-    let git = |args: &[&str]| match git::output(directory, args) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Err("git is not installed".to_owned())),
-        result => result.context("failed to run git"),
+/// Returns the revision of a directory, or the reason why none is known.
+fn source(directory: &Path) -> Result<Revision, String> {
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => "git is not installed".to_owned(),
+        _ => format!("failed to run git: {error}"),
     };
+    let git = |args: &[&str]| git::output(directory, args).map_err(failed);
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim_end_matches('\n').to_owned();
-    let path = match git(&["rev-parse", "--show-prefix"])? {
-        Ok(prefix) => text(prefix),
-        Err(message) => return Ok(Err(git::first_line(&message).to_owned())),
-    };
-    let Ok(commit) = git(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])? else {
-        return Ok(Err("the repository has no commit".to_owned()));
-    };
+    let prefix = git(&["rev-parse", "--show-prefix"])?;
+    let path = text(prefix.map_err(|message| git::first_line(&message).to_owned())?);
+    let commit = git(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?;
+    let commit = text(commit.map_err(|_| "the repository has no commit".to_owned())?);
     // A repository may have no remote.
     let remote = git(&["config", "--get", "remote.origin.url"])?.map(text).unwrap_or_default();
-    let changed = git(&["status", "--porcelain=v1", "-z", "--untracked-files=normal", "--", "."])?;
-    let is_modified = changed.is_ok_and(|changed| !changed.is_empty());
+    let changed = git::status(directory, &["--untracked-files=normal", "--", "."]).map_err(failed)?;
+    // Without an answer, the files may be any.
+    let changed = changed.map_err(|message| format!("git status failed: {}", git::first_line(&message)))?;
     let mut annotations = Map::new();
-    if is_modified {
+    if !changed.is_empty() {
         annotations.insert("modified".to_owned(), json!(true));
     }
-    let digest = BTreeMap::from([("gitCommit", text(commit))]);
+    let digest = BTreeMap::from([("gitCommit", commit)]);
     let uri = provenance::source_uri(&remote);
     let resource = Resource { name: Some("source".to_owned()), uri, digest, annotations };
-    Ok(Ok(Revision { path, resource }))
+    Ok(Revision { path, resource })
+}
+
+#[cfg(test)]
+mod tests {
+    use oci_images::layout::{File, Recipe, layer};
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_changes_while_the_image_is_built_is_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("manager");
+        std::fs::write(&path, "one").unwrap();
+        let mut files = FileMap::new();
+        files.add("manager", File { source: Source::Disk(path.clone()), executable: true }).unwrap();
+        let inputs = Inputs::new("push image", directory.path(), true).content(&files).unwrap();
+        let recipe = Recipe { layers: vec![layer(&files, 0).unwrap()], ..Recipe::default() };
+        let image = Artifact::from(recipe.build().unwrap());
+        let name = "registry.example.com/operator:v1".parse().unwrap();
+        inputs.attachment(&name, &image).unwrap();
+        std::fs::write(&path, "two").unwrap();
+        let error = inputs.attachment(&name, &image).unwrap_err().to_string();
+        assert_eq!(error, format!("{} changed while the image was built: push it again", path.display()));
+    }
 }
