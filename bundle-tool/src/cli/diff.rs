@@ -1,7 +1,7 @@
 //! `bundle-tool diff`: what an upgrade between two bundles changes and breaks.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
@@ -13,6 +13,7 @@ use super::exit::Exit;
 use super::format::{Formats, OutputOption};
 use super::images::Registries;
 use super::runtime::SharedRuntime;
+use super::versions::Versions;
 use crate::catalog::validate::link;
 use crate::{diff, read};
 
@@ -34,24 +35,11 @@ use crate::{diff, read};
 
   # Write a comment for a pull request
   bundle-tool diff --output markdown old new > comment.md")]
+#[command(mut_arg("old", |argument| argument.help(
+    "Bundle to upgrade from: a directory (of a bundle or of plain manifests), `oci:DIR`, `oci-archive:FILE` or an image")))]
 pub(super) struct Diff {
-    /// Bundle to upgrade from: a directory (of a bundle or of plain manifests), `oci:DIR`, `oci-archive:FILE` or an image
-    #[arg(value_name = "OLD", required_unless_present = "catalog", conflicts_with = "catalog")]
-    old: Option<String>,
-    /// Bundle to upgrade to
-    #[arg(value_name = "NEW", required_unless_present = "catalog", conflicts_with = "catalog")]
-    new: Option<String>,
-    /// Catalog whose upgrade edges are compared instead of two bundles: a directory, a file, `oci:DIR`, `oci-archive:FILE`, an
-    /// image name, or `-` for standard input
-    #[arg(long, value_name = "REF")]
-    catalog: Option<String>,
-    /// Directory of a bundle of the catalog, or of bundles at most three levels below (repeatable) [default: what the catalog
-    /// contains as olm.bundle.object]
-    #[arg(long, value_name = "DIR", conflicts_with = "old")]
-    bundles: Vec<PathBuf>,
-    /// Package of the catalog to compare [default: all]
-    #[arg(long, value_name = "NAME", conflicts_with = "old")]
-    package: Option<String>,
+    #[command(flatten)]
+    versions: Versions,
     /// Channel of the catalog to compare [default: all]
     #[arg(long, value_name = "NAME", conflicts_with = "old")]
     channel: Option<String>,
@@ -70,7 +58,7 @@ pub(super) struct Diff {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Output {
-    /// Plain text
+    /// Text for people
     Text,
     /// Markdown, for a pull request
     Markdown,
@@ -84,11 +72,10 @@ impl Formats for Output {
 
 impl Diff {
     pub(super) fn run(self) -> Result<Exit> {
-        if let Some(catalog) = &self.catalog {
-            return self.upgrades(catalog);
-        }
+        let Some((old, new)) = self.versions.pair() else {
+            return self.upgrades(self.versions.catalog.as_deref().unwrap_or_default());
+        };
         let runtime = SharedRuntime::default();
-        let (Some(old), Some(new)) = (&self.old, &self.new) else { bail!("expected OLD and NEW") };
         let old = read(old, &self.registries, &runtime)?;
         let new = read(new, &self.registries, &runtime)?;
         let options = diff::Options { strict: self.strict, stored_versions: self.stored_versions };
@@ -111,7 +98,7 @@ impl Diff {
 impl Diff {
     /// Compares the CRDs along the upgrade edges of a catalog.
     fn upgrades(&self, catalog: &str) -> Result<Exit> {
-        let at_hand = AtHand::read(&self.bundles)?;
+        let at_hand = AtHand::read(&self.versions.bundles)?;
         let failed = || format!("failed to read {catalog}");
         let sources = load::sources(catalog, &self.registries).with_context(failed)?;
         let (blobs, kept) = contents::read(sources, |bundle| edges::crds_of(&bundle)).with_context(failed)?;
@@ -120,7 +107,7 @@ impl Diff {
             bail!("{name} is empty: expected a file-based catalog");
         }
         let (mut packages, _) = link(&blobs);
-        load::select(&mut packages, self.package.as_deref())?;
+        load::select(&mut packages, self.versions.package.as_deref())?;
         let options = diff::Options { strict: self.strict, ..diff::Options::default() };
         let found = edges::breaking(&packages, &at_hand.with(kept), self.channel.as_deref(), &options)?;
         if found.at_hand == 0 {

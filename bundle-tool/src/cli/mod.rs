@@ -52,6 +52,7 @@ mod test;
 mod update;
 mod validate;
 mod verify;
+mod versions;
 
 use std::process::ExitCode;
 

@@ -412,7 +412,7 @@ fn a_sample_that_is_never_ready_cannot_be_tested() {
     assert_eq!(fixture.left(), Vec::<String>::new(), "{err}");
     let samples = fixture.path("samples.yaml");
     for (text, expected) in [
-        ("kind: Gizmo\n", "expected an object with apiVersion, kind and metadata.name"),
+        ("kind: Gizmo\n", "sample 1 of samples.yaml has no apiVersion"),
         (
             "{apiVersion: gadgets.example.com/v1, kind: Other, metadata: {name: a}}",
             "does not serve kind `Other`",

@@ -71,7 +71,7 @@ impl Access {
         &self,
         cluster: Option<&Cluster>,
         namespace: &str,
-        references: &[Option<&String>],
+        references: &[Option<&str>],
         timeout: Duration,
     ) -> Result<Prepared> {
         let mut files = self.ca_file.clone();

@@ -127,8 +127,8 @@ impl RunBundle {
                 &namespace,
                 &[
                     Some(&self.common.reference),
-                    self.index_image.as_ref(),
-                    self.common.options.push_to.as_ref(),
+                    self.index_image.as_deref(),
+                    self.common.options.push_to.as_deref(),
                 ],
                 self.common.options.timeout,
             )

@@ -11,14 +11,26 @@ use crate::{read, scorecard};
 /// The maximum number of samples.
 const MAX_SAMPLES: usize = 100;
 
-/// Reads the samples of --samples.
+/// Reads the samples of --samples, each of which has to name what it is.
 pub(super) fn of_file(path: &Path) -> Result<Vec<Value>> {
     let documents = read::manifests::files(path, vec![PathBuf::from(path)])?;
-    let samples: Vec<Value> = documents.iter().map(|document| document.tree.root().to_json()).collect();
-    if samples.is_empty() || samples.len() > MAX_SAMPLES {
-        bail!("{} contains {} samples: expected 1 to {MAX_SAMPLES}", path.display(), samples.len());
+    if documents.is_empty() || documents.len() > MAX_SAMPLES {
+        bail!("{} contains {} samples: expected 1 to {MAX_SAMPLES}", path.display(), documents.len());
     }
-    Ok(samples)
+    documents
+        .iter()
+        .enumerate()
+        .map(|(index, document)| {
+            let sample = document.tree.root().to_json();
+            for key in ["/apiVersion", "/kind", "/metadata/name"] {
+                if sample.pointer(key).and_then(Value::as_str).is_none_or(str::is_empty) {
+                    let (key, number) = (key[1..].replace('/', "."), index + 1);
+                    bail!("sample {number} of {} has no {key}", path.display());
+                }
+            }
+            Ok(sample)
+        })
+        .collect()
 }
 
 /// Returns the examples of the kinds that an operator owns, and appends to `notes` which are omitted.

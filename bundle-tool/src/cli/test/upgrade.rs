@@ -22,6 +22,7 @@ use crate::cli::run::source::Input;
 use crate::cli::run::state::State;
 use crate::cli::runtime::runtime;
 use crate::cli::signals::interrupted;
+use crate::cli::versions::Versions;
 use crate::cluster::cleanup::{self, Item, Plan};
 use crate::cluster::install::{Failure, Installation, Report};
 use crate::cluster::preflight::InstallMode;
@@ -57,24 +58,13 @@ use crate::model::csv::ClusterServiceVersion;
     "Namespace to test in; one that does not exist is created, and deleted again [default: PACKAGE-upgrade-test]")))]
 #[command(mut_arg("timeout", |argument| argument.help(
     "Maximum time for each installation, upgrade and wait for samples")))]
+#[command(mut_arg("bundles", |argument| argument.help(
+    "Directory of a bundle of the catalog, or of bundles at most three levels below (repeatable) [default: what the catalog \
+     contains as olm.bundle.object, or the images of its bundles]")))]
+#[command(mut_arg("package", |argument| argument.help("Package of the catalog [default: the only one]")))]
 pub(super) struct TestUpgrade {
-    /// Bundle to upgrade from: a directory, `oci:DIR`, `oci-archive:FILE` or an image
-    #[arg(value_name = "OLD", required_unless_present = "catalog", conflicts_with = "catalog")]
-    old: Option<String>,
-    /// Bundle to upgrade to
-    #[arg(value_name = "NEW", required_unless_present = "catalog", conflicts_with = "catalog")]
-    new: Option<String>,
-    /// Catalog whose upgrades are tested instead of two bundles: a directory, a file, `oci:DIR`, `oci-archive:FILE`, an image
-    /// name, or `-` for standard input
-    #[arg(long, value_name = "REF")]
-    catalog: Option<String>,
-    /// Directory of a bundle of the catalog, or of bundles at most three levels below (repeatable) [default: the manifests in
-    /// the catalog, or the images of its bundles]
-    #[arg(long, value_name = "DIR", conflicts_with = "old")]
-    bundles: Vec<PathBuf>,
-    /// Package of the catalog [default: the only one]
-    #[arg(long, value_name = "NAME", conflicts_with = "old")]
-    package: Option<String>,
+    #[command(flatten)]
+    versions: Versions,
     /// Test every upgrade that the edges of the channel permit, one after another
     #[arg(long, conflicts_with = "old")]
     all_edges: bool,
@@ -109,7 +99,9 @@ impl TestUpgrade {
         let samples = self.samples.as_deref().map(examples::of_file).transpose()?;
         let runtime = runtime()?;
         let cluster = runtime.block_on(self.options.connection.connect())?;
-        let images = [&self.old, &self.new, &self.catalog, &self.options.push_to].map(Option::as_ref);
+        let (old, new) = self.versions.pair().unzip();
+        let catalog = self.versions.catalog.as_deref();
+        let images = [old, new, catalog, self.options.push_to.as_deref()];
         let registries = runtime.block_on(access.registries(
             Some(&cluster),
             namespace.unwrap_or_default(),
@@ -154,16 +146,16 @@ impl TestUpgrade {
 
     /// Returns the upgrades to test, and the channel to subscribe to.
     fn edges(&self, registries: &Registries) -> Result<(Option<String>, Vec<Edge>)> {
-        if let (Some(old), Some(new)) = (&self.old, &self.new) {
-            let place = |reference: &String| Place::Reference(reference.clone());
+        if let Some((old, new)) = self.versions.pair() {
+            let place = |reference: &str| Place::Reference(reference.to_owned());
             let edge = Edge { from: place(old), to: place(new), by: None };
             return Ok((self.options.channel.clone(), vec![edge]));
         }
         let choice = Choice {
-            catalog: self.catalog.as_deref().unwrap_or_default(),
-            package: self.package.as_deref(),
+            catalog: self.versions.catalog.as_deref().unwrap_or_default(),
+            package: self.versions.package.as_deref(),
             channel: self.options.channel.as_deref(),
-            bundles: &self.bundles,
+            bundles: &self.versions.bundles,
             all: self.all_edges,
             pushes: self.options.push_to.is_some(),
         };

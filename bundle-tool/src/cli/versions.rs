@@ -1,0 +1,35 @@
+//! The arguments of commands that are about upgrades: two bundles, or a catalog with an edge for each upgrade.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// What is upgraded.
+#[derive(Debug, Args)]
+pub(super) struct Versions {
+    /// Bundle to upgrade from: a directory, `oci:DIR`, `oci-archive:FILE` or an image
+    // `mut_arg` would put it behind NEW.
+    #[arg(index = 1, value_name = "OLD", required_unless_present = "catalog", conflicts_with = "catalog")]
+    old: Option<String>,
+    /// Bundle to upgrade to
+    #[arg(index = 2, value_name = "NEW", required_unless_present = "catalog", conflicts_with = "catalog")]
+    new: Option<String>,
+    /// Catalog whose upgrade edges are taken instead of two bundles: a directory, a file, `oci:DIR`, `oci-archive:FILE`, an
+    /// image name, or `-` for standard input
+    #[arg(long, value_name = "REF")]
+    pub(super) catalog: Option<String>,
+    /// Directory of a bundle of the catalog, or of bundles at most three levels below (repeatable) [default: what the catalog
+    /// contains as olm.bundle.object]
+    #[arg(long, value_name = "DIR", conflicts_with = "old")]
+    pub(super) bundles: Vec<PathBuf>,
+    /// Package of the catalog [default: all of them]
+    #[arg(long, value_name = "NAME", conflicts_with = "old")]
+    pub(super) package: Option<String>,
+}
+
+impl Versions {
+    /// Returns the two bundles; nothing if a catalog is given instead.
+    pub(super) fn pair(&self) -> Option<(&str, &str)> {
+        self.old.as_deref().zip(self.new.as_deref())
+    }
+}
