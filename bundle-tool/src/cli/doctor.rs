@@ -4,10 +4,11 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::cluster::{Connection, print_problem};
 use super::exit::Exit;
+use super::format::{Format, OutputOption};
 use super::must_gather::MustGather;
 use super::runtime::runtime;
 use crate::cluster::diagnose::problems;
@@ -38,19 +39,10 @@ pub(super) struct Doctor {
     /// Read the objects from the YAML and JSON files of a directory, such as a must-gather, instead of a cluster
     #[arg(long, value_name = "DIR", conflicts_with_all = ["kubeconfig", "context"])]
     from: Option<PathBuf>,
-    /// Output format
-    #[arg(long, short, value_enum, default_value_t = Output::Text)]
-    output: Output,
+    #[command(flatten)]
+    format: OutputOption<Format>,
     #[command(flatten)]
     connection: Connection,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Output {
-    /// Plain text
-    Text,
-    /// One JSON document
-    Json,
 }
 
 /// The maximum number of problems whose logs are read.
@@ -89,9 +81,9 @@ impl Doctor {
             }
         }
         let mut out = io::BufWriter::new(io::stdout().lock());
-        match self.output {
-            Output::Text => text(&snapshot, &scope, &found, &logs, &mut out)?,
-            Output::Json => {
+        match self.format.output {
+            Format::Text => text(&snapshot, &scope, &found, &logs, &mut out)?,
+            Format::Json => {
                 for (problem, log) in found.iter_mut().zip(&logs) {
                     problem.evidence.extend(log.lines().map(|line| format!("log: {line}")));
                 }

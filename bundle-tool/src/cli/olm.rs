@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use sha2::{Digest as _, Sha256};
 
 use super::cluster::{Connection, Printer};
 use super::exit::Exit;
+use super::format::{Format, OutputOption};
 use super::images::duration;
 use super::runtime::runtime;
 use crate::cluster::olm::{self, Mirror, Options, Status};
@@ -85,9 +86,8 @@ struct Install {
   # Print JSON for a program
   bundle-tool olm status --output json")]
 struct ShowStatus {
-    /// Output format
-    #[arg(long, short, value_enum, default_value_t = Output::Text)]
-    output: Output,
+    #[command(flatten)]
+    format: OutputOption<Format>,
     #[command(flatten)]
     connection: Connection,
 }
@@ -109,14 +109,6 @@ struct Uninstall {
     timeout: Duration,
     #[command(flatten)]
     connection: Connection,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Output {
-    /// Plain text
-    Text,
-    /// One JSON document
-    Json,
 }
 
 /// Reads the objects of a file or directory, whose digest may be given.
@@ -169,9 +161,9 @@ impl ShowStatus {
         }
         let status = olm::status(&snapshot);
         let mut out = io::BufWriter::new(io::stdout().lock());
-        match self.output {
-            Output::Text => text(&status, &mut out)?,
-            Output::Json => {
+        match self.format.output {
+            Format::Text => text(&status, &mut out)?,
+            Format::Json => {
                 serde_json::to_writer_pretty(&mut out, &status)?;
                 writeln!(out)?;
             }

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::bundles;
 use super::exit::Exit;
+use super::format::{Formats, OutputOption};
 use super::images::Registries;
 use super::runtime::SharedRuntime;
 use crate::model::Bundle;
@@ -43,21 +44,24 @@ pub(super) struct Scorecard {
     /// List the selected tests without running them
     #[arg(long, short = 'L')]
     list: bool,
-    /// Output format
-    #[arg(long, short, value_enum, default_value_t = Output::Text)]
-    output: Output,
+    #[command(flatten)]
+    format: OutputOption<Output>,
     #[command(flatten)]
     registries: Registries,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Output {
-    /// Plain text
+    /// Text for people
     Text,
     /// A `TestList`
     Json,
     /// `JUnit` XML
     Xunit,
+}
+
+impl Formats for Output {
+    const DEFAULT: &'static str = "text";
 }
 
 impl Scorecard {
@@ -80,7 +84,7 @@ impl Scorecard {
             })
             .collect();
         let mut out = io::BufWriter::new(io::stdout().lock());
-        match self.output {
+        match self.format.output {
             Output::Text => scorecard::text(&tests, &mut out)?,
             Output::Json => {
                 serde_json::to_writer_pretty(&mut out, &scorecard::json(&tests))?;
