@@ -182,6 +182,22 @@ fn provenance_names_the_revision_and_is_reproducible() {
     let source = &modified["predicate"]["buildDefinition"]["resolvedDependencies"][0];
     assert_eq!(source["annotations"]["modified"], true);
 
+    // Whatever git is told about a file, it is in the image.
+    fs::write(directory.join("two/.git/info/exclude"), "tests.txt\n").unwrap();
+    for (name, file) in [("ignored", "tests.txt"), ("assumed", "metadata/annotations.yaml")] {
+        if name == "assumed" {
+            fs::remove_file(directory.join("two/bundle/tests.txt")).unwrap();
+            git(&directory.join("two"), &["update-index", "--assume-unchanged", &format!("bundle/{file}")]);
+        }
+        let image = format!("{}/{name}:v1", registry.address);
+        let tool = &mut crate::push::tool(directory);
+        let arguments = ["push", "bundle", "two/bundle", &image, "--plain-http", "--no-validate", "--provenance"];
+        stdout(&tool.args(arguments).output().unwrap());
+        let all = statements(directory, &image);
+        let definition = &all.values().next().unwrap()["predicate"]["buildDefinition"];
+        assert_eq!(definition["resolvedDependencies"][0]["annotations"]["modified"], true, "{name}");
+    }
+
     // Outside of a repository, and if git cannot compare the files, the source is unknown.
     crate::support::copy_bundle(directory.join("plain"));
     fs::write(directory.join("one/.git/index"), "damaged").unwrap();

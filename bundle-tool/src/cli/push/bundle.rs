@@ -66,7 +66,8 @@ impl PushBundle {
             return Ok(Exit::Findings);
         }
         let image = build(directory, labels)?;
-        self.destination.send_whole(&self.name, image, &self.destination.inputs("push bundle", directory))
+        let inputs = self.destination.inputs("push bundle", directory).whole_directory();
+        self.destination.send_whole(&self.name, image, &inputs)
     }
 }
 

@@ -72,7 +72,7 @@ impl PushCatalog {
         if !self.no_validate && !check(&self.directory.display().to_string(), sources)? {
             return Ok(Exit::Findings);
         }
-        let inputs = self.destination.inputs("push catalog", &self.directory);
+        let inputs = self.destination.inputs("push catalog", &self.directory).whole_directory();
         if self.data_only {
             let image = index_image::data_only(&self.directory)?;
             return self.destination.send_whole(&self.name, image, &inputs.parameter("dataOnly", true));

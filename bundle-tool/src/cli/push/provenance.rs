@@ -24,6 +24,8 @@ pub(super) struct Inputs {
     parameters: Map<String, Value>,
     /// The base image.
     base: Option<Resource>,
+    /// Whether the image contains all files of the directory, also those that git ignores.
+    is_whole_directory: bool,
     /// Whether there will be a provenance: otherwise, no file is read.
     is_recorded: bool,
     /// Groups of files by parameter, and in each, the files by what they are called.
@@ -45,9 +47,16 @@ impl Inputs {
             directory: directory.to_owned(),
             parameters: Map::from_iter([("command".to_owned(), json!(command))]),
             base: None,
+            is_whole_directory: false,
             is_recorded,
             files: Vec::new(),
         }
+    }
+
+    /// States that the image contains all files of the directory, also those that git ignores.
+    pub(super) fn whole_directory(mut self) -> Self {
+        self.is_whole_directory = true;
+        self
     }
 
     /// Adds a parameter of the command.
@@ -104,7 +113,7 @@ impl Inputs {
         if epoch != 0 {
             build.parameters.insert("sourceDateEpoch".to_owned(), json!(epoch));
         }
-        match source(&self.directory) {
+        match source(&self.directory, self.is_whole_directory) {
             Ok(source) => {
                 build.parameters.insert("path".to_owned(), json!(source.path));
                 build.dependencies.push(source.resource);
@@ -165,8 +174,9 @@ struct Revision {
     resource: Resource,
 }
 
-/// Returns the revision of a directory, or the reason why none is known.
-fn source(directory: &Path) -> Result<Revision, String> {
+/// Returns the revision of a directory, or the reason why none is known. With `whole`, files that git ignores or takes for
+/// unchanged are modifications, too.
+fn source(directory: &Path, whole: bool) -> Result<Revision, String> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => "git is not installed".to_owned(),
         _ => format!("failed to run git: {error}"),
@@ -179,11 +189,15 @@ fn source(directory: &Path) -> Result<Revision, String> {
     let commit = text(commit.map_err(|_| "the repository has no commit".to_owned())?);
     // A repository may have no remote.
     let remote = git(&["config", "--get", "remote.origin.url"])?.map(text).unwrap_or_default();
-    let changed = git::status(directory, &["--untracked-files=normal", "--", "."]).map_err(failed)?;
+    let ignored = if whole { "--ignored=matching" } else { "--ignored=no" };
+    let changed = git::status(directory, &["--untracked-files=normal", ignored, "--", "."]).map_err(failed)?;
     // Without an answer, the files may be any.
     let changed = changed.map_err(|message| format!("git status failed: {}", git::first_line(&message)))?;
     let mut annotations = Map::new();
-    if !changed.is_empty() {
+    // A tag in lower case or `S` says that git does not look whether a file has changed.
+    let tags = if whole { git(&["ls-files", "-v", "-z", "--", "."])?? } else { Vec::new() };
+    let is_assumed = |entry: &[u8]| matches!(entry.first(), Some(b'a'..=b'z' | b'S'));
+    if !changed.is_empty() || tags.split(|byte| *byte == 0).any(is_assumed) {
         annotations.insert("modified".to_owned(), json!(true));
     }
     let digest = BTreeMap::from([("gitCommit", commit)]);
