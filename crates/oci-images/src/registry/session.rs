@@ -64,6 +64,16 @@ impl Session {
         Ok(session)
     }
 
+    /// Checks what does not depend on an answer: certificates, proxies and the name.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open), before it connects.
+    pub(super) fn check(reference: &Reference, options: &Options) -> Result<(), Error> {
+        let policy = Policy::new(reference.resolve_registry(), options)?;
+        Http::new(reference.registry(), policy, options, Secrets::default()).map(drop)
+    }
+
     /// Returns a session that has made no request. Without a repository in `reference`, it is for the registry itself.
     pub(super) fn new(
         reference: &Reference,

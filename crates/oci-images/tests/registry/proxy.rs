@@ -336,6 +336,7 @@ async fn a_cache_needs_another_registry() {
     };
     for (name, expected) in [
         ("https://quay.io".to_owned(), "without a scheme"),
+        ("alice:hunter2@quay.io".to_owned(), "without a scheme or a user"),
         (String::new(), "expected a name"),
         (format!("127.0.0.1:{port}"), "this registry itself"),
         (format!("localhost:{port}/org"), "this registry itself"),
@@ -345,6 +346,14 @@ async fn a_cache_needs_another_registry() {
         let error = Server::bind(options).await.unwrap_err();
         assert!(matches!(error, ServerError::Upstream { .. }), "{error}");
         assert!(error.to_string().contains(expected), "{name}: {error}");
+        assert!(!error.to_string().contains("hunter2"), "{error}");
         assert!(!path.exists());
     }
+    // What no answer can change is an error at once.
+    let mut options = ServerOptions::new("127.0.0.1:0".parse().unwrap(), &path);
+    let mut unusable = upstream(&"quay.io");
+    unusable.options.ca_files = vec![path.clone()];
+    options.upstream = Some(unusable);
+    let error = Server::bind(options).await.unwrap_err().to_string();
+    assert!(error.starts_with("cannot be a cache of `quay.io`: failed to read certificates from "), "{error}");
 }

@@ -30,6 +30,7 @@ use super::{Error, Limits};
 use crate::layout;
 use crate::registry::mirrors::{self, Mirrors};
 use crate::registry::progress::Done;
+use crate::registry::session::Session;
 use crate::registry::{self, Deadline, Options, Progress, Repository, Resolver};
 
 /// How long a login at the other registry is used.
@@ -169,11 +170,16 @@ impl Proxy {
         hosts: &[String],
         limits: Limits,
     ) -> Result<Self, Error> {
-        let fail = |reason: String| Error::Upstream { registry: upstream.registry.clone(), reason };
+        // What is before an `@` may be a password.
+        let shown = upstream.registry.rsplit('@').next().unwrap_or_default().to_owned();
+        let fail = |reason: String| Error::Upstream { registry: shown.clone(), reason };
         let registry = mirrors::location("registry", &upstream.registry).map_err(fail)?;
         if registry.is_empty() {
             return Err(fail("expected a name".into()));
         }
+        let usable = Repository::parse(&format!("{registry}/x"))
+            .and_then(|reference| Session::check(&reference, &upstream.options));
+        usable.map_err(|error| fail(error.to_string()))?;
         if is_itself(registry.split('/').next().unwrap_or_default(), address, hosts) {
             return Err(fail("it is this registry itself".into()));
         }
