@@ -14,8 +14,11 @@ pub(super) fn report(context: &Context<'_>, of_containers: bool, reporter: &mut 
         for (image, uses) in images::uses(csv) {
             let message = match answers.get(&image) {
                 Some(Availability::Missing) => format!("the registry does not have the image `{image}`"),
-                Some(Availability::InvalidName(reason)) => format!("invalid image name `{image}`: {reason}"),
-                Some(Availability::Available(_)) | None => continue,
+                // related-image-invalid reports those in spec.relatedImages.
+                Some(Availability::InvalidName(reason)) if of_containers => {
+                    format!("invalid image name `{image}`: {reason}")
+                }
+                Some(Availability::InvalidName(_) | Availability::Available(_)) | None => continue,
             };
             if uses.has(Role::Container) == of_containers {
                 uses.report(csv, reporter, message);
