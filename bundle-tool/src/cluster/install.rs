@@ -10,7 +10,7 @@ use super::diagnose::{Log, Problem, Scope, problems};
 use super::kinds::{self, Kind};
 use super::manifests::Request;
 use super::snapshot::{Snapshot, name_of, namespace_of, string, strings};
-use super::stage::{Progress, Stage, Target, is_catalog_ready, plan_of, progress};
+use super::stage::{Progress, STABLE, Stage, Target, is_catalog_ready, plan_of, progress};
 
 /// The interval at which the cluster is polled.
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -161,13 +161,28 @@ impl<'c> Installation<'c> {
         self.finish(report).await
     }
 
-    /// Waits until the CSV is Succeeded, approving the plan that installs it.
+    /// Waits until the CSV is Succeeded and the operator stays up, approving the plan that installs it.
     ///
     /// # Errors
     /// Something keeps the operator from being installed, or it takes too long.
     pub async fn finish(&mut self, report: &mut dyn FnMut(Report)) -> Result<(), Failure> {
         let target = self.target.clone();
-        let is_done = move |snapshot: &Snapshot| progress(snapshot, &target).stage == Stage::Done;
+        let mut stable: Option<(Progress, Instant)> = None;
+        let is_done = move |snapshot: &Snapshot| {
+            let now = progress(snapshot, &target);
+            match (now.stage, &stable) {
+                (Stage::Done, _) => true,
+                (Stage::Stability, Some((progress, since))) if *progress == now => since.elapsed() >= STABLE,
+                (Stage::Stability, _) => {
+                    stable = Some((now, Instant::now()));
+                    false
+                }
+                _ => {
+                    stable = None;
+                    false
+                }
+            }
+        };
         self.wait(is_done, report).await
     }
 
@@ -201,7 +216,7 @@ impl<'c> Installation<'c> {
 
     async fn wait(
         &self,
-        is_done: impl Fn(&Snapshot) -> bool,
+        mut is_done: impl FnMut(&Snapshot) -> bool,
         report: &mut dyn FnMut(Report),
     ) -> Result<(), Failure> {
         let scope = Scope {

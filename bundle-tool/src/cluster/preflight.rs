@@ -321,8 +321,33 @@ fn kubernetes(candidate: &Candidate, kube_version: &str, found: &mut Vec<Problem
 /// Reports CRDs that another operator owns: an API can have one operator in a namespace.
 fn owners(snapshot: &Snapshot, candidate: &Candidate, found: &mut Vec<Problem>) {
     for csv in snapshot.of(kinds::CSV) {
-        if name_of(csv) == candidate.csv || string(csv, "/status/reason") == "Copied" {
+        if string(csv, "/status/reason") == "Copied" {
             continue;
+        }
+        if name_of(csv) == candidate.csv {
+            if namespace_of(csv) != candidate.namespace && watches(csv, &candidate.namespace) {
+                found.push(
+                    Problem::new(
+                        "already-installed",
+                        object(kinds::CSV, csv),
+                        format!(
+                            "`{}` in namespace `{}` already watches namespace `{}`, where OLM keeps a copy of its CSV",
+                            candidate.csv,
+                            namespace_of(csv),
+                            candidate.namespace
+                        ),
+                    )
+                    .help(format!(
+                        "uninstall it first: bundle-tool cleanup {} -n {}",
+                        candidate.package,
+                        namespace_of(csv)
+                    )),
+                );
+                continue;
+            }
+            if namespace_of(csv) == candidate.namespace {
+                continue;
+            }
         }
         let same_package = snapshot.of(kinds::SUBSCRIPTION).iter().any(|one| {
             namespace_of(one) == namespace_of(csv)
@@ -348,6 +373,12 @@ fn owners(snapshot: &Snapshot, candidate: &Candidate, found: &mut Vec<Problem>) 
             }
         }
     }
+}
+
+/// Returns whether the operator of a CSV watches a namespace, as OLM has annotated it.
+fn watches(csv: &Value, namespace: &str) -> bool {
+    let targets = csv.pointer("/metadata/annotations/olm.targetNamespaces").and_then(Value::as_str);
+    targets.is_some_and(|targets| targets.is_empty() || targets.split(',').any(|one| one == namespace))
 }
 
 /// Returns the CRD in the snapshot.
@@ -468,5 +499,31 @@ mod tests {
             reasons(&snapshot, "1.30.0", &["parts.example.com"]),
             ["already-subscribed", "name-taken", "api-conflict"]
         );
+        // The same operator for all namespaces, for one of its own, and the copy of one.
+        for (targets, status, expected) in [
+            (json!(""), "Succeeded", &["already-installed"][..]),
+            (json!("else,own"), "Succeeded", &["already-installed"]),
+            (json!("else"), "Succeeded", &["api-conflict"]),
+            (json!(""), "Copied", &[]),
+        ] {
+            let mut snapshot = Snapshot::default();
+            snapshot.extend(kinds::NAMESPACE, [json!({"metadata": {"name": "own"}})]);
+            snapshot.extend(
+                kinds::SUBSCRIPTION,
+                [json!({"metadata": {"name": "s", "namespace": "other"}, "spec": {"name": "supplier"}})],
+            );
+            snapshot.extend(
+                kinds::CSV,
+                [json!({
+                    "metadata": {
+                        "name": "gizmo.v1.0.0", "namespace": "else",
+                        "annotations": {"olm.targetNamespaces": targets},
+                    },
+                    "spec": {"customresourcedefinitions": {"owned": [{"name": "gizmos.example.com"}]}},
+                    "status": {"reason": status},
+                })],
+            );
+            assert_eq!(reasons(&snapshot, "1.30.0", &["parts.example.com"]), expected, "{targets}");
+        }
     }
 }

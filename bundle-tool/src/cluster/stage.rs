@@ -1,12 +1,17 @@
 //! How far an installation is.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde_json::Value;
 
 use super::kinds;
 use super::manifests::CATALOG_LABEL;
 use super::snapshot::{Snapshot, label, list, name_of, number, string, strings};
+
+/// How long a container without a readiness probe has to run. Without the probe, Kubernetes calls it ready as soon as it starts,
+/// and OLM the CSV Succeeded, even if it exits at once; the kubelet notices that within a second or two.
+pub const STABLE: Duration = Duration::from_secs(3);
 
 /// What is installed, by the names of its objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +43,8 @@ pub enum Stage {
     Requirements,
     /// The operator's deployments start.
     Deployments,
+    /// The CSV is Succeeded, and containers without a readiness probe have to stay up for [`STABLE`].
+    Stability,
     /// OLM v1 installs the bundle.
     Extension,
     /// The CSV is Succeeded.
@@ -54,6 +61,7 @@ impl fmt::Display for Stage {
             Self::Plan => "install plan",
             Self::Requirements => "requirements",
             Self::Deployments => "deployments",
+            Self::Stability => "stability",
             Self::Extension => "cluster extension",
             Self::Done => "done",
         })
@@ -155,9 +163,7 @@ fn unpack_text(snapshot: &Snapshot, target: &Target) -> Option<String> {
 fn csv_progress(snapshot: &Snapshot, target: &Target, csv: &Value) -> Progress {
     let phase = string(csv, "/status/phase");
     let stage = match phase {
-        "Succeeded" => {
-            return Progress { stage: Stage::Done, text: format!("CSV `{}` is Succeeded", target.csv) };
-        }
+        "Succeeded" => return stability(snapshot, target, csv),
         "" | "Pending" => Stage::Requirements,
         _ => Stage::Deployments,
     };
@@ -175,6 +181,39 @@ fn csv_progress(snapshot: &Snapshot, target: &Target, csv: &Value) -> Progress {
         format!("CSV `{}` is {phase}{separator}{message}", target.csv)
     };
     Progress { stage, text }
+}
+
+/// Returns how far an operator is whose CSV is Succeeded. The text changes with every restart of a container.
+fn stability(snapshot: &Snapshot, target: &Target, csv: &Value) -> Progress {
+    let is = |stage, rest: &str| Progress { stage, text: format!("CSV `{}` is Succeeded{rest}", target.csv) };
+    let (mut unprobed, mut restarts) = (false, 0);
+    for deployment in list(csv, "/spec/install/spec/deployments") {
+        let name = string(deployment, "/name");
+        let pods = snapshot
+            .within(kinds::POD, &target.namespace)
+            .filter(|pod| super::diagnose::deployment_of(pod) == Some(name))
+            .filter(|pod| string(pod, "/metadata/deletionTimestamp").is_empty());
+        for pod in pods {
+            unprobed |= list(pod, "/spec/containers").iter().any(|one| one["readinessProbe"].is_null());
+            for status in list(pod, "/status/containerStatuses") {
+                restarts += number(status, "/restartCount");
+                if !status["state"]["terminated"].is_null() || !status["state"]["waiting"].is_null() {
+                    let container = string(status, "/name");
+                    let rest = format!(", but container `{container}` of deployment `{name}` does not run");
+                    return is(Stage::Deployments, &rest);
+                }
+            }
+        }
+    }
+    match (unprobed, restarts) {
+        (false, _) => is(Stage::Done, ""),
+        (true, 0) => is(Stage::Stability, "; a container without a readiness probe has to stay up"),
+        (true, _) => {
+            let rest =
+                format!("; a container without a readiness probe has to stay up ({restarts} restarts)");
+            is(Stage::Stability, &rest)
+        }
+    }
 }
 
 /// Returns what a deployment waits for; `None` if it is available.
@@ -303,5 +342,43 @@ mod tests {
             look(&with_csv);
         }
         insta::assert_snapshot!(texts.join("\n"));
+    }
+
+    #[test]
+    fn containers_without_a_readiness_probe_have_to_stay_up() {
+        let look = |container: Value, status: Value| {
+            let mut snapshot = Snapshot::default();
+            snapshot.add(object(
+                kinds::CSV,
+                "gizmo.v1",
+                &json!({
+                    "spec": {"install": {"spec": {"deployments": [{"name": "operator"}]}}},
+                    "status": {"phase": "Succeeded"},
+                }),
+            ));
+            snapshot.add(json!({
+                "apiVersion": "v1", "kind": "Pod",
+                "metadata": {
+                    "name": "operator-1-a", "namespace": "ns", "labels": {"pod-template-hash": "1"},
+                    "ownerReferences": [{"kind": "ReplicaSet", "name": "operator-1"}],
+                },
+                "spec": {"containers": [container]}, "status": {"containerStatuses": [status]},
+            }));
+            progress(&snapshot, &target())
+        };
+        let probed = json!({"name": "manager", "readinessProbe": {"httpGet": {"port": 8081}}});
+        let unprobed = json!({"name": "manager"});
+        let running = json!({"name": "manager", "restartCount": 0, "state": {"running": {}}});
+        let restarted = json!({"name": "manager", "restartCount": 2, "state": {"running": {}}});
+        let ended = json!({"name": "manager", "restartCount": 0, "state": {"terminated": {"exitCode": 3}}});
+        assert_eq!(look(probed.clone(), running.clone()).stage, Stage::Done);
+        let (first, later) = (look(unprobed.clone(), running), look(unprobed.clone(), restarted));
+        assert_eq!((first.stage, later.stage), (Stage::Stability, Stage::Stability));
+        assert_ne!(first.text, later.text);
+        for container in [probed, unprobed] {
+            let found = look(container, ended.clone());
+            assert_eq!(found.stage, Stage::Deployments);
+            assert!(found.text.contains("container `manager` of deployment `operator` does not run"));
+        }
     }
 }

@@ -232,7 +232,7 @@ fn cases(registry: &Registry) -> Vec<Case> {
     ]
 }
 
-/// The row of a case in the table, or why it failed.
+/// The row of a case in the table, or why it failed. What it created is removed in either case, so that no other test meets it.
 async fn fail(cluster: &Cluster, programs: &Programs, registry: &Registry, case: Case) -> Result<String> {
     let bundle = Gizmo::write(case.name, &registry.operand(), &case.edits)?;
     let namespace = cluster.namespace_for(&format!("run-{}", case.name), case.level).await?;
@@ -240,6 +240,28 @@ async fn fail(cluster: &Cluster, programs: &Programs, registry: &Registry, case:
         let object: Value = serde_json::from_str(&object.to_string().replace("NAMESPACE", &namespace.name))?;
         cluster.apply(&object).await?;
     }
+    let row = explained(cluster, programs, registry, &case, &bundle, &namespace).await;
+    let cleanup =
+        tool(programs, &["cleanup", &bundle.package, "-n", &namespace.name, "--delete-crds"]).await?;
+    for object in case.before.iter().filter(|object| object["metadata"]["namespace"].is_null()) {
+        cluster.delete(object).await?;
+    }
+    namespace.delete().await?;
+    let nothing = cleanup.err.contains("is not installed");
+    let row = row?;
+    ensure!(cleanup.status == 0 || nothing, "{}: cleanup: {}", case.name, cleanup.err);
+    Ok(row)
+}
+
+/// What `run bundle` and `doctor` say of a case.
+async fn explained(
+    cluster: &Cluster,
+    programs: &Programs,
+    registry: &Registry,
+    case: &Case,
+    bundle: &Gizmo,
+    namespace: &Namespace,
+) -> Result<String> {
     let path = bundle.path();
     let mut arguments = vec!["run", "bundle", &path, "-n", &namespace.name, "--timeout", "3m"];
     arguments.extend(case.arguments.iter().map(String::as_str));
@@ -252,8 +274,7 @@ async fn fail(cluster: &Cluster, programs: &Programs, registry: &Registry, case:
     record(cluster, &namespace.name, case.name).await?;
     let doctor = tool(programs, &["doctor", "-n", &namespace.name, "-o", "json"]).await?;
     let found: Value = serde_json::from_str(&doctor.out)?;
-    let first = found["problems"][0].clone();
-    let reason = first["reason"].as_str().unwrap_or_default().to_owned();
+    let reason = found["problems"][0]["reason"].as_str().unwrap_or_default().to_owned();
     if case.reason.is_empty() {
         let catalogs = cluster.api(V1ALPHA1, "CatalogSource", &namespace.name).await?;
         ensure!(
@@ -263,15 +284,7 @@ async fn fail(cluster: &Cluster, programs: &Programs, registry: &Registry, case:
         );
     } else {
         ensure!(reason == case.reason && doctor.status == 1, "{}: doctor: {found}", case.name);
-        let cleanup =
-            tool(programs, &["cleanup", &bundle.package, "-n", &namespace.name, "--delete-crds"]).await?;
-        let nothing = cleanup.err.contains("is not installed");
-        ensure!(cleanup.status == 0 || nothing, "{}: cleanup: {}", case.name, cleanup.err);
     }
-    for object in case.before.iter().filter(|object| object["metadata"]["namespace"].is_null()) {
-        cluster.delete(object).await?;
-    }
-    namespace.delete().await?;
     let error = run.err.lines().find(|line| line.starts_with("error: ")).unwrap_or_default();
     let error = error.trim_start_matches("error: ").replace('|', "\\|");
     let short: String = error.chars().take(160).collect();
@@ -734,7 +747,9 @@ async fn applied(
 async fn installed_by_run_bundle_and_by_its_objects_and_removed_each_time() -> Result<()> {
     let (programs, registry) = (Programs::from_env()?, Registry::from_env()?);
     let cluster = Cluster::from_env().await?;
-    let bundle = Gizmo::write("speed", &registry.operand(), &[])?;
+    // With a probe, `run bundle` does not wait whether the program stays up.
+    let probe = "readinessProbe: {exec: {command: [/bin/ls]}}\n                resources: {";
+    let bundle = Gizmo::write("speed", &registry.operand(), &[("resources: {", probe)])?;
     let mut times = [Duration::ZERO; 2];
     for (index, time) in times.iter_mut().enumerate() {
         let namespace = cluster.namespace_for("run-speed", "restricted").await?;
