@@ -118,7 +118,7 @@ pub fn from_cargo_lock(text: &str, name: &str, created: &str) -> Result<Vec<u8>,
         "dataLicense": "CC0-1.0",
         "SPDXID": "SPDXRef-DOCUMENT",
         "name": name,
-        "documentNamespace": format!("urn:bundle-tool:{}", sha256(format!("{name}\n{text}").as_bytes())),
+        "documentNamespace": namespace(&sha256(format!("{name}\n{text}").as_bytes())),
         "creationInfo": {
             "created": created,
             "creators": [concat!("Tool: bundle-tool-", env!("CARGO_PKG_VERSION"))],
@@ -127,6 +127,13 @@ pub fn from_cargo_lock(text: &str, name: &str, created: &str) -> Result<Vec<u8>,
         "relationships": relationships,
     });
     Ok(format!("{document:#}\n").into_bytes())
+}
+
+/// Returns the URI of a document: a UUID (RFC 9562, version 8) made of a digest `sha256:HEX`.
+fn namespace(digest: &str) -> String {
+    let hex = digest.trim_start_matches("sha256:");
+    let (time, middle, high, low, node) = (&hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..32]);
+    format!("urn:uuid:{time}-{middle}-8{high}-8{low}-{node}")
 }
 
 fn relationship(from: &str, kind: &str, to: &str) -> Value {

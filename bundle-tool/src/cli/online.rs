@@ -1,7 +1,8 @@
 //! `validate --online`: whether the images of bundles exist, and for which platforms. Each image is looked up once in a run.
 
-use std::collections::{BTreeMap, HashMap};
-use std::io::{self, Write as _};
+use std::collections::HashMap;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Result, anyhow};
@@ -13,15 +14,14 @@ use tokio::sync::{OnceCell, Semaphore};
 use super::exit::print_error;
 use super::images::Registries;
 use super::runtime::SharedRuntime;
-use crate::model::text::{counted, printable};
 use crate::model::{Availability, Bundle};
 use crate::rules;
 
 /// How many images are looked up at once.
 const PARALLEL: usize = 8;
 
-/// An answer; none if the image could not be looked up.
-type Answer = Arc<OnceCell<Option<Availability>>>;
+/// An answer that may be waited for.
+type Answer = Arc<OnceCell<Availability>>;
 
 /// What the registries answered in this run.
 pub(super) struct Lookup {
@@ -29,20 +29,12 @@ pub(super) struct Lookup {
     resolver: Resolver,
     answers: Mutex<HashMap<String, Answer>>,
     slots: Semaphore,
-    failures: Mutex<BTreeMap<String, Failure>>,
+    /// Why nothing more is asked of a registry, by the registry.
+    failures: Mutex<HashMap<String, String>>,
+    /// Whether the time of the command is over.
+    is_expired: AtomicBool,
     /// The first error of the configuration, which keeps every image from being looked up.
     misconfigured: Mutex<Option<Error>>,
-}
-
-/// Why images of a registry could not be looked up.
-struct Failure {
-    /// The first error.
-    reason: String,
-    images: usize,
-    /// Whether further images need not be tried.
-    is_final: bool,
-    /// Whether the time of the command is over.
-    is_expired: bool,
 }
 
 impl Lookup {
@@ -53,6 +45,7 @@ impl Lookup {
             answers: Mutex::default(),
             slots: Semaphore::new(PARALLEL),
             failures: Mutex::default(),
+            is_expired: AtomicBool::new(false),
             misconfigured: Mutex::default(),
         }
     }
@@ -64,39 +57,33 @@ impl Lookup {
             return Ok(());
         }
         let answers = names.into_iter().map(|name| async {
-            let answer = self.answer(&name).await?;
-            Some((name, answer))
+            let answer = self.answer(&name).await;
+            (name, answer)
         });
-        bundle.images = runtime.get()?.block_on(join_all(answers)).into_iter().flatten().collect();
+        bundle.images = runtime.get()?.block_on(join_all(answers)).into_iter().collect();
         Ok(())
     }
 
-    /// Prints why images could not be looked up, once for each registry. Returns whether there was time for all images, and
-    /// some registry answered or none had to.
+    /// Prints why the lookup as a whole failed. Returns whether there was time for all images, and some registry answered or
+    /// none had to.
     pub(super) fn report(self) -> io::Result<bool> {
         if let Some(error) = self.misconfigured.into_inner().unwrap_or_else(PoisonError::into_inner) {
             print_error(&anyhow!(error))?;
             return Ok(false);
         }
-        let failures = self.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
-        for (registry, Failure { reason, images, .. }) in &failures {
-            let count = counted(*images, "image");
-            let line = format!("note: {count} of {registry} could not be looked up: {reason}");
-            writeln!(io::stderr(), "{}", printable(&line))?;
-        }
-        let answers = self.answers.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if failures.values().any(|failure| failure.is_expired) {
+        if self.is_expired.into_inner() {
             print_error(&anyhow!(
                 "the time of the command is over before all images were looked up; raise --timeout"
             ))?;
             return Ok(false);
         }
+        let answers = self.answers.into_inner().unwrap_or_else(PoisonError::into_inner);
         // An invalid name is known without a registry.
-        let is_answered = |answer: &Answer| {
-            let answer = answer.get().and_then(Option::as_ref);
-            answer.is_some_and(|answer| !matches!(answer, Availability::InvalidName(_)))
-        };
-        let has_answer = failures.is_empty() || answers.values().any(is_answered);
+        let answered =
+            |answer: &Availability| matches!(answer, Availability::Missing | Availability::Available(_));
+        let failed = |answer: &Availability| matches!(answer, Availability::Unknown(_));
+        let any = |is: fn(&Availability) -> bool| answers.values().filter_map(|cell| cell.get()).any(is);
+        let has_answer = !any(failed) || any(answered);
         if !has_answer {
             print_error(&anyhow!(
                 "no image could be looked up: no registry answered; check the network and the login, or omit --online"
@@ -106,64 +93,46 @@ impl Lookup {
     }
 
     /// Returns the answer for an image, which other bundles may have asked for already.
-    async fn answer(&self, name: &str) -> Option<Availability> {
+    async fn answer(&self, name: &str) -> Availability {
         let cell = Arc::clone(lock(&self.answers).entry(name.to_owned()).or_default());
         cell.get_or_init(|| self.ask(name)).await.clone()
     }
 
-    async fn ask(&self, name: &str) -> Option<Availability> {
+    async fn ask(&self, name: &str) -> Availability {
         let reference = match Repository::parse(name) {
             Ok(reference) => reference,
-            Err(Error::Name { reason, .. }) => return Some(Availability::InvalidName(reason)),
-            Err(error) => return self.failed(name, &error),
+            Err(Error::Name { reason, .. }) => return Availability::InvalidName(reason),
+            Err(error) => return Availability::Unknown(error.to_string()),
         };
         // Nothing closes the semaphore.
-        let _slot = self.slots.acquire().await.ok()?;
+        let _slot = self.slots.acquire().await;
         let registry = reference.registry();
-        if let Some(failure) = lock(&self.failures).get_mut(registry).filter(|failure| failure.is_final) {
-            failure.images += 1;
-            return None;
+        if let Some(reason) = lock(&self.failures).get(registry) {
+            return Availability::Unknown(reason.clone());
         }
-        match self.platforms(&reference).await {
-            Ok(platforms) => Some(Availability::Available(platforms)),
-            Err(Error::NotFound { .. }) => Some(Availability::Missing),
-            Err(
-                error @ (Error::Certificates { .. }
-                | Error::Proxy { .. }
-                | Error::Mirrors { .. }
-                | Error::Auth(_)),
-            ) => {
+        let error = match self.platforms(&reference).await {
+            Ok(platforms) => return Availability::Available(platforms),
+            Err(Error::NotFound { .. }) => return Availability::Missing,
+            Err(error) => error,
+        };
+        let reason = error.to_string();
+        match error {
+            Error::Expired { .. } => self.is_expired.store(true, Ordering::Relaxed),
+            Error::Certificates { .. } | Error::Proxy { .. } | Error::Mirrors { .. } | Error::Auth(_) => {
                 lock(&self.misconfigured).get_or_insert(error);
-                None
+                return Availability::Unknown(reason);
             }
-            Err(error) => self.failed(registry, &error),
+            Error::Unreachable { .. } | Error::Mirrored { .. } | Error::Stalled { .. } => {}
+            // Others of the registry may be readable if one is denied.
+            _ => return Availability::Unknown(reason),
         }
+        lock(&self.failures).entry(registry.to_owned()).or_insert_with(|| reason.clone());
+        Availability::Unknown(reason)
     }
 
     async fn platforms(&self, reference: &Reference) -> Result<Vec<Platform>, Error> {
         let repository = Repository::for_reading(reference, &self.options, &self.resolver).await?;
         Ok(repository.digest().await?.1)
-    }
-
-    fn failed(&self, registry: &str, error: &Error) -> Option<Availability> {
-        let mut failures = lock(&self.failures);
-        let failure = failures.entry(registry.to_owned()).or_insert_with(|| Failure {
-            reason: error.to_string(),
-            images: 0,
-            is_final: false,
-            is_expired: false,
-        });
-        failure.images += 1;
-        failure.is_expired |= matches!(error, Error::Expired { .. });
-        // Others of the registry may be readable if one is denied.
-        failure.is_final |= matches!(
-            error,
-            Error::Unreachable { .. }
-                | Error::Mirrored { .. }
-                | Error::Stalled { .. }
-                | Error::Expired { .. }
-        );
-        None
     }
 }
 

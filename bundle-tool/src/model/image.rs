@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use oci_images::layout::Platform;
 
-/// The answers by the names of images, as they are written; nothing about an image that could not be looked up.
+/// The answers by the names of images, as they are written.
 pub type Images = BTreeMap<String, Availability>;
 
 /// Whether an image can be pulled.
@@ -12,6 +12,8 @@ pub type Images = BTreeMap<String, Availability>;
 pub enum Availability {
     /// The name is invalid, for this reason.
     InvalidName(String),
+    /// Its registry could not be asked, for this reason.
+    Unknown(String),
     /// Its registry does not have it.
     Missing,
     /// Its registry has it for these platforms; none if it does not specify them.

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
 
 use super::document;
-use super::index::{self, Digest, Index, IndexError, Prepared};
+use super::index::{self, Digest, Index, IndexError, Prepared, Purpose};
 use super::live::Served;
 use super::query::{Catalog, QueryError};
 use super::site::{Graphs, Line, Site};
@@ -109,7 +109,7 @@ fn of_file(source: &Source) -> Result<Digest, LoadError> {
 /// The catalog cannot be read, is invalid, or changes meanwhile.
 pub fn build(root: &Path) -> Result<Vec<u8>, LoadError> {
     let catalog = digest(root)?;
-    let bytes = index::write(documents(root, false)?.prepared, catalog)?;
+    let bytes = index::write(documents(root, Purpose::File, false)?.prepared, catalog)?;
     if digest(root)? != catalog {
         return Err(LoadError::Changed);
     }
@@ -125,7 +125,7 @@ pub fn served(root: &Path, index: Option<Index>, site: Option<&str>) -> Result<S
     let (index, lines, blobs) = match (index, site) {
         (Some(index), None) => (index, Vec::new(), Vec::new()),
         (index, _) => {
-            let Documents { prepared, lines, blobs } = documents(root, site.is_some())?;
+            let Documents { prepared, lines, blobs } = documents(root, Purpose::Memory, site.is_some())?;
             let index = match index {
                 Some(index) => index,
                 None => Index::from_bytes(index::write(prepared, Digest::default())?)?,
@@ -151,7 +151,7 @@ struct Documents {
 }
 
 /// Reads and validates the documents of a catalog.
-fn documents(root: &Path, wants_lines: bool) -> Result<Documents, LoadError> {
+fn documents(root: &Path, purpose: Purpose, wants_lines: bool) -> Result<Documents, LoadError> {
     let sources = reader::sources(root)?;
     if sources.is_empty() {
         return Err(LoadError::Empty);
@@ -163,7 +163,7 @@ fn documents(root: &Path, wants_lines: bool) -> Result<Documents, LoadError> {
             Ok(parsed) if is_valid => {
                 let json = parsed.tree.root().to_json();
                 let line = wants_lines.then(|| Line::of(&json));
-                Some((index::prepare(document::read(&json)), line))
+                Some((index::prepare(document::read(&json), purpose), line))
             }
             _ => None,
         };

@@ -96,6 +96,9 @@ fn submission(described: &Value) -> Submission {
 
 /// Returns what a registry answers about an image.
 fn availability(described: &Value) -> Availability {
+    if let Some(reason) = described["unknown"].as_str() {
+        return Availability::Unknown(reason.to_owned());
+    }
     match described.as_str() {
         Some("missing") => Availability::Missing,
         Some(reason) => Availability::InvalidName(reason.to_owned()),

@@ -3,6 +3,7 @@
 mod unavailable;
 
 super::rule::rule_files! {
+    image_not_checked,
     image_not_found,
     related_image_not_found,
 }

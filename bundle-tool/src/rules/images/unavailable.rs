@@ -18,7 +18,10 @@ pub(super) fn report(context: &Context<'_>, of_containers: bool, reporter: &mut 
                 Some(Availability::InvalidName(reason)) if of_containers => {
                     format!("invalid image name `{image}`: {reason}")
                 }
-                Some(Availability::InvalidName(_) | Availability::Available(_)) | None => continue,
+                Some(
+                    Availability::InvalidName(_) | Availability::Unknown(_) | Availability::Available(_),
+                )
+                | None => continue,
             };
             if uses.has(Role::Container) == of_containers {
                 uses.report(csv, reporter, message);

@@ -56,11 +56,29 @@ pub(in crate::serve) struct Blob {
     raw: usize,
 }
 
+/// What an index is made for, which decides how well it is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::serve) enum Purpose {
+    /// A file, which is written once and read often.
+    File,
+    /// This process, which answers nothing before it is made.
+    Memory,
+}
+
+impl Purpose {
+    fn compression(self) -> Compression {
+        match self {
+            Self::File => Compression::new(6),
+            Self::Memory => Compression::fast(),
+        }
+    }
+}
+
 impl Blob {
-    fn new(bytes: Vec<u8>) -> Self {
+    fn new(bytes: Vec<u8>, purpose: Purpose) -> Self {
         let raw = bytes.len();
         let mut stored = Vec::with_capacity(raw);
-        let mut deflate = Compress::new(Compression::new(6), false);
+        let mut deflate = Compress::new(purpose.compression(), false);
         let result = deflate.compress_vec(&bytes, &mut stored, FlushCompress::Finish);
         // The capacity is the original size: what does not fit would not be smaller.
         match result {
@@ -72,8 +90,8 @@ impl Blob {
         }
     }
 
-    fn some(bytes: Vec<u8>) -> Option<Self> {
-        (!bytes.is_empty()).then(|| Self::new(bytes))
+    fn some(bytes: Vec<u8>, purpose: Purpose) -> Option<Self> {
+        (!bytes.is_empty()).then(|| Self::new(bytes, purpose))
     }
 }
 
@@ -91,23 +109,23 @@ fn push_text(tag: u32, value: &str, out: &mut Vec<u8>) {
 }
 
 /// Compresses the large parts of a document.
-pub(in crate::serve) fn prepare(document: Document) -> Prepared {
+pub(in crate::serve) fn prepare(document: Document, purpose: Purpose) -> Prepared {
     match document {
         Document::Package(mut package) => {
-            let description = Blob::some(std::mem::take(&mut package.description).into_bytes());
-            let icon = package.icon.as_mut().map(|icon| Blob::new(std::mem::take(&mut icon.data)));
+            let description = Blob::some(std::mem::take(&mut package.description).into_bytes(), purpose);
+            let icon = package.icon.as_mut().map(|icon| Blob::new(std::mem::take(&mut icon.data), purpose));
             Prepared::Package(package, description, icon)
         }
         Document::Channel(channel) => Prepared::Channel(channel),
-        Document::Bundle(bundle) => Prepared::Bundle(Box::new(prepare_bundle(*bundle))),
+        Document::Bundle(bundle) => Prepared::Bundle(Box::new(prepare_bundle(*bundle, purpose))),
         Document::Deprecations(deprecations) => Prepared::Deprecations(deprecations),
         Document::Custom(Custom { schema, package, message }) => {
-            Prepared::Custom(schema, package, Blob::new(message))
+            Prepared::Custom(schema, package, Blob::new(message, purpose))
         }
     }
 }
 
-fn prepare_bundle(bundle: Bundle) -> PreparedBundle {
+fn prepare_bundle(bundle: Bundle, purpose: Purpose) -> PreparedBundle {
     let Bundle { package, name, version, image, csv, objects, provided, required, dependencies, properties } =
         bundle;
     let mut small = Vec::new();
@@ -142,7 +160,7 @@ fn prepare_bundle(bundle: Bundle) -> PreparedBundle {
             let (before, between) = (parts.before.len(), parts.between.len());
             let text = parts.before + &parts.between + &parts.after;
             PreparedCsv::Metadata {
-                blob: Blob::new(text.into_bytes()),
+                blob: Blob::new(text.into_bytes(), purpose),
                 before,
                 between,
                 needs_description: parts.needs_description,
@@ -154,10 +172,10 @@ fn prepare_bundle(bundle: Bundle) -> PreparedBundle {
         name,
         version,
         has_image: !image.is_empty(),
-        small: Blob::new(small),
+        small: Blob::new(small, purpose),
         fixed,
         csv,
-        objects: Blob::some(fields),
+        objects: Blob::some(fields, purpose),
         provided: provided.into_iter().map(|api| [api.group, api.version, api.kind]).collect(),
     }
 }

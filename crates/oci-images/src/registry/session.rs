@@ -326,8 +326,11 @@ impl Session {
         let registry = self.registry.clone();
         let is_loopback = self.http.policy.is_loopback();
         // These are reqwest's variables.
-        let mut proxies = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"].iter();
-        let is_proxied = !is_loopback && proxies.any(|name| std::env::var_os(name).is_some());
+        let proxies = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+        let mut proxies = proxies.iter().filter_map(std::env::var_os).filter(|_| !is_loopback).peekable();
+        let is_proxied = proxies.peek().is_some();
+        let is_proxied_with_tls =
+            proxies.any(|proxy| proxy.to_string_lossy().to_ascii_lowercase().starts_with("https://"));
         let help = if reason.starts_with("TLS is not available") {
             "install the system's CA certificates"
         } else if reason.contains("UnknownIssuer") {
@@ -336,7 +339,9 @@ impl Session {
             "check the registry's name and its certificate"
         } else if reason.contains("invalid HTTP version") {
             "the registry seems to use TLS; omit --plain-http"
-        } else if reason.contains("corrupt message") || reason.contains("InvalidContentType") {
+        } else if is_proxied_with_tls && is_plain_http(&reason) {
+            "the proxy or the registry seems to use plain HTTP; if it is the proxy, write http:// in HTTPS_PROXY"
+        } else if is_plain_http(&reason) {
             "the registry seems to use plain HTTP; to send images and passwords unencrypted, pass --plain-http"
         } else if is_proxied {
             "check the address, the proxy in HTTPS_PROXY, and whether the registry is running"
@@ -421,6 +426,11 @@ fn parse_token(body: &[u8]) -> Result<String, Failure> {
         return Err(invalid("the token contains characters that a header must not contain"));
     }
     Ok(token)
+}
+
+/// Returns whether an attempt to use TLS was answered in plain HTTP.
+fn is_plain_http(reason: &str) -> bool {
+    reason.contains("corrupt message") || reason.contains("InvalidContentType")
 }
 
 /// Returns a status with what its response said.

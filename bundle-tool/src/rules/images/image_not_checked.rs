@@ -1,0 +1,30 @@
+use crate::model::Availability;
+use crate::rules::prelude::*;
+use crate::rules::shared::images;
+
+pub(super) static RULE: Rule = Rule {
+    id: "image-not-checked",
+    suite: Suite::Bundle,
+    severity: Severity::Warning,
+    what: "An image could not be looked up: its registry cannot be reached, or denies access. Many registries deny access to \
+           repositories that do not exist. `validate --online` asks the registries.",
+    impacts: &[Impact::Specific("Whether the image exists is not known.")],
+    help: "check the name, the network and the login (`bundle-tool auth explain`), or ignore the rule for a registry that only \
+           the cluster can reach",
+    sources: &[Source::file(Project::BundleTool, "docs/validate.md")],
+    check: Check::Bundle(check),
+};
+
+fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
+    let answers = &context.bundle.images;
+    if answers.is_empty() {
+        return;
+    }
+    for csv in &context.csvs {
+        for (image, uses) in images::uses(csv) {
+            if let Some(Availability::Unknown(reason)) = answers.get(&image) {
+                uses.report(csv, reporter, format!("image `{image}` could not be looked up: {reason}"));
+            }
+        }
+    }
+}
