@@ -14,9 +14,7 @@ use crate::model::yaml::is_same_name;
 #[non_exhaustive]
 pub enum AddError {
     /// No channel is given.
-    #[error(
-        "bundle `{0}` names no channel: use --channels, or set the channels in metadata/annotations.yaml"
-    )]
+    #[error("bundle `{0}` has no channels: use --channels, or set the channels in metadata/annotations.yaml")]
     NoChannels(String),
     /// A channel's name is empty, or has whitespace in it.
     #[error("invalid channel name `{0}`: channel names must not be empty or contain whitespace")]

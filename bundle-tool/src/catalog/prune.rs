@@ -219,7 +219,7 @@ fn broken(channel: &Channel, kept: &BTreeSet<&str>) -> Option<String> {
                         || entry.skips.iter().any(|skip| names.contains(skip.as_str()))
                 });
             Some(format!(
-                "it would have several heads ({}), of which OLM accepts one: keep {}, too, which replaces or skips them",
+                "it would have several heads ({}), but OLM accepts only one: also keep {}, which replaces or skips them",
                 listed(names.iter().copied().collect::<BTreeSet<_>>()),
                 listed(over.map(|entry| entry.name.as_str()))
             ))
@@ -228,8 +228,8 @@ fn broken(channel: &Channel, kept: &BTreeSet<&str>) -> Option<String> {
             "no upgrade would lead from {} to its head",
             listed(entries.iter().map(|entry| entry.name.as_str()))
         )),
-        Shape::NoHead | Shape::Cycle { .. } => Some("its upgrades would be a cycle".to_owned()),
-        Shape::Empty => Some("no entry would be left".to_owned()),
+        Shape::NoHead | Shape::Cycle { .. } => Some("its upgrades would form a cycle".to_owned()),
+        Shape::Empty => Some("no entries would be left".to_owned()),
     }
 }
 

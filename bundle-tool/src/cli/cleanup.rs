@@ -61,8 +61,8 @@ impl Cleanup {
         }
         if plan.deletes_extension() && !self.delete_crds {
             bail!(
-                "OLM v1 deletes the CRDs of {} and all of their objects with its ClusterExtension, and nothing was deleted; use \
-                 --delete-crds to delete them",
+                "OLM v1 deletes the CRDs of {} and all of their objects together with its ClusterExtension, so \
+                 nothing was deleted; use --delete-crds to delete them",
                 self.package
             );
         }
@@ -73,7 +73,7 @@ impl Cleanup {
             Ok(()) => {}
             Err(Failure::Blocked(problem)) => {
                 print_problem(&mut io::stderr().lock(), "error", &problem, "")?;
-                bail!("{} is not removed completely; run the same command again to continue", self.package);
+                bail!("{} was not removed completely; run the same command again to continue", self.package);
             }
             Err(failure) => return Err(failure.into()),
         }

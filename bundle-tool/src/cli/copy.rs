@@ -62,7 +62,8 @@ impl Copy {
         drop(progress);
         if let Some(mut file) = digest_file {
             let written = file.append(done.digest.as_bytes()).and_then(|()| file.commit());
-            written.with_context(|| format!("{} is complete, but its digest is not written", done.name))?;
+            written
+                .with_context(|| format!("{} was copied, but its digest could not be written", done.name))?;
         }
         let mut out = io::stdout().lock();
         writeln!(out, "{}", done.name)?;

@@ -112,7 +112,7 @@ impl Diff {
         let found = edges::breaking(&packages, &at_hand.with(kept), self.channel.as_deref(), &options)?;
         if found.at_hand == 0 {
             bail!(
-                "{name} contains no manifests of its bundles, and no directory of --bundles is one of them; name their \
+                "{name} contains no manifests of its bundles, and no directory of --bundles is one of them; pass their \
                  directories with --bundles"
             );
         }

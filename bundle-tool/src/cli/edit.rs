@@ -36,7 +36,7 @@ impl Edit {
         if project.multigroup == multigroup {
             writeln!(
                 io::stderr(),
-                "note: the project is {}multi-group already",
+                "note: the project is already {}multi-group",
                 if multigroup { "" } else { "not " }
             )?;
             return Ok(Exit::Success);

@@ -95,7 +95,7 @@ fn filters(directory: &Path) -> io::Result<Result<BTreeSet<String>, String>> {
         Err(message) => return Ok(Err(message)),
     };
     let Ok(listed) = String::from_utf8(listed) else {
-        return Ok(Err("the name of a filter is not UTF-8".to_owned()));
+        return Ok(Err("the name of a filter is not valid UTF-8".to_owned()));
     };
     let mut filters = BTreeSet::new();
     let mut words = listed.split_terminator('\0');
@@ -108,7 +108,7 @@ fn filters(directory: &Path) -> io::Result<Result<BTreeSet<String>, String>> {
         match name {
             // `-c` takes the first `=` for the end of the key.
             Some(name) if name.contains('=') => {
-                return Ok(Err(format!("unsupported name of a filter: `{name}`")));
+                return Ok(Err(format!("unsupported filter name `{name}`")));
             }
             Some(name) => _ = filters.insert(name.to_owned()),
             None => {}
@@ -252,7 +252,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         filtered(directory.path(), "a=b");
         let message = status(directory.path(), &[]).unwrap().unwrap_err();
-        assert_eq!(message, "unsupported name of a filter: `a=b`");
+        assert_eq!(message, "unsupported filter name `a=b`");
         assert!(!directory.path().join("ran").exists());
     }
 }

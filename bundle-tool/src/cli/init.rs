@@ -142,7 +142,7 @@ impl Init {
         project.check().map_err(|error| match &error {
             Error::Name { what: "project name", .. } if self.project_name.is_none() => {
                 anyhow::Error::new(error)
-                    .context("the directory's name cannot be the project's, set --project-name")
+                    .context("the directory's name is not a valid project name; set --project-name")
             }
             _ => error.into(),
         })?;
@@ -158,7 +158,7 @@ impl Init {
             .with_context(|| format!("failed to read {}", manifest.display()))?;
         if !text.lines().any(|line| line.replace(' ', "") == "name=\"operator-runtime\"") {
             bail!(
-                "{} is not that of operator-runtime: set --runtime-path to its directory",
+                "{} is not the manifest of operator-runtime: set --runtime-path to the directory of that crate",
                 manifest.display()
             );
         }
@@ -186,7 +186,7 @@ fn check_empty(directory: &Path, files: &Files) -> Result<()> {
         Err(error) => return Err(error).with_context(|| format!("failed to read {}", directory.display())),
     };
     if directory.join(project::FILE).exists() {
-        bail!("{} is a project already; add to it with `bundle-tool create`", directory.display());
+        bail!("{} already contains a project; add to it with `bundle-tool create`", directory.display());
     }
     let mut names = Vec::new();
     for entry in entries {

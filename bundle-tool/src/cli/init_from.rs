@@ -75,7 +75,7 @@ pub(super) fn run(directory: &Path, name: Option<&str>, quiet: bool) -> Result<E
 /// Lists what matters in the directory of an operator.
 fn look(directory: &Path) -> Result<Found> {
     if !directory.is_dir() {
-        bail!("{} is not a directory: set --from to that of the operator", directory.display());
+        bail!("{} is not a directory: set --from to the directory of the operator", directory.display());
     }
     let mut found = Found::default();
     let mut seen = 0;

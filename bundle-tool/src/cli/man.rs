@@ -24,7 +24,7 @@ impl Man {
     pub(super) fn run(self, mut command: Command) -> Result<Exit> {
         let directory = &self.directory;
         if directory.exists() && !directory.is_dir() {
-            bail!("{} is not a directory: name the directory for the manual pages", directory.display());
+            bail!("{} is not a directory: pass a directory for the manual pages", directory.display());
         }
         command.build();
         let name = command.get_name().to_owned();

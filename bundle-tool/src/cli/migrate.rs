@@ -132,7 +132,7 @@ impl Migrate {
     fn of_cluster(&self) -> Result<Vec<Plan>> {
         if self.package.is_some() || self.watch_namespace.is_some() {
             bail!(
-                "--package and --watch-namespace need a catalog or a bundle, and `{0}` is the name of a package; for a path, pass \
+                "--package and --watch-namespace require a catalog or a bundle, but `{0}` is the name of a package; for a path, pass \
                  `./{0}`",
                 self.target
             );
@@ -156,8 +156,8 @@ impl Migrate {
         check(&mut operator, &read::bundle::files(&self.target, &files));
         operator.is_partial = true;
         operator.notes.push(
-            "what else the bundle contains, such as Services and ConfigMaps, is not on record in the cluster: plan from the \
-             bundle's image to check it"
+            "other contents of the bundle, such as Services and ConfigMaps, are not recorded in the cluster: plan from the \
+             bundle's image to check them"
                 .into(),
         );
         Ok(vec![operator.plan()])
@@ -249,7 +249,7 @@ impl Migrate {
         let channels: Vec<&str> = annotations.map(|all| all.channels().collect()).unwrap_or_default();
         if let Some(channel) = self.channel.as_ref().filter(|channel| !channels.contains(&channel.as_str())) {
             operator.notes.push(format!(
-                "channel `{channel}` is not one of the bundle's channels ({}): the catalog must have it",
+                "channel `{channel}` is not one of the bundle's channels ({}): the catalog must contain it",
                 channels.join(", ")
             ));
         }
@@ -342,8 +342,8 @@ impl Migrate {
                 Some(ClusterCatalog { name, image: image.to_owned(), ..ClusterCatalog::default() });
         } else {
             operator.notes.push(
-                "the name of the catalog's image is not known: set it with --catalog-image, unless the cluster has a \
-                 ClusterCatalog with the package"
+                "the catalog image is unknown: set it with --catalog-image, unless the cluster has a ClusterCatalog with the \
+                 package"
                     .into(),
             );
         }

@@ -56,7 +56,7 @@ impl MustGather {
             read += path.metadata().map_or(0, |metadata| metadata.len());
             if read > MAX_BYTES {
                 bail!(
-                    "the manifests in {} exceed {MAX_BYTES} bytes; name a directory of one namespace",
+                    "the manifests in {} exceed {MAX_BYTES} bytes; pass the directory of one namespace",
                     directory.display()
                 );
             }

@@ -210,7 +210,7 @@ impl Uninstall {
         let mut printer = Printer::new();
         let result = olm::uninstall(&cluster, namespace, self.timeout, &mut |text| printer.step(text)).await;
         printer.finish();
-        result.context("OLM is not removed completely; run the same command again to continue")?;
+        result.context("OLM was not removed completely; run the same command again to continue")?;
         let mut out = io::stdout().lock();
         writeln!(out, "OLM is removed")?;
         out.flush()?;

@@ -73,7 +73,7 @@ impl Lookup {
         }
         if self.is_expired.into_inner() {
             print_error(&anyhow!(
-                "the time of the command is over before all images were looked up; raise --timeout"
+                "the timeout expired before all images were looked up; increase --timeout"
             ))?;
             return Ok(false);
         }
@@ -86,7 +86,7 @@ impl Lookup {
         let has_answer = !any(failed) || any(answered);
         if !has_answer {
             print_error(&anyhow!(
-                "no image could be looked up: no registry answered; check the network and the login, or omit --online"
+                "no image could be looked up: no registry responded; check the network and the login, or omit --online"
             ))?;
         }
         Ok(has_answer)

@@ -27,10 +27,10 @@ pub(super) fn open<const N: usize>(
         let Some(path) = path else { continue };
         let file = resolved(path)?;
         if target.as_ref().is_some_and(|target| file.starts_with(target)) {
-            bail!("{option} names a file that the image is written to: {}", path.display());
+            bail!("{option} is a file that the image is written to: {}", path.display());
         }
         if let Some((other, _)) = seen.iter().find(|(_, known)| *known == file) {
-            bail!("{other} and {option} name the same file: {}", path.display());
+            bail!("{other} and {option} are the same file: {}", path.display());
         }
         // Every device takes several results.
         if !path.exists() || path.is_file() {
@@ -76,7 +76,7 @@ mod tests {
         for (one, other) in [("new", "new"), ("new", "d/../new"), ("file", "link"), ("file", "./file")] {
             let message = both(one, other).unwrap_or_default();
             assert!(
-                message.starts_with("--digest-file and --metadata-file name the same file: "),
+                message.starts_with("--digest-file and --metadata-file are the same file: "),
                 "{message}"
             );
         }
@@ -94,7 +94,7 @@ mod tests {
             for file in [&path, &inside] {
                 let message = open([("--digest-file", Some(file))], Some(&target)).unwrap_err().to_string();
                 assert!(
-                    message.starts_with("--digest-file names a file that the image is written to"),
+                    message.starts_with("--digest-file is a file that the image is written to"),
                     "{message}"
                 );
             }

@@ -94,7 +94,7 @@ impl Git {
     /// Runs git on objects, all of which are in the repository unless it is a partial clone.
     fn read(&self, args: &[&str]) -> Result<Vec<u8>> {
         run(&self.repository, args)
-            .context("failed to read the repository; fetch all objects of a partial clone before")
+            .context("failed to read the repository; in a partial clone, fetch all objects first")
     }
 
     /// Runs git and returns the names that it prints with `-z`.
@@ -104,7 +104,7 @@ impl Git {
         names
             .map(|name| match std::str::from_utf8(name) {
                 Ok(name) => Ok(name.to_owned()),
-                Err(_) => bail!("path `{}` is not UTF-8; rename the file", name.escape_ascii()),
+                Err(_) => bail!("path `{}` is not valid UTF-8; rename the file", name.escape_ascii()),
             })
             .collect()
     }

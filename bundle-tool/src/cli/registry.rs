@@ -14,7 +14,7 @@ use super::signals::Signals;
 use oci_images::registry::Resolver;
 use oci_images::registry::server::{Certificate, Garbage, Options, Server, Upstream, collect_garbage};
 
-/// Run a small registry for tests and trials
+/// Run a small registry for testing
 #[derive(Debug, Args)]
 pub(super) struct Registry {
     #[command(subcommand)]
@@ -77,7 +77,7 @@ Examples:
     --host registry.example.com --dir registry \\
     --tls-cert cert.pem --tls-key key.pem --htpasswd users
 
-  # Keep what is pulled from quay.io, for a trial without network
+  # Cache what is pulled from quay.io, for tests without network access
   bundle-tool registry serve --dir cache --proxy quay.io
   bundle-tool copy --plain-http localhost:5000/example/operator:v1.0.0 oci:operator")]
 struct Serve {

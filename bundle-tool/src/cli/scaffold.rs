@@ -145,7 +145,7 @@ fn text_of_record(directory: &Path) -> Result<String> {
     let path = directory.join(record::FILE);
     text(&path, record::MAX_SIZE)?.with_context(|| {
         format!(
-            "{} does not exist: it records what was scaffolded, without which edits cannot be told apart; restore it from git",
+            "{} does not exist: it records what was scaffolded, which is needed to recognize your edits; restore it from git",
             path.display()
         )
     })

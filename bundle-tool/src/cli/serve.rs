@@ -134,7 +134,7 @@ impl Serve {
     }
 
     fn run_or_fail(&self) -> Result<Exit> {
-        let failed = || format!("failed to read the catalog {}", self.directory.display());
+        let failed = || format!("failed to read {}", self.directory.display());
         let in_cache = self.cache_dir.as_ref().map(|directory| directory.join(INDEX_FILE));
         let write_to = if self.cache_only { in_cache.as_ref() } else { self.build_index.as_ref() };
         if let Some(path) = write_to {
@@ -151,7 +151,7 @@ impl Serve {
         };
         if !is_catalog_name(&self.catalog_name) {
             bail!(
-                "invalid catalog name `{}`: expected lower-case letters, digits, `-` and `.`",
+                "invalid catalog name `{}`: expected lowercase letters, digits, `-` and `.`",
                 self.catalog_name
             );
         }
@@ -236,7 +236,7 @@ impl Serve {
                         let failure = printable(&with_causes(&failure)).into_owned();
                         let _ = writeln!(
                             io::stderr(),
-                            "warning: the catalog cannot be read, and its last state is served: {failure}"
+                            "warning: the catalog cannot be read; still serving its last state: {failure}"
                         );
                     }
                     continue;
@@ -260,10 +260,10 @@ impl Serve {
                 Ok(Err(failure)) => {
                     live.rejected();
                     let failure = printable(&with_causes(&failure)).into_owned();
-                    writeln!(error, "warning: the catalog has changed and is not served: {failure}")
+                    writeln!(error, "warning: the changed catalog cannot be served: {failure}")
                 }
                 Err(failure) => {
-                    writeln!(error, "warning: the catalog has changed and is not served: {failure}")
+                    writeln!(error, "warning: the changed catalog cannot be served: {failure}")
                 }
             };
         }
@@ -272,7 +272,7 @@ impl Serve {
     /// Opens the index at `path`, unless it cannot be used and need not be.
     fn open(&self, path: &Path) -> Result<Option<Index>> {
         let digest = load::digest(&self.directory)
-            .with_context(|| format!("failed to read the catalog {}", self.directory.display()))?;
+            .with_context(|| format!("failed to read {}", self.directory.display()))?;
         let error = match Index::open(path, &digest) {
             Ok(index) => return Ok(Some(index)),
             Err(error) => error,

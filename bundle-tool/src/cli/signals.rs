@@ -48,7 +48,7 @@ impl Signals {
             if stop.take().is_none() {
                 writeln!(
                     io::stderr(),
-                    "warning: stopped by a second signal; {work} in progress were cut off"
+                    "warning: stopped by a second signal; {work} in progress were interrupted"
                 )?;
                 return Ok(Exit::Success);
             }

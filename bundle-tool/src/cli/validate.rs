@@ -179,7 +179,7 @@ impl Validate {
                 Err(error) => print_error(&error)?,
                 Ok(_) => {}
             }
-            writeln!(io::stderr(), "waiting for changes; Ctrl-C ends")?;
+            writeln!(io::stderr(), "waiting for changes; press Ctrl-C to stop")?;
             let mut failures = 0;
             loop {
                 std::thread::sleep(INTERVAL);

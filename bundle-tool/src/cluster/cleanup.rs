@@ -271,10 +271,10 @@ async fn blocked(
     } else if string(object, "/metadata/deletionTimestamp").is_empty() {
         (
             format!(
-                "{name} still exists {} s after its deletion was requested: it is created again",
+                "{name} still exists {} s after its deletion was requested: something creates it again",
                 timeout.as_secs()
             ),
-            "find what creates it again: its metadata.managedFields name the program",
+            "find out what creates it: its metadata.managedFields name the program",
         )
     } else {
         (
@@ -361,7 +361,7 @@ mod tests {
             ),
             (
                 json!({}),
-                "Deployment `gizmo` still exists 1 s after its deletion was requested: it is created again",
+                "Deployment `gizmo` still exists 1 s after its deletion was requested: something creates it again",
             ),
         ] {
             let service = tower::service_fn(move |_: http::Request<Body>| {

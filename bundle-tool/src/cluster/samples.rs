@@ -186,7 +186,7 @@ impl Sample {
         Ok(if served {
             "it was deleted".to_owned()
         } else {
-            format!("its API `{}` is not served any more", string(&self.observed, "/apiVersion"))
+            format!("its API `{}` is no longer served", string(&self.observed, "/apiVersion"))
         })
     }
 
@@ -209,8 +209,8 @@ impl Sample {
                 return None;
             }
             losses.push(match other {
-                Readiness::NotReady(reason) => format!("it is not ready any more: {reason}"),
-                _ => "it has neither condition `Ready` nor `Available` any more".to_owned(),
+                Readiness::NotReady(reason) => format!("it is no longer ready: {reason}"),
+                _ => "it no longer has the condition `Ready` or `Available`".to_owned(),
             });
         }
         let ready = match readiness {
@@ -363,7 +363,7 @@ fn differences(before: &Value, now: &Value) -> Vec<String> {
 fn compare_field(path: &str, old: &Value, new: Option<&Value>, found: &mut Vec<String>) {
     match (old, new) {
         (Value::Null, None) => {}
-        (_, None) => found.push(format!("`{path}` is lost, which was {}", quoted(old))),
+        (_, None) => found.push(format!("`{path}` was lost; its value was {}", quoted(old))),
         (Value::Object(old), Some(Value::Object(new))) => {
             for (key, value) in old {
                 compare_field(&format!("{path}.{key}"), value, new.get(key), found);
@@ -376,7 +376,7 @@ fn compare_field(path: &str, old: &Value, new: Option<&Value>, found: &mut Vec<S
         }
         (old, Some(new)) if old == new => {}
         (old, Some(new)) => {
-            found.push(format!("`{path}` has changed from {} to {}", quoted(old), quoted(new)));
+            found.push(format!("`{path}` changed from {} to {}", quoted(old), quoted(new)));
         }
     }
 }
@@ -423,7 +423,7 @@ mod tests {
         let kept = sample.kept(&cluster(200), true).await.unwrap().unwrap();
         assert_eq!(kept.losses, ["it was deleted"]);
         let kept = sample.kept(&cluster(404), true).await.unwrap().unwrap();
-        assert_eq!(kept.losses, ["its API `example.com/v1` is not served any more"]);
+        assert_eq!(kept.losses, ["its API `example.com/v1` is no longer served"]);
     }
 
     #[test]
@@ -453,10 +453,10 @@ mod tests {
         assert_eq!(
             differences(&before, &now),
             [
-                "`spec.size` has changed from `3` to `4`",
-                "`spec.color` is lost, which was `\"red\"`",
-                "`spec.ports[0].port` is lost, which was `80`",
-                "`spec.list` has changed from `[1,2]` to `[1]`",
+                "`spec.size` changed from `3` to `4`",
+                "`spec.color` was lost; its value was `\"red\"`",
+                "`spec.ports[0].port` was lost; its value was `80`",
+                "`spec.list` changed from `[1,2]` to `[1]`",
             ]
         );
         let many: serde_json::Map<String, Value> =

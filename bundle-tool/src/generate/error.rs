@@ -56,7 +56,7 @@ pub enum Error {
     NoPackage,
     /// The package's name is not a DNS-1123 label.
     #[error(
-        "invalid package name {0:?}: must consist of at most 63 lower-case letters, digits and hyphens, and begin and end \
+        "invalid package name {0:?}: must consist of at most 63 lowercase letters, digits and hyphens, and begin and end \
          with a letter or a digit"
     )]
     PackageName(String),

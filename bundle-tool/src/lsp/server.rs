@@ -171,7 +171,7 @@ fn handle(message: Result<Message, (Value, RpcError)>, phase: &mut Phase) -> Han
             error(&id, Code::ServerNotInitialized, "expected the request `initialize` first")
         }
         (Ok(Message::Request { id, method, .. }), Phase::Running(_)) if method == "initialize" => {
-            error(&id, Code::InvalidRequest, "the server is initialized already")
+            error(&id, Code::InvalidRequest, "the server is already initialized")
         }
         (Ok(Message::Request { id, method, .. }), Phase::Running(session)) if method == "shutdown" => {
             session.end();

@@ -191,7 +191,7 @@ impl Session {
             // Nothing is known about what is not a file, such as a new document or an old version of one.
             Ok((Err(nothing), _)) => self.outgoing.push(response(&id, Ok(nothing))),
             Ok(_) if self.waiting.len() >= MAX_WAITING => {
-                self.outgoing.push(cancelled(&id, "too many requests wait for a validation"));
+                self.outgoing.push(cancelled(&id, "too many requests are waiting for a validation"));
             }
             Ok((Ok(path), kind)) => {
                 if let Some(project) = self.project_of(&path)

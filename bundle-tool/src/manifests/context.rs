@@ -36,7 +36,7 @@ pub enum Error {
     #[error("{0}")]
     Unsupported(String),
     /// The certificate cannot be made.
-    #[error("failed to make a certificate: {0}")]
+    #[error("failed to create a certificate: {0}")]
     Certificate(#[from] rcgen::Error),
     /// There would be too many objects.
     #[error("the bundle needs more than {MAX_OBJECTS} objects in this install mode")]

@@ -78,7 +78,7 @@ pub enum Kind {
 #[non_exhaustive]
 pub enum WalkError {
     /// The operating system reports an error.
-    #[error("failed to read directory {}", path.display())]
+    #[error("failed to read {}", path.display())]
     Io {
         /// The directory.
         path: PathBuf,

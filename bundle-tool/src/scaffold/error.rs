@@ -40,7 +40,7 @@ pub enum Error {
         expected: &'static str,
     },
     /// The API exists.
-    #[error("the API {api} exists already; change its types in src/api, or choose another version")]
+    #[error("the API {api} already exists; change its types in src/api, or choose another version")]
     Exists {
         /// Group, version and kind.
         api: String,
@@ -66,7 +66,7 @@ pub enum Error {
         what: &'static str,
     },
     /// Another kind uses the name.
-    #[error("the {what} `{name}` is used by {by} already; choose another name")]
+    #[error("the {what} `{name}` is already used by {by}; choose another name")]
     Taken {
         /// What it names.
         what: &'static str,
@@ -106,13 +106,13 @@ pub enum Error {
         api: String,
     },
     /// A controller exists.
-    #[error("{kind} has a controller already; change it in src/controller")]
+    #[error("{kind} already has a controller; change it in src/controller")]
     ControllerExists {
         /// The kind.
         kind: String,
     },
     /// A webhook exists.
-    #[error("{api} has {webhook} already")]
+    #[error("{api} already has {webhook}")]
     WebhookExists {
         /// Group, version and kind.
         api: String,
@@ -129,7 +129,7 @@ pub enum Error {
     },
     /// A conversion webhook with nothing to convert.
     #[error(
-        "{kind} has one version only, so there is nothing to convert; create another with `bundle-tool create api`"
+        "{kind} has only one version, so there is nothing to convert; create another with `bundle-tool create api`"
     )]
     NothingToConvert {
         /// The kind.
@@ -161,7 +161,7 @@ pub enum Error {
         directories: String,
     },
     /// A file of the scaffold exists and has other contents.
-    #[error("{path} exists already; move it away, or merge it manually")]
+    #[error("{path} already exists; move it away, or merge it manually")]
     FileExists {
         /// The file.
         path: String,

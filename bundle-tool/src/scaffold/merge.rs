@@ -204,7 +204,7 @@ mod tests {
             run(&old, &new, &there, Existing::Reject)
                 .unwrap_err()
                 .to_string()
-                .starts_with("b exists already")
+                .starts_with("b already exists")
         );
     }
 

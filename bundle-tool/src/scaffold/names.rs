@@ -152,7 +152,7 @@ pub fn project(name: &str) -> Result<(), Error> {
     let wrong = |reason: &str| Err(invalid("project name", name, reason));
     if !is_label(name) || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
         return wrong(
-            "must consist of lower-case letters, digits and `-`, start with a letter and end with a letter or digit",
+            "must consist of lowercase letters, digits and `-`, start with a letter and end with a letter or digit",
         );
     }
     if name.len() > MAX_PROJECT_NAME {
@@ -186,7 +186,7 @@ pub fn project(name: &str) -> Result<(), Error> {
 /// It is not a DNS name, or it is protected by Kubernetes.
 pub fn domain(domain: &str) -> Result<(), Error> {
     if !is_subdomain(domain) {
-        return Err(invalid("domain", domain, "must be a lower-case DNS name such as `example.com`"));
+        return Err(invalid("domain", domain, "must be a lowercase DNS name such as `example.com`"));
     }
     protected("domain", domain)
 }
@@ -211,7 +211,7 @@ pub fn group(group: &str, domain: &str) -> Result<(), Error> {
     }
     if !group.is_empty() {
         if !is_subdomain(group) {
-            return Err(invalid("group", group, "must be a lower-case DNS name such as `cache`"));
+            return Err(invalid("group", group, "must be a lowercase DNS name such as `cache`"));
         }
         if domain.is_empty() && GROUPS.contains(&group) {
             return Err(invalid("group", group, "it is one of Kubernetes' own groups"));
@@ -281,7 +281,7 @@ pub fn plural(plural: &str, group: &str) -> Result<(), Error> {
         return Err(invalid(
             "plural",
             plural,
-            "must consist of at most 63 lower-case letters, digits and `-`, and start with a letter",
+            "must consist of at most 63 lowercase letters, digits and `-`, and start with a letter",
         ));
     }
     if plural.len() + 1 + group.len() > MAX_SUBDOMAIN {

@@ -728,7 +728,7 @@ mod tests {
         let mut project = project();
         project.add(resource("travel", "v1", "FlightTicket")).unwrap();
         let error = |resource| project.clone().add(resource).unwrap_err().to_string();
-        assert!(error(resource("travel", "v1", "FlightTicket")).contains("exists already"));
+        assert!(error(resource("travel", "v1", "FlightTicket")).contains("already exists"));
         assert!(error(resource("travel", "v1beta1", "FlightTicket")).contains("earlier than"));
         assert!(
             error(Resource { namespaced: false, ..resource("travel", "v2", "FlightTicket") })

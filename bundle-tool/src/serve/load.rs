@@ -34,7 +34,7 @@ pub enum LoadError {
         error: io::Error,
     },
     /// The catalog has no file.
-    #[error("not a catalog: the directory contains no file")]
+    #[error("not a catalog: the directory contains no files")]
     Empty,
     /// `opm` rejects the catalog.
     #[error("invalid catalog: {}", first(.0))]

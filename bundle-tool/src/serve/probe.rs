@@ -87,7 +87,7 @@ impl Probe {
                 continue;
             }
             let Some(value) = value.or_else(|| arguments.next()) else {
-                return Err(wrong(format!("option `-{name}` needs a value")));
+                return Err(wrong(format!("option `-{name}` requires a value")));
             };
             let duration = |value: &str| {
                 let parsed = value.parse::<jiff::SignedDuration>().ok();
@@ -104,7 +104,7 @@ impl Probe {
             }
         }
         if probe.address.is_empty() {
-            return Err(wrong("missing option `-addr`: name the server's HOST:PORT".to_owned()));
+            return Err(wrong("missing option `-addr`: set it to the server's HOST:PORT".to_owned()));
         }
         // As in Go, no host is this one. Its name is not used: an image FROM scratch need not know it.
         if probe.address.starts_with(':') {
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(probe.connect_timeout, Duration::from_millis(250));
         for (arguments, expected) in [
             (&["-rpc-timeout=5s"][..], "missing option `-addr`"),
-            (&["-addr"], "needs a value"),
+            (&["-addr"], "requires a value"),
             (&["-addr=:1", "-rpc-timeout=0s"], "invalid duration"),
             (&["-tls", "-addr=:1"], "unknown option `-tls`"),
             (&["x"], "unexpected argument `x`"),

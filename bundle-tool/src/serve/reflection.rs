@@ -325,7 +325,7 @@ impl Reflection {
             }
             None => Ok(ReflectionAnswer::Error(ErrorResponse {
                 error_code: tonic::Code::InvalidArgument as i32,
-                error_message: "the request asks for nothing".to_owned(),
+                error_message: "the request is empty".to_owned(),
             })),
         };
         let answer = answer.unwrap_or_else(|name| not_found(name));

@@ -86,7 +86,7 @@ fn deprecations_are_added_changed_and_removed_in_place() {
             "channel `slow` is not in package `gizmo`",
         ),
         (&["--package", "gizmo", "--bundle", "x", "--message", "x"], "bundle `x` is not in package `gizmo`"),
-        (&["--package", "gizmo", "--channel", "fast", "--undo"], "it is not deprecated"),
+        (&["--package", "gizmo", "--channel", "fast", "--undo"], "not deprecated"),
         (&["--package", "gizmo", "--message", " "], "--message must not be empty"),
     ] {
         let output = tool(dir.path(), &[&["deprecate", "c"], arguments].concat());

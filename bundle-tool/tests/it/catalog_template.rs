@@ -172,7 +172,7 @@ fn an_invalid_template_is_an_error_that_names_the_defect() {
         ("a: [".to_owned(), "template.yaml: 2:1:"),
         ("schema: olm.semver\nstabel: {}\n".to_owned(), "2:1: unknown field `stabel`"),
         ("schema: olm.semver\nstable: 1\n".to_owned(), "stable: expected"),
-        ("schema: olm.semver\n".to_owned(), "the template names no bundle"),
+        ("schema: olm.semver\n".to_owned(), "the template contains no bundles"),
         ("schema: olm.semver\ndefaultChannelTypePreference: major\n".to_owned(), "not generated"),
         (
             format!("schema: olm.semver\nstable:\n  bundles:{image}{image}\n"),
@@ -180,7 +180,7 @@ fn an_invalid_template_is_an_error_that_names_the_defect() {
         ),
         (
             format!("schema: olm.semver\nstable:\n  bundles:{image}\nchannels:\n- name: a\n"),
-            "`channels` excludes",
+            "`channels` cannot be combined",
         ),
         (
             format!("schema: olm.semver\nchannels:\n- name: a b\n  bundles:{image}\n"),

@@ -91,7 +91,7 @@ fn a_kubeconfig_that_is_no_file_and_an_invalid_namespace_are_one_error() {
     }
     let early = ["run", "bundle", "missing", "--olm", "v1", "--push-to"];
     for (arguments, expected) in
-        [(&early[..5], "--olm v1 needs --push-to"), (&[&early[..], &["A b"]].concat(), "invalid")]
+        [(&early[..5], "--olm v1 requires --push-to"), (&[&early[..], &["A b"]].concat(), "invalid")]
     {
         let output = tool(arguments, Path::new("/nonexistent"));
         assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
@@ -426,7 +426,7 @@ fn olm_v1_is_checked_before_anything_is_created() {
     });
     for (server, arguments, expected) in [
         (&without, &pushed[..], "the cluster has no OLM v1"),
-        (&without, &[], "--olm v1 needs --push-to"),
+        (&without, &[], "--olm v1 requires --push-to"),
         (
             &without,
             &["--push-to", "127.0.0.1:1/a", "--install-mode", "MultiNamespace=a,b"],
@@ -437,7 +437,11 @@ fn olm_v1_is_checked_before_anything_is_created() {
             &["--push-to", "127.0.0.1:1/a", "--index-image", "b"],
             "--index-image applies to OLM v0 only",
         ),
-        (&foreign, &pushed, "ClusterExtension `gizmo-operator` exists, and bundle-tool did not create it"),
+        (
+            &foreign,
+            &pushed,
+            "ClusterExtension `gizmo-operator` already exists and was not created by bundle-tool",
+        ),
     ] {
         server.kubeconfig(&kubeconfig);
         let output = tool(&[&run[..], arguments].concat(), &kubeconfig);

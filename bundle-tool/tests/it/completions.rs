@@ -42,5 +42,5 @@ fn manual_pages_need_a_directory() {
     fs::write(&file, "").unwrap();
     let error = run(&["man", file.to_str().unwrap()]).code(2).get_output().stderr.clone();
     let error = String::from_utf8(error).unwrap();
-    assert!(error.ends_with("file is not a directory: name the directory for the manual pages\n"), "{error}");
+    assert!(error.ends_with("file is not a directory: pass a directory for the manual pages\n"), "{error}");
 }

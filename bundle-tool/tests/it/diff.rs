@@ -153,7 +153,7 @@ fn upgrades_that_break_a_crd_are_found() {
     let (code, out, _) = run(&[&diff[..], &["--channel", "c1.0.0"]].concat());
     assert_eq!(
         (code, out.as_str()),
-        (Some(0), "upgrades that break a CRD: 0 of 0, in 0 packages; bundles at hand: 3 of 3\n")
+        (Some(0), "upgrades that break a CRD: 0 of 0, in 0 packages; available bundles: 3 of 3\n")
     );
     let (_, out, _) = run(&[&diff[..], &["-o", "json", "--package", "gizmo-operator"]].concat());
     let found: serde_json::Value = serde_json::from_str(&out).unwrap();
@@ -182,7 +182,7 @@ fn what_cannot_be_compared_is_one_error() {
     for (arguments, expected) in [
         (&["diff", "--catalog", "catalog"][..], "contains no manifests of its bundles"),
         (&["diff", "--catalog", "catalog", "--bundles", "empty"], "empty contains no bundles"),
-        (&["diff", "--catalog", "catalog", "--bundles", "missing"], "failed to read the bundles in missing"),
+        (&["diff", "--catalog", "catalog", "--bundles", "missing"], "failed to read missing"),
         (
             &["diff", "--catalog", "catalog", "--bundles", "bundles", "--channel", "x"],
             "channel `x` is not in the catalog",

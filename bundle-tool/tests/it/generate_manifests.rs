@@ -145,7 +145,7 @@ fn bad_input_is_named() {
         ("config/crd/bases/x.yaml", "a: [\n", &["manifests"], "config/crd/bases/x.yaml:2:1: invalid YAML"),
         ("x", "", &["manifests", "--package", "../x"], "invalid package name \"../x\""),
         ("x", "", &["submission", "none"], "none is not a directory"),
-        ("x", "", &["submission", "."], "failed to read directory bundle"),
+        ("x", "", &["submission", "."], "failed to read bundle"),
     ] {
         let project = lake();
         if file != "x" {
@@ -197,7 +197,7 @@ fn a_bundle_becomes_a_submission() {
     assert!(text.starts_with("# ours\nreviewers:\n- ada # lead\n- eve\n"), "{text}");
     project.run_at(NOW, &["submission", "hub"]).success();
     project.run_at(NOW, &[&bundle[..], &["--replaces", "0.0.9"]].concat()).success();
-    assert!(stderr(&project.run_at(NOW, &["submission", "hub"]).code(2)).contains("exists already"));
+    assert!(stderr(&project.run_at(NOW, &["submission", "hub"]).code(2)).contains("already exists"));
 
     let pipeline = ["submission", "hub", "--update-graph", "semver-mode", "--overwrite"];
     project.run_at(NOW, &pipeline).success();

@@ -40,7 +40,7 @@ fn a_user_logs_in_pushes_and_logs_out() {
     );
 
     let error = failure(&login(directory, address, "hunter2\n"));
-    assert!(error.contains("did not accept the login") && !error.contains("hunter2"), "{error}");
+    assert!(error.contains("rejected the login") && !error.contains("hunter2"), "{error}");
     assert!(!directory.join(".config").exists(), "nothing is stored");
     let output = login(directory, address, "secret\n");
     let error = String::from_utf8(output.stderr).unwrap();

@@ -113,7 +113,7 @@ fn bad_input_is_one_error() {
         (&[&bundle, "-n", "A_b"], "invalid namespace `A_b`"),
         (&[&bundle, "--package", "other"], "package `other` is not in"),
         (&[&bundle, "--catalog-image", "oci:x"], "invalid catalog image `oci:x`"),
-        (&["gizmo-operator", "--package", "other"], "--package and --watch-namespace need a catalog"),
+        (&["gizmo-operator", "--package", "other"], "--package and --watch-namespace require a catalog"),
         (&[&catalog, "--channel", "nope"], "its channels are alpha, beta"),
     ] {
         let output = offline(arguments);

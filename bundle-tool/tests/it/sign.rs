@@ -191,7 +191,8 @@ fn provenance_names_the_revision_and_is_reproducible() {
         }
         let image = format!("{}/{name}:v1", registry.address);
         let tool = &mut crate::push::tool(directory);
-        let arguments = ["push", "bundle", "two/bundle", &image, "--plain-http", "--no-validate", "--provenance"];
+        let arguments =
+            ["push", "bundle", "two/bundle", &image, "--plain-http", "--no-validate", "--provenance"];
         stdout(&tool.args(arguments).output().unwrap());
         let all = statements(directory, &image);
         let definition = &all.values().next().unwrap()["predicate"]["buildDefinition"];
@@ -204,7 +205,8 @@ fn provenance_names_the_revision_and_is_reproducible() {
     for (bundle, reason) in [("plain", "not a git repository"), ("one/bundle", "git status failed: ")] {
         let output = push(bundle);
         let warning = String::from_utf8(output.stderr).unwrap();
-        let expected = format!("warning: the provenance names no source revision of {bundle}: {reason}");
+        let expected =
+            format!("warning: the provenance does not include the source revision of {bundle}: {reason}");
         assert!(output.status.success() && warning.starts_with(&expected), "{warning}");
     }
     let all = statements(directory, &name);
@@ -273,7 +275,7 @@ fn arguments_that_contradict_each_other_are_rejected() {
     }
     let files = ["--to", "oci:x", "--digest-file", "out", "--metadata-file", "./out"];
     let error = failure(&run(directory, &[&["push", "bundle", BUNDLE, "x/a:v1"][..], &files].concat()));
-    assert!(error.contains("--digest-file and --metadata-file name the same file: ./out"), "{error}");
+    assert!(error.contains("--digest-file and --metadata-file are the same file: ./out"), "{error}");
     assert_eq!(fs::read_dir(directory).unwrap().count(), 0);
 }
 

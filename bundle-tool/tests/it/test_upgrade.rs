@@ -259,7 +259,7 @@ fn what_an_upgrade_loses_is_reported_for_every_edge_of_a_channel() {
             "from": "gizmo-operator.v1.2.0", "to": "gizmo-operator.v1.3.0", "edge": "skipRange <1.3.0",
             "verdict": "failed", "reason": null, "cleanup_error": null, "problem": null, "notes": [],
             "samples": [{
-                "object": "Gizmo `sample`", "ready": true, "losses": ["`spec.size` is lost, which was `3`"],
+                "object": "Gizmo `sample`", "ready": true, "losses": ["`spec.size` was lost; its value was `3`"],
             }],
         }],
     });
@@ -325,7 +325,7 @@ fn a_failed_removal_ends_the_test_of_all_edges() {
     version(&fixture.path("bundles/newest"), "1.4.0");
     let (status, out, err) = fixture.run(&ALL_EDGES);
     assert_eq!(status, Some(2), "{out}{err}");
-    let rest = "not tested: the objects of the previous upgrade are not removed\n";
+    let rest = "not tested: the objects of the previous upgrade were not removed\n";
     assert!(out.contains("v1.3.0 (replaces): failed\n") && out.matches(rest).count() == 2, "{out}");
 }
 
@@ -338,7 +338,7 @@ fn all_edges_are_reported_if_the_cluster_does_not_respond_any_more() {
     let (status, out, err) = fixture.run(&ALL_EDGES);
     assert_eq!(status, Some(2), "{out}{err}");
     assert!(out.contains("v1.3.0 (replaces): not tested: the API server http://127.0.0.1:"), "{out}");
-    let rest = "not tested: the cluster does not respond any more\n";
+    let rest = "not tested: the cluster no longer responds\n";
     assert_eq!(out.matches(rest).count(), 2, "{out}{err}");
 }
 

@@ -69,7 +69,7 @@ fn registries_are_asked_for_images_and_their_platforms() {
     let found: BTreeMap<_, _> = findings(&output).into_iter().collect();
     let missing = format!("the registry does not have the image `{address}/gizmo:1`");
     assert_eq!(found["related-image-not-found"], missing);
-    let platform = format!("image `{address}/gizmo-operator:1.2.0` does not exist for linux/arm64");
+    let platform = format!("image `{address}/gizmo-operator:1.2.0` has no manifest for linux/arm64");
     assert_eq!(found["multiarch-image-platform-missing"], platform);
     // Nothing is asked without the option.
     let offline: BTreeMap<_, _> = findings(&run(dir.path(), &validate)).into_iter().collect();
@@ -107,7 +107,7 @@ fn a_registry_that_cannot_be_asked_is_no_defect_of_the_bundle() {
     assert_eq!(findings(&output)[0].0, "image-not-checked");
     assert_eq!(
         error(&output),
-        "error: no image could be looked up: no registry answered; check the network and the login, or omit --online\n"
+        "error: no image could be looked up: no registry responded; check the network and the login, or omit --online\n"
     );
 }
 
@@ -135,7 +135,7 @@ fn a_run_that_ends_before_all_images_are_looked_up_fails() {
     let output = run(dir.path(), &["validate", "bundle", "--online", "--plain-http", "--timeout", "2s"]);
     assert_eq!(output.status.code(), Some(2), "{}", error(&output));
     assert!(
-        error(&output).contains("before all images were looked up; raise --timeout"),
+        error(&output).contains("before all images were looked up; increase --timeout"),
         "{}",
         error(&output)
     );

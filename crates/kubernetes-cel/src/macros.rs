@@ -64,7 +64,10 @@ pub(super) fn expand(
         _ => return Ok(None),
     };
     if parser.node_count() > MAX_NODES {
-        return Err(Fault::new(at, "the expression's macros expand to too much; simplify it"));
+        return Err(Fault::new(
+            at,
+            "the expansion of the expression's macros is too large; simplify the expression",
+        ));
     }
     Ok(Some(id))
 }
@@ -116,7 +119,7 @@ impl<'s> Maker<'_, 's> {
             Expr::Select { operand, field, .. } => Ok(self.node(Expr::Select { operand, field, test: true })),
             _ => Err(Fault::new(
                 self.parser.get(arg).at,
-                "has() takes a field selection, as in has(self.field)",
+                "has() requires a field selection, as in has(self.field)",
             )),
         }
     }
@@ -272,7 +275,10 @@ impl<'s> Maker<'_, 's> {
     /// A copy of a tree with nodes of its own.
     fn copy(&mut self, id: Id) -> Result<Id, Fault> {
         if self.parser.node_count() > MAX_NODES {
-            return Err(Fault::new(self.at, "the expression's macros expand to too much; simplify it"));
+            return Err(Fault::new(
+                self.at,
+                "the expansion of the expression's macros is too large; simplify the expression",
+            ));
         }
         let node = self.parser.get(id).clone();
         let expr = match node.expr {

@@ -30,7 +30,7 @@ pub enum ReferenceError {
     )]
     Name,
     /// The name is an identifier of 64 hexadecimal digits.
-    #[error("a name of 64 hexadecimal digits is taken for an image ID")]
+    #[error("a name of 64 hexadecimal digits would be treated as an image ID")]
     Identifier,
     /// The name is longer than [`MAX_REPOSITORY`].
     #[error("the repository name is longer than {MAX_REPOSITORY} bytes")]

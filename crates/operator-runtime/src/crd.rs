@@ -76,7 +76,7 @@ impl Crd {
     pub fn named_like_a_service(self) -> Self {
         self.rule(
             "size(self.metadata.name) <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
-            "metadata.name must be a valid name of a Service: at most 63 lower-case letters, digits or '-', \
+            "metadata.name must be a valid name of a Service: at most 63 lowercase letters, digits or '-', \
              starting with a letter and ending with a letter or digit",
         )
     }

@@ -208,7 +208,7 @@ fn cases(registry: &Registry) -> Vec<Case> {
         Case::new("mode", "OperatorGroup for all namespaces, operator for its own", "requires install mode `AllNamespaces`", "")
             .before(group("all", &json!({})))
             .edit("{type: AllNamespaces, supported: true}", "{type: AllNamespaces, supported: false}"),
-        Case::new("breaks", "CRD exists and its objects would be invalid", "breaks it for existing objects", "").before(json!({
+        Case::new("breaks", "CRD exists and its objects would be invalid", "breaks existing objects", "").before(json!({
             "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
             "metadata": {"name": "gizmos.breaks.example.com"},
             "spec": {
@@ -601,7 +601,7 @@ async fn an_upgrade_that_prunes_a_field_of_its_samples_fails() -> Result<()> {
     let (run, report) = test_upgrade("pruned", &[(color, ""), (rule, "")]).await?;
     ensure!(run.status == 1 && report["upgrades"][0]["verdict"] == "failed", "{report:#}{}", run.err);
     let losses = &report["upgrades"][0]["samples"][0]["losses"];
-    ensure!(*losses == json!(["`spec.color` is lost, which was `\"green\"`"]), "{report:#}");
+    ensure!(*losses == json!(["`spec.color` was lost; its value was `\"green\"`"]), "{report:#}");
     Ok(())
 }
 

@@ -236,7 +236,7 @@ impl<'l> Canvas<'l> {
             State::Head => ("head", "head"),
             State::Entry => ("entry", "entry"),
             State::Skipped => ("skipped", "skipped"),
-            State::Stranded => ("stranded", "stranded: nothing leads from it to the head"),
+            State::Stranded => ("stranded", "stranded: no upgrade path to the head"),
         };
         let deprecated = if row.deprecation.is_some() { " deprecated" } else { "" };
         let suffix = if row.deprecation.is_some() { ", deprecated" } else { "" };

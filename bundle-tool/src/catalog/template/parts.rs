@@ -33,7 +33,7 @@ pub enum TemplateError {
         column: u32,
     },
     /// A bundle of a basic template has more than an image.
-    #[error("bundle `{0}` must have `schema` and `image` only: the rest is read from the image")]
+    #[error("bundle `{0}` must have only `schema` and `image`: the rest is read from the image")]
     BundleFields(String),
     /// The values of two fields do not fit each other.
     #[error("{0}")]
@@ -45,7 +45,7 @@ pub enum TemplateError {
     #[error("invalid channel name `{0}`: channel names must not be empty or contain whitespace")]
     ChannelName(String),
     /// The template names no bundle.
-    #[error("the template names no bundle")]
+    #[error("the template contains no bundles")]
     Empty,
     /// An image was not rendered.
     #[error("image `{0}` is not rendered")]
@@ -78,7 +78,7 @@ pub enum TemplateError {
     },
     /// Two versions of a channel cannot be ordered.
     #[error(
-        "channel `{channel}`: version `{version}` differs from another one only in build metadata, which has no order"
+        "channel `{channel}`: version `{version}` differs from another version only in build metadata, which does not affect precedence"
     )]
     Build {
         /// The channel.
@@ -87,7 +87,7 @@ pub enum TemplateError {
         version: String,
     },
     /// A substitution cannot be made.
-    #[error("substitution of `{base}` by `{name}`: {reason}")]
+    #[error("substitution of `{base}` with `{name}`: {reason}")]
     Substitution {
         /// The bundle.
         base: String,

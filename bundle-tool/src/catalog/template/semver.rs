@@ -155,7 +155,7 @@ impl Semver {
         };
         if !streams.contains(&preferred) {
             return Err(TemplateError::Options(
-                "defaultChannelTypePreference names a type of channels that is not generated",
+                "defaultChannelTypePreference selects a channel type that is not generated",
             ));
         }
         let known = [("candidate", data.candidate), ("fast", data.fast), ("stable", data.stable)];
@@ -165,7 +165,9 @@ impl Semver {
             .collect();
         if !data.channels.is_empty() {
             if lists.iter().any(|list| !list.bundles.is_empty()) {
-                return Err(TemplateError::Options("`channels` excludes `candidate`, `fast` and `stable`"));
+                return Err(TemplateError::Options(
+                    "`channels` cannot be combined with `candidate`, `fast` or `stable`",
+                ));
             }
             lists = data.channels;
         }

@@ -48,10 +48,10 @@ impl Substitutes {
                 return Err(wrong("`name` and `base` must differ"));
             }
             if !bases.insert(base) {
-                return Err(wrong("the bundle has a substitute already"));
+                return Err(wrong("the bundle already has a substitute"));
             }
             if let Some(other) = names.insert(name, base) {
-                return Err(wrong(&format!("the image is the substitute of `{other}` already")));
+                return Err(wrong(&format!("the image is already the substitute of `{other}`")));
             }
         }
         Ok(Self { catalog, substitutions: data.substitutions })

@@ -377,8 +377,10 @@ impl Decoder<'_, '_> {
         let at = |name: &str| field(property, name).unwrap_or(property).position();
         let package = string(property, "packageName");
         if package != bundle.package {
-            let message =
-                format!("the property names package `{package}`, the bundle package `{}`", bundle.package);
+            let message = format!(
+                "the property names package `{package}`, but the bundle belongs to package `{}`",
+                bundle.package
+            );
             self.report(
                 &rules::BUNDLE_PACKAGE_MISMATCH,
                 at("packageName"),
@@ -411,7 +413,8 @@ impl Decoder<'_, '_> {
         release.clone_into(&mut bundle.release);
         let Some(version) = &bundle.version else { return };
         if !version.build.is_empty() {
-            let message = format!("version `{version}` has build metadata beside release `{release}`");
+            let message =
+                format!("version `{version}` has build metadata in addition to release `{release}`");
             self.report(&rules::BUNDLE_BUILD_AND_RELEASE, at("version"), format!("{path}.version"), message);
         }
         let expected = format!("{}-v{version}-{release}", bundle.package);
@@ -469,7 +472,7 @@ pub fn check_package_name(name: &str) -> Result<(), String> {
     if is_valid {
         Ok(())
     } else {
-        Err("must consist of lower-case letters, digits and `-`, and begin and end with a letter or digit"
+        Err("must consist of lowercase letters, digits and `-`, and begin and end with a letter or digit"
             .to_owned())
     }
 }

@@ -117,7 +117,7 @@ impl Linker {
                 &rules::PACKAGE_NAME_MISSING,
                 place,
                 "package",
-                format!("{of} does not name its package"),
+                format!("{of} does not specify its package"),
             );
             return None;
         }
@@ -158,7 +158,7 @@ impl Linker {
         };
         if let Some(first) = linked.deprecations {
             let message =
-                format!("package `{}` has deprecations already at {}", deprecations.package, first.place);
+                format!("package `{}` already has deprecations at {}", deprecations.package, first.place);
             self.report(&rules::DEPRECATION_DUPLICATE, &deprecations.place, "package", message);
             return;
         }
@@ -193,7 +193,7 @@ impl Linker {
             }
         }
         if linked.channels.is_empty() {
-            let message = format!("package `{}` has no channel", package.name);
+            let message = format!("package `{}` has no channels", package.name);
             self.report(&rules::PACKAGE_CHANNEL_MISSING, &package.place, "", message);
         }
         self.entries(linked);
@@ -224,7 +224,7 @@ impl Linker {
                         // Another version is no misspelling: only bundles that no channel has are likely to be meant.
                         let unused = linked.bundles.keys().copied().filter(|name| !entries.contains(name));
                         let proposal = self.near(&entry.name, unused).map(|near| {
-                            format!("correct the name, if `{near}` is meant; add the `olm.bundle` blob or remove the entry otherwise")
+                            format!("correct the name if `{near}` is meant; otherwise, add the `olm.bundle` blob or remove the entry")
                         });
                         self.propose(&rules::CHANNEL_BUNDLE_MISSING, &place, "entries", message, proposal);
                     }

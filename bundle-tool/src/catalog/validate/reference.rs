@@ -27,7 +27,7 @@ pub(super) fn check(reference: &str) -> Result<(), String> {
     };
     let name = remainder.split(':').next().unwrap_or_default();
     if name.to_lowercase() != name {
-        return Err("the repository name must be lower-case".to_owned());
+        return Err("the repository name must be lowercase".to_owned());
     }
     let (tagged, digest) = match remainder.split_once('@') {
         Some((tagged, digest)) => (tagged, Some(digest)),
@@ -68,7 +68,7 @@ fn is_tag(tag: &str) -> bool {
         && bytes.all(|byte| is_word(byte) || byte == b'.' || byte == b'-')
 }
 
-/// Lower-case letters and digits, separated by one period, one or two underscores, or dashes.
+/// Lowercase letters and digits, separated by one period, one or two underscores, or dashes.
 fn is_component(part: &str) -> bool {
     let is_alphanumeric = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let bytes = part.as_bytes();
@@ -109,7 +109,7 @@ fn check_digest(digest: &str) -> Result<(), String> {
             hex.len()
         )),
         (hex, _) if !hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) => {
-            Err(format!("invalid digest `{digest}`: expected lower-case hexadecimal digits"))
+            Err(format!("invalid digest `{digest}`: expected lowercase hexadecimal digits"))
         }
         _ => Ok(()),
     }

@@ -24,7 +24,7 @@ rules! {
         "use `registry/repository:tag` or `registry/repository@sha256:digest`"
         "operator-registry `alpha/declcfg/declcfg_to_model.go`";
     BUNDLE_IMAGE_MISSING "bundle-image-missing" Error
-        "A bundle has neither an image nor `olm.bundle.object` properties, so that OLM cannot install it."
+        "A bundle has neither an image nor `olm.bundle.object` properties, so OLM cannot install it."
         "set `image`" "operator-registry `alpha/model/model.go`";
     BUNDLE_NAME_NOT_NORMALIZED "bundle-name-not-normalized" Error
         "The name of a bundle with a release is not `PACKAGE-vVERSION-RELEASE`."
@@ -37,13 +37,13 @@ rules! {
         "The data of an `olm.bundle.object` property is neither JSON nor YAML."
         "render the bundle again" "operator-registry `alpha/declcfg/load.go`";
     BUNDLE_PACKAGE_MISMATCH "bundle-package-mismatch" Error
-        "A bundle's `olm.package` property names another package than the blob does."
+        "A bundle's `olm.package` property names a different package than the blob."
         "use the same package name in both" "operator-registry `alpha/declcfg/declcfg_to_model.go`";
     BUNDLE_PACKAGE_PROPERTY_COUNT "bundle-package-property-count" Error
         "A bundle does not have exactly one `olm.package` property."
         "give the bundle one property of type `olm.package`" "operator-registry `alpha/declcfg/declcfg_to_model.go`";
     BUNDLE_PROPERTY_INVALID "bundle-property-invalid" Error
-        "The value of a property is missing, or does not fit the property's type."
+        "The value of a property is missing, or does not match the property's type."
         "correct the value, or render the bundle again" "operator-registry `alpha/property/property.go`";
     BUNDLE_RELEASE_INVALID "bundle-release-invalid" Error
         "A bundle's release is not a list of pre-release identifiers of at most 20 characters."
@@ -55,19 +55,19 @@ rules! {
         "A bundle's version is not a semantic version."
         "use MAJOR.MINOR.PATCH, such as `1.2.3`" "operator-registry `alpha/declcfg/declcfg_to_model.go`";
     CATALOG_FIELD_INVALID "catalog-field-invalid" Error
-        "A field of a blob holds a value of another type than opm expects."
+        "A field of a blob has a value of a different type than opm expects."
         "correct the value" "operator-registry `alpha/declcfg/declcfg.go`";
     CATALOG_FILE_INVALID "catalog-file-invalid" Error
         "A file of the catalog cannot be read, or is neither YAML nor JSON."
-        "correct the file, or name it in `.indexignore`" "operator-registry `alpha/declcfg/load.go`";
+        "correct the file, or list it in `.indexignore`" "operator-registry `alpha/declcfg/load.go`";
     CATALOG_KEY_DUPLICATE "catalog-key-duplicate" Error
         "A blob has two keys that differ only in case."
         "remove one of the keys" "operator-registry `alpha/declcfg/declcfg.go`";
     CATALOG_REST_IGNORED "catalog-rest-ignored" Warning
-        "A document ends with `...`, or a value in braces that is not JSON is followed by something: opm does not read the rest."
+        "A document ends with `...`, or a value in braces that is not JSON is followed by more text: opm does not read the rest."
         "separate documents with `---`" "k8s.io/apimachinery `util/yaml/decoder.go`";
     CATALOG_SCHEMA_MISSING "catalog-schema-missing" Error
-        "A document has no `schema`. A document of comments alone counts as one."
+        "A document has no `schema`. This includes documents that contain only comments."
         "set `schema`, or remove the document" "operator-registry `alpha/declcfg/load.go`";
     CHANNEL_BUNDLE_MISSING "channel-bundle-missing" Error
         "An entry of a channel names a bundle that is not in the catalog."
@@ -94,7 +94,7 @@ rules! {
         "A channel has several entries that no other entry replaces or skips."
         "let the newest entry replace or skip the others" "operator-registry `alpha/model/model.go`";
     CHANNEL_NAME_INVALID "channel-name-invalid" Warning
-        "A channel's name contains whitespace or control characters, which a Subscription on the command line and most consoles do not accept."
+        "A channel's name contains whitespace or control characters, which most consoles and command lines do not accept for a Subscription."
         "use letters, digits, `-` and `.`" "operator-framework/api `pkg/validation`";
     CHANNEL_NAME_MISSING "channel-name-missing" Error
         "A channel has no name."
@@ -124,24 +124,24 @@ rules! {
         "A deprecation has no message."
         "set `message` to what users should do" "operator-registry `alpha/model/model.go`";
     DEPRECATION_REFERENCE_INVALID "deprecation-reference-invalid" Error
-        "A deprecation's reference has no schema, another one than `olm.package`, `olm.channel` or `olm.bundle`, or a name with `olm.package`."
+        "A deprecation's reference has no schema, a schema other than `olm.package`, `olm.channel` or `olm.bundle`, or the schema `olm.package` together with a name."
         "set `reference.schema` to `olm.package`, `olm.channel` or `olm.bundle`"
         "operator-registry `alpha/declcfg/declcfg_to_model.go`";
     DEPRECATION_TARGET_UNKNOWN "deprecation-target-unknown" Error
         "A deprecation names a channel or bundle that is not in the package."
         "correct the name, or remove the deprecation" "operator-registry `alpha/declcfg/declcfg_to_model.go`";
     PACKAGE_CHANNEL_MISSING "package-channel-missing" Error
-        "A package has no channel."
+        "A package has no channels."
         "add an `olm.channel` blob" "operator-registry `alpha/model/model.go`";
     PACKAGE_DUPLICATE "package-duplicate" Error
         "Two `olm.package` blobs have the same name."
         "remove one of the blobs" "operator-registry `alpha/declcfg/declcfg_to_model.go`";
     PACKAGE_ICON_INVALID "package-icon-invalid" Warning
-        "A package's icon has no data, no media type, or data of another type than it names: consoles do not show it."
+        "A package's icon has no data, no media type, or data that does not match the media type: consoles do not show it."
         "set `base64data`, and `mediatype` to its format" "operator-registry `alpha/model/model.go`, where the check is disabled";
     PACKAGE_NAME_INVALID "package-name-invalid" Error
         "A package's name is not a DNS label."
-        "use at most 63 lower-case letters, digits and `-`, with a letter or digit at both ends"
+        "use at most 63 lowercase letters, digits and `-`, with a letter or digit at both ends"
         "operator-registry `alpha/declcfg/declcfg_to_model.go`";
     PACKAGE_NAME_MISSING "package-name-missing" Error
         "A package has no name, or a bundle or deprecation does not name its package."

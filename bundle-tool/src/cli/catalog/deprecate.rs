@@ -133,7 +133,7 @@ impl Deprecate {
                     entries.remove(index);
                 }
                 (None, Some(message)) => entries.push(json!({"reference": reference, "message": message})),
-                (None, None) => bail!("it is not deprecated: {reference}"),
+                (None, None) => bail!("not deprecated: {reference}"),
             }
         }
         Ok(entries.is_empty())

@@ -96,9 +96,9 @@ fn text(differences: &[Difference], out: &mut impl Write) -> io::Result<()> {
         let (old, new) = (printable(&difference.old), printable(&difference.new));
         match difference.kind {
             Kind::Stranded if new.is_empty() => {
-                writeln!(out, ": was upgraded to {old}, is not upgraded any more")?;
+                writeln!(out, ": was upgraded to {old}, is no longer upgraded")?;
             }
-            Kind::Stranded => writeln!(out, ": was upgraded to {old}, is only upgraded to {new}")?,
+            Kind::Stranded => writeln!(out, ": was upgraded to {old}, is now upgraded only to {new}")?,
             Kind::Changed => writeln!(out, ": {} → {}", or_none(&old), or_none(&new))?,
             Kind::Added | Kind::Removed if new.is_empty() => writeln!(out)?,
             Kind::Added | Kind::Removed => writeln!(out, ": {new}")?,

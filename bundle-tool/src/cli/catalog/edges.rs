@@ -40,7 +40,7 @@ impl AtHand {
         let mut paths = Vec::new();
         for directory in directories {
             let found = read::format::bundles_in(directory)
-                .with_context(|| format!("failed to read the bundles in {}", directory.display()))?;
+                .with_context(|| format!("failed to read {}", directory.display()))?;
             if found.is_empty() {
                 bail!("{} contains no bundles: expected directories with manifests/", directory.display());
             }
@@ -230,7 +230,7 @@ impl Found<'_> {
     fn summary(&self) -> String {
         let packages: HashSet<&str> = self.upgrades.iter().map(|upgrade| upgrade.package).collect();
         format!(
-            "upgrades that break a CRD: {} of {}, in {}; bundles at hand: {} of {}",
+            "upgrades that break a CRD: {} of {}, in {}; available bundles: {} of {}",
             self.upgrades.len(),
             self.compared,
             counted(packages.len(), "package"),

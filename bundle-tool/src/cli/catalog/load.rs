@@ -29,7 +29,7 @@ pub(in crate::cli) fn sources(reference: &str, registries: &Registries) -> Resul
     };
     let contents = runtime()?.block_on(location.contents(registries))?;
     if !contents.is_catalog() {
-        bail!("the image is not a catalog: it lacks the label that names the catalog's directory");
+        bail!("the image is not a catalog: it has no label with the catalog's directory");
     }
     Ok(reader::sources_in(contents.files)?)
 }

@@ -205,7 +205,7 @@ fn report(
         for (channel, bundle) in &kept.between {
             writeln!(
                 out,
-                "note: {} of channel {} in package {} is kept, too: an upgrade between others leads through it",
+                "note: {} of channel {} in package {} is also kept: an upgrade path between other bundles leads through it",
                 printable(bundle),
                 printable(channel),
                 printable(package)

@@ -31,7 +31,8 @@ pub(super) fn lock(catalog: &Path) -> Result<DirectoryLock> {
     Ok(DirectoryLock::acquire(catalog, LOCK_WAIT, |path| {
         use std::io::Write as _;
         // Nothing is left to do where standard error is closed.
-        let _ = writeln!(std::io::stderr(), "waiting for another process that changes {}", path.display());
+        let _ =
+            writeln!(std::io::stderr(), "waiting for another process that is changing {}", path.display());
     })?)
 }
 
@@ -43,7 +44,7 @@ pub(super) fn check_target(catalog: &Path, to: &Path) -> Result<()> {
     if to.exists()
         && std::fs::read_dir(to).with_context(|| format!("failed to list {}", to.display()))?.next().is_some()
     {
-        bail!("{} is not empty; name a new directory", to.display());
+        bail!("{} is not empty; choose a new directory", to.display());
     }
     // What does not exist yet is where its nearest parent is.
     let target = std::path::absolute(to).with_context(|| format!("failed to resolve {}", to.display()))?;
@@ -51,7 +52,7 @@ pub(super) fn check_target(catalog: &Path, to: &Path) -> Result<()> {
     if let (Ok(catalog), Some(target)) = (catalog.canonicalize(), target)
         && target.starts_with(catalog)
     {
-        bail!("{} is inside the catalog; name a directory outside it", to.display());
+        bail!("{} is inside the catalog; choose a directory outside it", to.display());
     }
     Ok(())
 }

@@ -23,17 +23,17 @@ use crate::read::{file, yaml};
 /// The maximum size of a template in bytes.
 const MAX_TEMPLATE: u64 = 16 << 20;
 
-/// Make a catalog from a template
+/// Build a catalog from a template
 ///
 /// Takes the templates of `opm alpha render-template` (basic, semver and substitutes) and writes the same catalogs. A semver
 /// template may name its own channels instead of candidate, fast and stable: `channels` is a list of {name, bundles}, the least
 /// stable first, and `generatePlainChannels` makes one channel of each, without a version in its name.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
-  # Make a catalog from a template
+  # Build a catalog from a template
   bundle-tool catalog template template.yaml --output yaml > catalog/my-operator/catalog.yaml
 
-  # Read the bundles that the catalog has already from it, instead of pulling their images
+  # Read bundles that are already in the catalog from it, instead of pulling their images
   bundle-tool catalog template template.yaml --bundles-from catalog --output yaml > new.yaml
 
   # Use a bundle that is not pushed yet
@@ -94,7 +94,7 @@ impl TemplateCommand {
         let (wanted, path) = match (self.first.as_deref(), self.second.as_deref()) {
             (Some(first), Some(path)) => match Type::from_str(first, false) {
                 Ok(wanted) => (Some(wanted), path),
-                Err(_) => bail!("unknown type `{first}` of template: expected basic, semver or substitutes"),
+                Err(_) => bail!("unknown template type `{first}`: expected basic, semver or substitutes"),
             },
             (Some(first), None) => match Type::from_str(first, false) {
                 Ok(wanted) => (Some(wanted), "-"),
@@ -105,7 +105,7 @@ impl TemplateCommand {
         let failed = || format!("failed to read the template {path}");
         let template = read(path, wanted).with_context(failed)?;
         let bundles = self.render(&template.images())?;
-        let failed = || format!("failed to make a catalog from {path}");
+        let failed = || format!("failed to build a catalog from {path}");
         let mut catalog = template.build(&bundles).with_context(failed)?;
         self.rendering.apply_to_template(&mut catalog.bundles)?;
         let mut text = Vec::new();
@@ -136,7 +136,7 @@ impl TemplateCommand {
         let given: BTreeMap<&str, &str> =
             self.bundle.iter().map(|(image, reference)| (image.as_str(), reference.as_str())).collect();
         if let Some(unused) = given.keys().find(|image| !images.contains(**image)) {
-            bail!("--bundle {unused}: the template does not name this image");
+            bail!("--bundle {unused}: the template does not contain this image");
         }
         let runtime = SharedRuntime::default();
         let mut bundles = Bundles::new();

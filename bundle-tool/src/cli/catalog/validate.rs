@@ -34,7 +34,7 @@ use crate::report::{Diagnostic, Excerpt, Lines, Severity, Subject, UnreadBundle,
   # Validate the catalog in an image, as JSON
   bundle-tool catalog validate quay.io/example/catalog:latest --output json
 
-  # Report also the upgrades that break a CRD, for the bundles of a repository
+  # Also report upgrades that break a CRD, for the bundles of a repository
   bundle-tool catalog validate catalog --bundles community-operators-prod
 
   # Validate what another command renders
@@ -68,7 +68,7 @@ pub(in crate::cli) fn check(name: &str, sources: Vec<Source>) -> Result<bool> {
     print_errors(&[CatalogReport::new(name, None, report).subject()])?;
     writeln!(
         io::stderr(),
-        "error: the catalog is invalid and was not written; use --no-validate to write it nevertheless"
+        "error: the catalog is invalid and was not written; use --no-validate to write it anyway"
     )?;
     Ok(false)
 }

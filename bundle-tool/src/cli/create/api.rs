@@ -45,7 +45,7 @@ pub(super) struct Api {
     /// Kind, in upper camel case
     #[arg(long, value_name = "KIND")]
     kind: String,
-    /// Plural in lower case [default: by the rules of English]
+    /// Plural, in lowercase [default: by the rules of English]
     #[arg(long, value_name = "NAME")]
     plural: Option<String>,
     /// Create the types

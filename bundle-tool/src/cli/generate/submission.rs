@@ -109,7 +109,7 @@ impl Submission {
         let version = directory.join(&submission.version);
         if version.exists() && !self.overwrite && differs_within(&output, &submission.version)? {
             bail!(
-                "{} exists already, and a published version must not change; raise the version, or set --overwrite",
+                "{} already exists, and a published version must not change; increase the version, or set --overwrite",
                 version.display()
             );
         }

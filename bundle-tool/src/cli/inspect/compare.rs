@@ -56,7 +56,7 @@ pub(super) fn directory(contents: Contents, directory: &Path) -> Result<Vec<Stri
         let key = excerpt(key);
         problems.push(match found {
             Found::Both => format!("label `{key}` differs from {shown}"),
-            Found::First => format!("label `{key}` is not among those of {shown}"),
+            Found::First => format!("label `{key}` is not in {shown}"),
             Found::Second => format!("label `{key}` is missing"),
         });
     });
@@ -66,7 +66,7 @@ pub(super) fn directory(contents: Contents, directory: &Path) -> Result<Vec<Stri
         problems.push(match found {
             Found::Both => format!("{path} differs from {shown}/{path}"),
             Found::First => format!("{path} is not in {shown}"),
-            Found::Second => format!("{path} is in {shown} and not in the image"),
+            Found::Second => format!("{path} is in {shown}, but not in the image"),
         });
     });
     let more = problems.len().saturating_sub(MAX_DIFFERENCES);

@@ -95,7 +95,7 @@ pub(super) fn collect(
 ) -> Result<Vec<Mirrored>> {
     let mut found: BTreeMap<String, Mirrored> = BTreeMap::new();
     let mut add = |name: &str, source: Option<Place>, reason: &str| -> Result<()> {
-        let reference = Repository::parse(name).with_context(|| format!("{reason} names an image"))?;
+        let reference = Repository::parse(name).with_context(|| format!("{reason} has an invalid image"))?;
         let source = source.unwrap_or_else(|| Place::Registry(reference.clone()));
         let mirrored = Mirrored { reference, source, reason: reason.to_owned() };
         found.entry(mirrored.reference.whole()).or_insert(mirrored);

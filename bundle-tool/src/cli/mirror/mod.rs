@@ -40,7 +40,7 @@ use plan::{Planned, Target};
   bundle-tool mirror quay.io/example/operator-catalog:latest --package gizmo-operator \\
     --channel stable --min-version 1.2.0 --to oci:carried
 
-  # Is everything there?
+  # Check that everything is there
   bundle-tool mirror --check registry.example.com/mirror/example/operator-catalog:latest \\
     --to registry.example.com/mirror")]
 pub(super) struct Mirror {
@@ -67,7 +67,7 @@ impl Mirror {
         let Self { references, to, check, manifests_dir, filter, registries } = self;
         let images = images::collect(&references, &filter, &registries)?;
         if images.is_empty() {
-            bail!("nothing to mirror: no image is named");
+            bail!("nothing to mirror: no images found");
         }
         let planned = plan::plan(images, &to)?;
         let copier = Copier { options: registries.options(), resolver: Resolver::from_env(), platform: None };

@@ -51,7 +51,7 @@ fn is_valid(bundle: &Bundle) -> Result<bool> {
     }
     writeln!(
         io::stderr(),
-        "error: the bundle is invalid and was not pushed; use --no-validate to push it nevertheless"
+        "error: the bundle is invalid and was not pushed; use --no-validate to push it anyway"
     )?;
     Ok(false)
 }

@@ -29,7 +29,7 @@ use oci_images::layout::{Artifact, layer};
   # Push a catalog that serves itself
   bundle-tool push catalog catalog quay.io/example/operator-catalog:latest
 
-  # For two architectures, with the program for each
+  # Push it for two architectures, with the program for each
   bundle-tool push catalog catalog quay.io/example/operator-catalog:latest \\
     --platform linux/amd64=amd64/bundle-tool,linux/arm64=arm64/bundle-tool
 
@@ -67,7 +67,7 @@ impl PushCatalog {
     pub(super) fn run(self) -> Result<Exit> {
         let sources = read::catalog::sources(&self.directory)?;
         if sources.is_empty() {
-            bail!("{} is not a catalog: it contains no file", self.directory.display());
+            bail!("{} is not a catalog: it contains no files", self.directory.display());
         }
         if !self.no_validate && !check(&self.directory.display().to_string(), sources)? {
             return Ok(Exit::Findings);
@@ -85,7 +85,7 @@ impl PushCatalog {
         };
         let platform = match &self.platform {
             Some(Platforms::Programs(_)) if self.base.is_some() || self.server_binary.is_some() => {
-                bail!("--platform names the programs: it excludes --base and --server-binary")
+                bail!("--platform with programs cannot be used with --base or --server-binary")
             }
             Some(Platforms::Programs(programs)) => {
                 let named = programs.iter().map(|(platform, path)| (platform.to_string(), path.clone()));

@@ -111,8 +111,9 @@ impl Destination {
         for (file, text) in [(digest_file, digest.clone()), (metadata_file, format!("{metadata:#}\n"))] {
             let Some(mut file) = file else { continue };
             let written = file.append(text.as_bytes()).and_then(|()| file.commit());
-            written
-                .with_context(|| format!("{printed} is complete, but what describes it is not written"))?;
+            written.with_context(|| {
+                format!("{printed} is complete, but its digest or metadata could not be written")
+            })?;
         }
         let mut out = io::stdout().lock();
         writeln!(out, "{printed}")?;

@@ -24,7 +24,7 @@ use serde_json::{Map, json};
   bundle-tool push image quay.io/example/operator:v1.0.0 target/release/manager=/manager \\
     --entrypoint /manager --user 65532:65532
 
-  # For two platforms, with a file that both have, signed
+  # Push it for two platforms, with a file that both have, and sign it
   bundle-tool push image quay.io/example/operator:v1.0.0 LICENSE=/licenses/ \\
     --platform linux/amd64=amd64/manager,linux/arm64=arm64/manager --entrypoint /manager \\
     --sign cosign.key")]
@@ -72,7 +72,9 @@ impl PushImage {
             }
             Some(Platforms::Programs(programs)) => {
                 let Some(target) = self.entrypoint.as_ref().and_then(|Words(words)| words.first()) else {
-                    bail!("a program for each platform needs --entrypoint, which is its path in the image");
+                    bail!(
+                        "--platform with programs requires --entrypoint, the path of the program in the image"
+                    );
                 };
                 let named = programs.iter().map(|(platform, path)| (platform.to_string(), path.clone()));
                 let inputs = inputs.files("programs", named)?;
@@ -111,7 +113,7 @@ impl PushImage {
     /// Builds the image for one platform.
     fn build(&self, platform: Option<Platform>, files: &FileMap, created: u64) -> Result<Image> {
         if files.is_empty() {
-            bail!("the image contains no file");
+            bail!("the image contains no files");
         }
         let recipe = Recipe {
             platform: self::platform(platform, files)?,

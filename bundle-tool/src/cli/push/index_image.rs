@@ -75,7 +75,7 @@ impl SelfServing<'_> {
         match self.server_binary {
             Some(path) => Ok(path.to_owned()),
             None => std::env::current_exe()
-                .context("failed to find the running program; name it with --server-binary"),
+                .context("failed to find the running program; set it with --server-binary"),
         }
     }
 
@@ -115,19 +115,19 @@ impl SelfServing<'_> {
         let shown = path.display();
         let Some(architecture) = architectures(program)?.into_iter().next() else {
             bail!(
-                "{shown} is not a Linux program: name the static bundle-tool for Linux with --server-binary, or use --base or --data-only"
+                "{shown} is not a Linux program: pass a static bundle-tool for Linux with --server-binary, or use --base or --data-only"
             );
         };
         if !is_static(path)? {
             bail!(
-                "{shown} is dynamically linked and does not start in an image FROM scratch: name a static bundle-tool (built for a musl target) with --server-binary, or use --base or --data-only"
+                "{shown} is dynamically linked and does not start in an image FROM scratch: pass a static bundle-tool (built for a musl target) with --server-binary, or use --base or --data-only"
             );
         }
         let found = Platform { architecture: architecture.to_owned(), ..Platform::default() };
         match self.platform {
             Some(wanted) if wanted.os != found.os || wanted.architecture != found.architecture => {
                 bail!(
-                    "requested platform {wanted}, but {shown} targets {found}: name the program for {wanted} with --server-binary"
+                    "requested platform {wanted}, but {shown} targets {found}: pass the program for {wanted} with --server-binary"
                 )
             }
             Some(wanted) => Ok(wanted.clone()),

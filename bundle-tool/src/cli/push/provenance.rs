@@ -120,7 +120,7 @@ impl Inputs {
             }
             Err(reason) => writeln!(
                 io::stderr(),
-                "warning: the provenance names no source revision of {}: {}",
+                "warning: the provenance does not include the source revision of {}: {}",
                 self.directory.display(),
                 printable(&reason)
             )?,
@@ -133,7 +133,7 @@ impl Inputs {
             let mut digests = Map::new();
             for (name, Input { path, digest }) in files {
                 if file_digest(path)? != *digest {
-                    bail!("{} changed while the image was built: push it again", path.display());
+                    bail!("{} changed while the image was being built: push it again", path.display());
                 }
                 digests.insert(name.clone(), json!(digest));
             }
@@ -186,11 +186,12 @@ fn source(directory: &Path, whole: bool) -> Result<Revision, String> {
     let prefix = git(&["rev-parse", "--show-prefix"])?;
     let path = text(prefix.map_err(|message| git::first_line(&message).to_owned())?);
     let commit = git(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?;
-    let commit = text(commit.map_err(|_| "the repository has no commit".to_owned())?);
+    let commit = text(commit.map_err(|_| "the repository has no commits".to_owned())?);
     // A repository may have no remote.
     let remote = git(&["config", "--get", "remote.origin.url"])?.map(text).unwrap_or_default();
     let ignored = if whole { "--ignored=matching" } else { "--ignored=no" };
-    let changed = git::status(directory, &["--untracked-files=normal", ignored, "--", "."]).map_err(failed)?;
+    let changed =
+        git::status(directory, &["--untracked-files=normal", ignored, "--", "."]).map_err(failed)?;
     // Without an answer, the files may be any.
     let changed = changed.map_err(|message| format!("git status failed: {}", git::first_line(&message)))?;
     let mut annotations = Map::new();
@@ -226,6 +227,9 @@ mod tests {
         inputs.attachment(&name, &image).unwrap();
         std::fs::write(&path, "two").unwrap();
         let error = inputs.attachment(&name, &image).unwrap_err().to_string();
-        assert_eq!(error, format!("{} changed while the image was built: push it again", path.display()));
+        assert_eq!(
+            error,
+            format!("{} changed while the image was being built: push it again", path.display())
+        );
     }
 }

@@ -106,7 +106,7 @@ impl RenderManifests {
             (None, _) => suggested(&bundle).unwrap_or_else(|| package.clone()),
         };
         if namespace.is_empty() {
-            bail!("the bundle names no package: name the operator's namespace with --namespace");
+            bail!("the bundle has no package name: set the operator's namespace with --namespace");
         }
         let targets = match &self.install_mode {
             Some(mode) if mode.kind == "OwnNamespace" => vec![namespace.clone()],
@@ -132,7 +132,7 @@ impl RenderManifests {
         if let Some(directory) = &self.directory {
             let is_empty = std::fs::read_dir(directory).map_or(true, |mut entries| entries.next().is_none());
             if !is_empty {
-                bail!("{} is not empty: name a new directory", directory.display());
+                bail!("{} is not empty: choose a new directory", directory.display());
             }
             let files = files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect();
             atomic_files::tree(directory, files)?;

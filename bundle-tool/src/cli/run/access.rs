@@ -112,7 +112,7 @@ impl Pods {
     /// Returns a catalog that is served from a `ConfigMap`.
     pub(super) fn served(&self, content: Vec<u8>, state: Option<&State>) -> Result<Catalog> {
         let image = self.opm_image.clone().or_else(|| state.and_then(State::opm_image)).context(
-            "no image with opm is known, because OLM's catalog-operator was not read; set one with --opm-image",
+            "no image with opm is known, because OLM's catalog-operator could not be read; set one with --opm-image",
         )?;
         let digest = oci_images::layout::sha256(&content).to_string();
         Ok(Catalog::Served {

@@ -143,7 +143,7 @@ impl RunBundle {
         }
         if !self.common.force && !check_bundle(&input.bundle)? {
             bail!(
-                "bundle {} is invalid and was not installed; use --force to install it nevertheless",
+                "bundle {} is invalid and was not installed; use --force to install it anyway",
                 self.common.reference
             );
         }
@@ -181,7 +181,7 @@ impl RunBundle {
                 && !self.common.force
             {
                 bail!(
-                    "the upgrade breaks existing objects, and nothing was changed; use --force to upgrade nevertheless"
+                    "the upgrade breaks existing objects, and nothing was changed; use --force to upgrade anyway"
                 );
             }
         }

@@ -39,7 +39,7 @@ pub(in crate::cli) fn facts(bundle: &Bundle, namespace: &str, channel: Option<&s
     channels.sort_by_key(|channel| channel != default);
     channels.splice(..0, channel.map(str::to_owned));
     if channels.is_empty() {
-        bail!("{} of {} names no channel", annotations.file.path, bundle.path);
+        bail!("{} of {} has no channels", annotations.file.path, bundle.path);
     }
     let crds = &csv.spec.customresourcedefinitions;
     let packages = bundle.metadata_list("dependencies").map_or_else(Vec::new, |(_, list)| {

@@ -155,9 +155,9 @@ impl State {
                 let mut problem = Problem::of_preflight(
                     "crd-breaks-objects",
                     format!("CustomResourceDefinition `{name}`"),
-                    format!("CRD `{name}` exists, and the bundle's breaks it for existing objects"),
+                    format!("CRD `{name}` exists, and the bundle's version of it breaks existing objects"),
                     "keep what the change removes, or delete the CRD if its objects are not needed; --force installs it \
-                     nevertheless"
+                     anyway"
                         .into(),
                 );
                 problem.evidence =

@@ -52,7 +52,7 @@ impl<'i> Installer<'i> {
             bail!("--opm-image and --pull-secret-name apply to OLM v0 only");
         }
         let Some(push_to) = common.options.push_to.as_deref() else {
-            bail!("--olm v1 needs --push-to: OLM v1 installs only from catalog images");
+            bail!("--olm v1 requires --push-to: OLM v1 installs only from catalog images");
         };
         Repository::parse(push_to)?;
         config(install_mode, "")?;
@@ -145,7 +145,7 @@ impl<'i> Installer<'i> {
         printer.finish();
         if !self.common.force && !check(&input.bundle, &requested.config, namespace)? {
             bail!(
-                "OLM v1 rejects bundle {}, and nothing was created; use --force to install it nevertheless",
+                "OLM v1 rejects bundle {}, and nothing was created; use --force to install it anyway",
                 self.common.reference
             );
         }
@@ -197,7 +197,7 @@ fn config(mode: Option<&InstallMode>, namespace: &str) -> Result<Map<String, Val
             ("OwnNamespace", _) => Some(namespace.to_owned()),
             ("SingleNamespace", [one]) => Some(one.clone()),
             _ => bail!(
-                "OLM v1 does not support install mode `{}`: an operator watches one namespace or all",
+                "OLM v1 does not support install mode `{}`: an operator watches one namespace or all namespaces",
                 mode.kind
             ),
         },
@@ -230,7 +230,10 @@ async fn check_cluster(
     let catalog = catalog_name(package);
     for (kind, name) in [(kinds::CLUSTER_EXTENSION, package), (kinds::CLUSTER_CATALOG, &catalog)] {
         if cluster.get(kind, "", name).await?.is_some_and(|object| !is_ours(&object, package)) {
-            bail!("{} `{name}` exists, and bundle-tool did not create it; nothing was created", kind.kind);
+            bail!(
+                "{} `{name}` already exists and was not created by bundle-tool; nothing was created",
+                kind.kind
+            );
         }
     }
     let exists = cluster.get(kinds::NAMESPACE, "", namespace).await?.is_some();

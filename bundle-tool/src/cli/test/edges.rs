@@ -75,7 +75,7 @@ pub(super) fn of_catalog(choice: &Choice<'_>, registries: &Registries) -> Result
     load::select(&mut packages, choice.package)?;
     let mut packages = packages.into_iter();
     let (Some((package, linked)), None) = (packages.next(), packages.next()) else {
-        bail!("{} does not contain one package: choose one with --package", choice.catalog);
+        bail!("{} does not contain exactly one package: choose one with --package", choice.catalog);
     };
     let name = choice.channel.unwrap_or(&linked.package.default_channel);
     let Some(channel) = linked.channels.get(name) else {
@@ -138,8 +138,8 @@ fn last<'b>(linked: &Linked<'b>, channel: &'b Channel) -> Result<Chosen<'b>> {
 fn directories(roots: &[PathBuf]) -> Result<contents::Kept<PathBuf>> {
     let mut found = contents::Kept::new();
     for root in roots {
-        let paths = read::format::bundles_in(root)
-            .with_context(|| format!("failed to read the bundles in {}", root.display()))?;
+        let paths =
+            read::format::bundles_in(root).with_context(|| format!("failed to read {}", root.display()))?;
         if paths.is_empty() {
             bail!("{} contains no bundles: expected directories with manifests/", root.display());
         }

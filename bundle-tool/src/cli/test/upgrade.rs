@@ -176,8 +176,8 @@ impl Stopped {
     fn reason(self) -> &'static str {
         match self {
             Self::Interrupted => "interrupted",
-            Self::Unreachable => "the cluster does not respond any more",
-            Self::NotRemoved => "the objects of the previous upgrade are not removed",
+            Self::Unreachable => "the cluster no longer responds",
+            Self::NotRemoved => "the objects of the previous upgrade were not removed",
         }
     }
 }
@@ -285,7 +285,7 @@ impl Test<'_> {
         old.facts.candidate.create_namespace = self.check([&upgrade.from, &upgrade.to]).await?;
         if let Err(failure) = self.install(&mut old).await? {
             print_failure(&failure)?;
-            let what = format!("{} is not installed, so that its upgrade cannot be tested", upgrade.from);
+            let what = format!("{} is not installed, so its upgrade cannot be tested", upgrade.from);
             match failure {
                 Failure::Cluster(error) => return Err(anyhow::Error::from(error).context(what)),
                 failure => bail!("{what}: {failure}"),
@@ -336,7 +336,7 @@ impl Test<'_> {
         self.left.namespace = chosen.unwrap_or_else(|| own_namespace(&facts.candidate.package));
         self.printer.finish();
         if !self.command.force && !check_bundle(&input.bundle)? {
-            bail!("bundle {name} is invalid and was not installed; use --force to install it nevertheless");
+            bail!("bundle {name} is invalid and was not installed; use --force to install it anyway");
         }
         facts.candidate.namespace.clone_from(&self.left.namespace);
         Ok(Version { input, facts })
@@ -462,7 +462,7 @@ impl Test<'_> {
                 Err(cleanup::Failure::Blocked(problem)) => {
                     self.printer.finish();
                     print_problem(&mut io::stderr().lock(), "error", &problem, "")?;
-                    bail!("{package} is not removed completely");
+                    bail!("{package} was not removed completely");
                 }
                 Err(failure) => return Err(failure.into()),
             }

@@ -111,7 +111,7 @@ fn requirements(csv: &Value) -> Problem {
     let mut problem = Problem::new(
         "requirements-not-met",
         object(kinds::CSV, csv),
-        format!("CSV `{}` waits for requirements that are not met", name_of(csv)),
+        format!("CSV `{}` is waiting for requirements that are not met", name_of(csv)),
     );
     let mut help = String::new();
     for entry in list(csv, "/status/requirementStatus") {
@@ -151,7 +151,7 @@ fn requirements(csv: &Value) -> Problem {
         }
     }
     if let Some(first) = problem.evidence.first() {
-        problem.message = format!("CSV `{}` waits for a requirement: {first}", name_of(csv));
+        problem.message = format!("CSV `{}` is waiting for a requirement: {first}", name_of(csv));
     }
     problem.help(help).patience(8)
 }

@@ -400,7 +400,7 @@ fn pull_help(message: &str, waiting: &str, role: &Role<'_>, namespace: &str) -> 
                 "add a pull secret to the operator's service account in namespace `{namespace}`, or to the deployment"
             ),
             Role::Catalog(_) | Role::Unpacking => {
-                format!("create a pull secret in namespace `{namespace}` and name it with --pull-secret-name")
+                format!("create a pull secret in namespace `{namespace}` and pass it with --pull-secret-name")
             }
         };
     }

@@ -343,7 +343,7 @@ fn unprocessed(kind: Kind, one: &Value, controller: &str) -> Problem {
     Problem::new(
         "controller-not-running",
         object(kind, one),
-        format!("{controller} has not processed {} `{}` as it is now", kind.kind, name_of(one)),
+        format!("{controller} has not processed the latest generation of {} `{}`", kind.kind, name_of(one)),
     )
     .evidence(format!("metadata.generation: {}", one["metadata"]["generation"]))
     .help(format!("check that it runs: kubectl get pods -A -l app.kubernetes.io/name={controller}"))
@@ -570,7 +570,7 @@ mod tests {
             problems.iter().map(|one| one.message.as_str()).collect::<Vec<_>>(),
             [
                 "ClusterCatalog `gizmos` is being deleted and waits for finalizers: olm.operatorframework.io/delete-server-cache",
-                "operator-controller has not processed ClusterExtension `gizmo` as it is now",
+                "operator-controller has not processed the latest generation of ClusterExtension `gizmo`",
             ]
         );
     }

@@ -28,7 +28,7 @@ pub enum PrepareError {
     Kind(String),
     /// The manifests are not all of OLM.
     #[error(
-        "the manifests lack {0}: name OLM's CRDs and its deployments, crds.yaml and olm.yaml of a release"
+        "the manifests lack {0}: pass OLM's CRDs and its deployments, crds.yaml and olm.yaml of a release"
     )]
     Incomplete(String),
     /// An object has no kind.

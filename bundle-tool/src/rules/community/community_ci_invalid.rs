@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "community-ci-invalid",
     suite: Suite::Community,
     severity: Severity::Error,
-    what: "`ci.yaml` does not fit its schema: `reviewers`, `updateGraph`, `merge`, `cert_project_id` or `fbc` has a wrong value, or a catalog mapping lacks a field.",
+    what: "`ci.yaml` does not match its schema: `reviewers`, `updateGraph`, `merge`, `cert_project_id` or `fbc` has a wrong value, or a catalog mapping lacks a field.",
     impacts: &[Impact::PipelineRejects],
     help: "fix the field in ci.yaml",
     sources: &[Source::file(Project::OperatorPipelines, "operatorcert/schemas/ci-schema.json")],

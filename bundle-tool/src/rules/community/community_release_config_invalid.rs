@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "community-release-config-invalid",
     suite: Suite::Community,
     severity: Severity::Error,
-    what: "`release-config.yaml` does not fit its schema: an unknown field, a template without name or channels, or a list with duplicates.",
+    what: "`release-config.yaml` does not match its schema: an unknown field, a template without name or channels, or a list with duplicates.",
     impacts: &[Impact::PipelineRejects],
     help: "fix the field in release-config.yaml",
     sources: &[Source::file(Project::OperatorPipelines, "operatorcert/schemas/release-config-schema.json")],

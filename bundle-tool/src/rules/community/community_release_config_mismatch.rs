@@ -6,7 +6,7 @@ pub(super) static RULE: Rule = Rule {
     id: "community-release-config-mismatch",
     suite: Suite::Community,
     severity: Severity::Error,
-    what: "`release-config.yaml` does not fit `ci.yaml`: the operator is not published as a file-based catalog, the template is not mapped, or a channel of a semver template is not `Fast`, `Candidate` or `Stable`.",
+    what: "`release-config.yaml` does not match `ci.yaml`: the operator is not published as a file-based catalog, the template is not mapped, or a channel of a semver template is not `Fast`, `Candidate` or `Stable`.",
     impacts: &[Impact::PipelineRejects],
     help: "map the template in fbc.catalog_mapping of ci.yaml, and use the channels of its type",
     sources: &[Source::symbols(

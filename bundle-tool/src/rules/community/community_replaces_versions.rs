@@ -39,8 +39,10 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
             .map(|(major, minor)| format!("{major}.{minor}"))
             .collect();
         if !missing.is_empty() {
-            let message =
-                format!("the replaced bundle is for `{theirs}`, without OpenShift {}", missing.join(", "));
+            let message = format!(
+                "the replaced bundle is for `{theirs}`, which does not include OpenShift {}",
+                missing.join(", ")
+            );
             reporter.annotation(&annotations, versions::KEY, message);
         }
     }

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Warning,
     what: "`ci.yaml` does not set `updateGraph`, for an operator that is not published as a file-based catalog.",
     impacts: &[Impact::Specific(
-        "The pipeline of the OpenShift community catalog warns about it, and takes `replaces-mode`.",
+        "The pipeline of the OpenShift community catalog warns about it, and uses `replaces-mode`.",
     )],
     help: "set updateGraph in ci.yaml to `replaces-mode` or `semver-mode`",
     sources: &[Source::symbols(

@@ -6,7 +6,7 @@ pub(super) static RULE: Rule = Rule {
     id: "pull-request-bundle-deleted",
     suite: Suite::Community,
     severity: Severity::Error,
-    what: "The pull request deletes a bundle of an operator that is not published as a file-based catalog, or one that a catalog still has.",
+    what: "The pull request deletes a bundle of an operator that is not published as a file-based catalog, or one that is still in a catalog.",
     impacts: &[Impact::PipelineRejects],
     help: "remove the bundle from the catalogs first",
     sources: &[Source::symbols(Project::OperatorPipelines, "operatorcert/parsed_file.py", &["ParserRules"])],

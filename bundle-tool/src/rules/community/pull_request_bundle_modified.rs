@@ -6,9 +6,9 @@ pub(super) static RULE: Rule = Rule {
     id: "pull-request-bundle-modified",
     suite: Suite::Community,
     severity: Severity::Error,
-    what: "The pull request changes a bundle that is published.",
+    what: "The pull request changes a published bundle.",
     impacts: &[Impact::PipelineRejects],
-    help: "leave published bundles as they are, and add a new version",
+    help: "do not change published bundles; add a new version instead",
     sources: &[Source::symbols(Project::OperatorPipelines, "operatorcert/parsed_file.py", &["ParserRules"])],
     check: Check::PullRequest(check),
 };

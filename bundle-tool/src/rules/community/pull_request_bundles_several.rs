@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     what: "The pull request adds more than one bundle.",
     impacts: &[Impact::PipelineRejects],
-    help: "make a pull request for each bundle",
+    help: "open a separate pull request for each bundle",
     sources: &[Source::symbols(Project::OperatorPipelines, "operatorcert/parsed_file.py", &["ParserRules"])],
     check: Check::PullRequest(check),
 };

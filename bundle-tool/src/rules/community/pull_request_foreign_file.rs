@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     what: "The pull request changes files outside of the directories of operators and catalogs.",
     impacts: &[Impact::PipelineRejects],
-    help: "move the other changes to another pull request",
+    help: "move these changes to another pull request",
     sources: &[Source::symbols(Project::OperatorPipelines, "operatorcert/parsed_file.py", &["ParserRules"])],
     check: Check::PullRequest(check),
 };

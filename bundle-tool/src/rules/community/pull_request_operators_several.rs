@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     what: "The pull request changes bundles, and files of more than one operator.",
     impacts: &[Impact::PipelineRejects],
-    help: "make a pull request for each operator",
+    help: "open a separate pull request for each operator",
     sources: &[Source::symbols(Project::OperatorPipelines, "operatorcert/parsed_file.py", &["ParserRules"])],
     check: Check::PullRequest(check),
 };

@@ -20,7 +20,7 @@ pub(super) static RULES: [Rule; 6] = [
     rule(
         "crd-list-kind-invalid",
         "The list kind of a CRD is not a DNS label when lowercased, or equals the kind.",
-        "remove spec.names.listKind, which defaults to the kind and `List`, or correct it",
+        "remove spec.names.listKind, which defaults to the kind followed by `List`, or correct it",
         check_list_kind,
     ),
     rule(

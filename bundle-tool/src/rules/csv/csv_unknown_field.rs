@@ -5,11 +5,11 @@ pub(super) static RULE: Rule = Rule {
     id: "csv-unknown-field",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "The CSV has a field that OLM does not declare, or declares in another case.",
+    what: "The CSV has a field that OLM does not declare, or declares with different capitalization.",
     impacts: &[
         Impact::FieldDropped,
         Impact::Specific(
-            "A name in another case, such as `DISPLAYNAME`, counts where OLM installs the CSV from a catalog, because it decodes names there regardless of their case; it is dropped where the CSV is created directly.",
+            "A name with different capitalization, such as `DISPLAYNAME`, takes effect if OLM installs the CSV from a catalog, because names are decoded case-insensitively there; it is dropped if the CSV is created directly.",
         ),
     ],
     help: "remove the field, or correct its name or indentation",

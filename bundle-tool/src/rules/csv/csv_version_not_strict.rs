@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "csv-version-not-strict",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "`spec.version` is a version to OLM, but not to catalogs: it begins with `v`, has spaces or leading zeros, or lacks a number.",
+    what: "`spec.version` is valid for OLM, but not for catalogs: it begins with `v`, has spaces or leading zeros, or lacks a number.",
     impacts: &[Impact::Specific(
         "OLM accepts the version, but `opm` rejects every catalog that contains the bundle.",
     )],

@@ -6,7 +6,7 @@ pub(super) static RULE: Rule = Rule {
     suite: Suite::Bundle,
     severity: Severity::Warning,
     what: "A property has no type or no value.",
-    impacts: &[Impact::Specific("Nothing reads the property.")],
+    impacts: &[Impact::Specific("No tool reads the property.")],
     help: "set both type and value, or remove the entry",
     sources: &[Source::file(Project::OperatorRegistry, "alpha/property/property.go")],
     check: Check::Bundle(check),

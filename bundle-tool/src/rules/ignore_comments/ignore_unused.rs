@@ -6,7 +6,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Warning,
     what: "A comment ignores a rule that finds nothing at this place. Rules of suites that are not enabled are not reported.",
     impacts: &[Impact::Specific(
-        "What the comment once excused is fixed, or the comment is at the wrong place.",
+        "The finding that the comment ignored has been fixed, or the comment is in the wrong place.",
     )],
     help: "remove the comment, or move it to the end of the finding's line or to the line before it",
     sources: &[Source::file(Project::BundleTool, "docs/validate.md")],

@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "metadata-finalizer-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A finalizer is not a qualified name, has no domain, or contradicts another finalizer.",
+    what: "A finalizer is not a qualified name, has no domain, or conflicts with another finalizer.",
     impacts: &[Impact::ObjectRejected],
     help: "use finalizers like `example.com/cleanup`",
     sources: &[

@@ -7,11 +7,11 @@ pub(super) static RULE: Rule = Rule {
     id: "multiarch-image-platform-missing",
     suite: Suite::Multiarch,
     severity: Severity::Error,
-    what: "The image of a container, or one in `spec.relatedImages`, does not exist for a platform that the labels `operatorframework.io/arch.…` and `operatorframework.io/os.…` declare (`linux/amd64` without labels). `validate --online` asks the registries.",
+    what: "The image of a container, or one in `spec.relatedImages`, has no manifest for a platform that the labels `operatorframework.io/arch.…` and `operatorframework.io/os.…` declare (`linux/amd64` without labels). `validate --online` asks the registries.",
     impacts: &[
         Impact::SdkRejects,
         Impact::Specific(
-            "Catalogs offer the operator on clusters of the platform, where the image cannot be run.",
+            "Catalogs offer the operator on clusters of the platform, where the image cannot run.",
         ),
     ],
     help: "build the image for the platform, or remove the label that declares it",
@@ -42,7 +42,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
             let missing: Vec<_> = declared.iter().filter(is_missing).collect();
             if !missing.is_empty() {
                 let names: Vec<_> = missing.iter().map(|(os, name)| format!("{os}/{name}")).collect();
-                let message = format!("image `{image}` does not exist for {}", names.join(", "));
+                let message = format!("image `{image}` has no manifest for {}", names.join(", "));
                 uses.report(csv, reporter, message);
             }
         }

@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Warning,
     what: "The node affinity of a Deployment admits an architecture for which the CSV has no label `operatorframework.io/arch.…`.",
     impacts: &[Impact::Specific(
-        "Catalogs take the operator to support `amd64` alone, and do not offer it on clusters of the other architectures.",
+        "Catalogs assume that the operator supports only `amd64`, and do not offer it on clusters of the other architectures.",
     )],
     help: "add the label `operatorframework.io/arch.…: supported` for each architecture to metadata.labels",
     sources: &[Source::symbols(

@@ -6,7 +6,7 @@ pub(super) static RULE: Rule = Rule {
     id: "service-address-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "An address of a Service is invalid, or contradicts the type or the IP families of the Service.",
+    what: "An address of a Service is invalid, or conflicts with the type or the IP families of the Service.",
     impacts: &[Impact::ObjectRejected],
     help: "remove clusterIP, or set it to `None` for a headless Service",
     sources: &[

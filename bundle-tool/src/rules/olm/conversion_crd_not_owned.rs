@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "conversion-crd-not-owned",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A conversion webhook names no CRD, or one that the CSV does not own.",
+    what: "A conversion webhook lists no CRDs, or one that the CSV does not own.",
     impacts: &[Impact::InstallFails],
     help: "list the names of owned CRDs in conversionCRDs",
     sources: &[Source::symbols(

@@ -6,7 +6,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Info,
     what: "A Deployment with webhooks has a volume for certificates that OLM v1 replaces.",
     impacts: &[Impact::Specific(
-        "OLM v1 replaces volumes named `webhook-cert` and `apiservice-cert`, and what is mounted where it mounts its own certificates.",
+        "OLM v1 replaces volumes named `webhook-cert` and `apiservice-cert`, and volumes that are mounted where it mounts its own certificates.",
     )],
     help: "expect the certificate of OLM v1 there, or use another name and path",
     sources: &[Source::symbols(

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     id: "olmv1-config-invalid",
     suite: Suite::Olmv1,
     severity: Severity::Error,
-    what: "The configuration of the `ClusterExtension` does not fit the bundle: an unknown field, or a `watchNamespace` that the install modes do not allow.",
+    what: "The configuration of the `ClusterExtension` does not match the bundle: an unknown field, or a `watchNamespace` that the install modes do not allow.",
     impacts: &[Impact::OlmV1Rejects],
     help: "set spec.config.inline of the ClusterExtension to what the install modes of the bundle allow",
     sources: &[

@@ -6,7 +6,7 @@ pub(super) static RULE: Rule = Rule {
     id: "olmv1-metadata-type",
     suite: Suite::Olmv1,
     severity: Severity::Error,
-    what: "A name or namespace is not a string to a reader of YAML 1.1, in which `n`, `yes` and `1` are none.",
+    what: "A name or namespace is not a string in YAML 1.1, in which `n` and `yes` are booleans and `1` is a number.",
     impacts: &[Impact::OlmV1Rejects],
     help: "quote the value",
     sources: &[Source::symbols(

@@ -6,7 +6,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Warning,
     what: "The operator has permissions for `OperatorCondition`s.",
     impacts: &[Impact::Specific(
-        "OLM v1 has no `OperatorCondition`, so an operator that blocks its own upgrade through one is upgraded all the same.",
+        "OLM v1 has no `OperatorCondition`, so an operator that blocks its own upgrade through one is upgraded anyway.",
     )],
     help: "make upgrades safe without an OperatorCondition",
     sources: &[Source::symbols(

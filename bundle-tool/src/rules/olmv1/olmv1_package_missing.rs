@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "olmv1-package-missing",
     suite: Suite::Olmv1,
     severity: Severity::Error,
-    what: "`metadata/annotations.yaml` does not name the package.",
+    what: "`metadata/annotations.yaml` does not set the package name.",
     impacts: &[Impact::OlmV1Rejects],
     help: "set the annotation `operators.operatorframework.io.bundle.package.v1` to the name of the package",
     sources: &[Source::symbols(

@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     what: "The generateName of a webhook is not a DNS-1123 subdomain.",
     impacts: &[Impact::OlmV1Rejects],
-    help: "use lower-case letters, digits, `-` and `.`, with a letter or digit at both ends",
+    help: "use lowercase letters, digits, `-` and `.`, with a letter or digit at both ends",
     sources: &[Source::symbols(
         Project::OperatorController,
         "internal/operator-controller/rukpak/render/registryv1/validators/validator.go",

@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Csv(check),
 };
 
-/// Matched in any case. webhook-rule-forbidden reports `*` and the lower-case plurals.
+/// Matched in any case. webhook-rule-forbidden reports `*` and the lowercase plurals.
 const GUARDED: [&str; 4] = [
     "mutatingwebhookconfiguration",
     "mutatingwebhookconfigurations",

@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "openshift-versions-invalid",
     suite: Suite::Openshift,
     severity: Severity::Error,
-    what: "The annotation `com.redhat.openshift.versions` is neither a version (`v4.14`), one version alone (`=v4.14`), nor a range (`v4.12-v4.16`).",
+    what: "The annotation `com.redhat.openshift.versions` is not a minimum version (`v4.14`), a single version (`=v4.14`) or a range (`v4.12-v4.16`).",
     impacts: &[Impact::PipelineRejects, Impact::PreflightFails("ValidateOperatorBundle")],
     help: "set the annotation to `v4.14`, `=v4.14` or `v4.12-v4.16`",
     sources: &[

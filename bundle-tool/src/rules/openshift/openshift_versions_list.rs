@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Warning,
     what: "The annotation `com.redhat.openshift.versions` is a list other than `v4.5,v4.6`.",
     impacts: &[Impact::Specific(
-        "A list stands for its lowest version and all later ones, and is supported for `v4.5,v4.6` only.",
+        "A list stands for its lowest version and all later ones, and is only supported for `v4.5,v4.6`.",
     )],
     help: "set the annotation to the minimum version, or to a range",
     sources: &[Source::symbols(

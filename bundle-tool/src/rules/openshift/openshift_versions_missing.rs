@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Warning,
     what: "`metadata/annotations.yaml` does not have the annotation `com.redhat.openshift.versions`.",
     impacts: &[Impact::Specific(
-        "The catalogs of all OpenShift versions offer the operator, those among them that it does not support.",
+        "The catalogs of all OpenShift versions offer the operator, including versions that it does not support.",
     )],
     help: "set the annotation to the minimum version, such as `v4.14`, or to a range",
     sources: &[Source::symbols(

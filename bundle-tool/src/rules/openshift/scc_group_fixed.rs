@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "scc-group-fixed",
     suite: Suite::Openshift,
     severity: Severity::Error,
-    what: "A pod sets `fsGroup`, while OpenShift assigns the group from a range of the namespace.",
+    what: "A pod sets `fsGroup`, but OpenShift assigns the group from a range of the namespace.",
     impacts: &[Impact::PodsRejected],
     help: "remove fsGroup",
     sources: &[Source::symbols(

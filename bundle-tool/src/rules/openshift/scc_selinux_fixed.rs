@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "scc-selinux-fixed",
     suite: Suite::Openshift,
     severity: Severity::Error,
-    what: "A pod or container sets `seLinuxOptions`, while OpenShift assigns the level from the namespace.",
+    what: "A pod or container sets `seLinuxOptions`, but OpenShift assigns the level from the namespace.",
     impacts: &[Impact::PodsRejected],
     help: "remove seLinuxOptions",
     sources: &[Source::symbols(

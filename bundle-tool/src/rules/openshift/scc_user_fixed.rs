@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "scc-user-fixed",
     suite: Suite::Openshift,
     severity: Severity::Error,
-    what: "A pod or container sets `runAsUser`, while OpenShift assigns the user from a range of the namespace.",
+    what: "A pod or container sets `runAsUser`, but OpenShift assigns the user from a range of the namespace.",
     impacts: &[Impact::PodsRejected],
     help: "remove runAsUser, and set runAsNonRoot to `true`",
     sources: &[Source::symbols(

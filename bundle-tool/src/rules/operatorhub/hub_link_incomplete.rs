@@ -6,7 +6,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     what: "A link has no name, or no valid URL.",
     impacts: &[Impact::SubmissionRejected],
-    help: "set name and url of each link, the latter to an `https://` URL",
+    help: "set the name and the url of each link, with an `https://` URL",
     sources: &[Source::symbols(
         Project::OperatorFrameworkApi,
         "pkg/validation/internal/operatorhub.go",

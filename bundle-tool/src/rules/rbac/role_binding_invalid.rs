@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "role-binding-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A binding names no role, a role of an unsupported kind, or an invalid subject.",
+    what: "A binding has no role, a role of an unsupported kind, or an invalid subject.",
     impacts: &[Impact::ObjectRejected],
     help: "set roleRef to a Role or ClusterRole, and kind and name of each subject; a ServiceAccount in a ClusterRoleBinding also requires a namespace",
     sources: &[Source::symbols(

@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "pod-env-from-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "An entry of `envFrom` names no ConfigMap or Secret, both, or one with an invalid name.",
+    what: "An entry of `envFrom` has neither a ConfigMap nor a Secret, both, or one with an invalid name.",
     impacts: &[Impact::DeploymentRejected],
     help: "set either configMapRef or secretRef, with a name",
     sources: &[Source::symbols(

@@ -6,7 +6,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     what: "A pod for one operating system sets a field that only the other one supports.",
     impacts: &[Impact::DeploymentRejected],
-    help: "remove the field, or os",
+    help: "remove the field, or remove os",
     sources: &[Source::symbols(
         Project::Kubernetes,
         "pkg/apis/core/validation/validation.go",

@@ -193,7 +193,7 @@ impl Tree {
                 _ => return Ok(target),
             }
         }
-        Err(Error::unsafe_path(path, "it is a link through too many links, or to itself"))
+        Err(Error::unsafe_path(path, "it leads through too many links, or to itself"))
     }
 }
 

@@ -114,7 +114,7 @@ fn choose<'a>(path: &Path, entries: &'a [Entry], wanted: Option<&str>) -> Result
     let reason = match (found.next(), found.next(), wanted) {
         (Some(entry), None, _) => return Ok(entry),
         (Some(_), Some(_), _) => {
-            "found several images; name one of them after the file, as in FILE:NAME".to_owned()
+            "found several images; add the name of one after the file, as in FILE:NAME".to_owned()
         }
         (None, _, Some(wanted)) => format!("found no image {}", Quoted(wanted)),
         (None, _, None) => "the archive does not contain an image".to_owned(),

@@ -106,7 +106,7 @@ impl<R: Read> Read for Exact<R> {
         }
         let result = match self.reader.read(&mut buffer[..want]) {
             Ok(0) => {
-                Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it became shorter while it was being read"))
+                Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it was truncated while it was being read"))
             }
             other => other,
         };

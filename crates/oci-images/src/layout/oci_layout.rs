@@ -105,7 +105,7 @@ impl OciLayout {
             (Some(descriptor), None, _) => Ok(descriptor),
             (Some(_), Some(_), _) => {
                 Err(self
-                    .not_found(format!("found several images; name one of: {}", self.names_for_message())))
+                    .not_found(format!("found several images; choose one of: {}", self.names_for_message())))
             }
             (None, _, None) => Err(self.not_found("the layout does not contain an image".to_owned())),
             (None, _, Some(wanted)) => {

@@ -45,7 +45,7 @@ impl DirectoryWriter {
     /// seconds.
     pub fn open(path: &Path) -> Result<Self, Error> {
         if fs::metadata(path).is_ok_and(|metadata| !metadata.is_dir()) {
-            let reason = "expected a directory; name a new one".to_owned();
+            let reason = "expected a directory; choose a new one".to_owned();
             return Err(Error::NotFound { path: path.to_owned(), reason });
         }
         let lock = DirectoryLock::acquire(path, LOCK_TIMEOUT, |_| {})?;
@@ -198,7 +198,7 @@ fn require_empty(path: &Path) -> Result<(), Error> {
     if fs::read_dir(path).map_err(Error::read(path))?.next().is_none() {
         return Ok(());
     }
-    let reason = "the directory is neither empty nor an OCI layout; name a new directory".to_owned();
+    let reason = "the directory is neither empty nor an OCI layout; choose a new directory".to_owned();
     Err(Error::NotFound { path: path.to_owned(), reason })
 }
 

@@ -64,7 +64,7 @@ pub enum Error {
     #[error("failed to sign the image")]
     Sign,
     /// A registry did not accept a login.
-    #[error("the registry {registry} did not accept the login: {reason}; check user and password")]
+    #[error("the registry {registry} rejected the login: {reason}; check the user name and the password")]
     Login {
         /// Host and port.
         registry: String,

@@ -204,7 +204,7 @@ impl Session {
                 Secret::Basic { user, password } => sensitive("Basic", &basic(user, password))?,
                 Secret::IdentityToken(_) => {
                     return Err(Failure::Login(
-                        "the registry requires a user name and a password, and the credentials are an identity token"
+                        "the registry requires a user name and a password, but the credentials are an identity token"
                             .into(),
                     ));
                 }
@@ -226,13 +226,13 @@ impl Session {
     async fn token(&self, challenge: &Challenge, from: &Url) -> Result<String, Failure> {
         let realm = challenge.parameter("realm").unwrap_or_default();
         if realm.is_empty() {
-            return Err(Failure::Invalid("the login challenge names no token server".into()));
+            return Err(Failure::Invalid("the login challenge does not name a token server".into()));
         }
         let mut url = self.http.target(from, realm)?;
         if !self.credentials.is_anonymous() && !self.http.policy.may_receive_credentials(&url) {
             return Err(Failure::Target {
                 target: self.http.secrets.clean(&authority(&url)),
-                reason: "credentials are not sent from a registry elsewhere to a private network".into(),
+                reason: "credentials of a public registry are not sent to a private network".into(),
             });
         }
         let service = challenge.parameter("service").filter(|service| !service.is_empty());
@@ -284,7 +284,7 @@ impl Session {
         result.map_err(|failure| match failure {
             Failure::Status { status: StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, message, .. } => {
                 let message = if message.is_empty() { String::new() } else { format!(": {message}") };
-                Failure::Login(format!("the token server {server} refused the login{message}"))
+                Failure::Login(format!("the token server {server} rejected the login{message}"))
             }
             failure => Failure::Token { server, cause: Box::new(failure) },
         })

@@ -138,10 +138,10 @@ fn decrypt(body: &[u8], password: &str) -> Result<Vec<u8>, String> {
         name: String,
         nonce: String,
     }
-    let invalid = || "the encrypted key is not in cosign's form".to_owned();
+    let invalid = || "the encrypted key is not in cosign's format".to_owned();
     let Encrypted { kdf, cipher, ciphertext } = serde_json::from_slice(body).map_err(|_| invalid())?;
     if kdf.name != "scrypt" || cipher.name != "nacl/secretbox" {
-        return Err("the key is encrypted in another way than cosign's".to_owned());
+        return Err("the key is encrypted in a different way than cosign's keys".to_owned());
     }
     let Params { n, r, p } = kdf.params;
     let memory = n.saturating_mul(r.into()).saturating_mul(128).saturating_mul(p.into());

@@ -125,7 +125,7 @@ impl Operator {
             }
             match string(plan, "/status/phase") {
                 "RequiresApproval" => self.notes.push(format!(
-                    "{} waits for approval and installs {}: the subscription's deletion withdraws it",
+                    "{} waits for approval and installs {}: deleting the subscription withdraws it",
                     named(kinds::INSTALL_PLAN, plan),
                     names.join(", ")
                 )),

@@ -14,8 +14,8 @@ impl Operator {
         if let Some(catalog) = self.catalog.as_ref().filter(|catalog| catalog.image.is_empty()) {
             self.blockers.push(Blocker::new(
                 "catalog-image-unknown",
-                format!("CatalogSource `{}` names no image, which a ClusterCatalog needs", catalog.name),
-                "push the catalog as an image, and name it with --catalog-image",
+                format!("CatalogSource `{}` has no image, which a ClusterCatalog requires", catalog.name),
+                "push the catalog as an image, and pass it with --catalog-image",
             ));
         }
         self.blockers.sort();
@@ -88,7 +88,7 @@ impl Operator {
             );
             if !installed.crds.is_empty() {
                 step(
-                    "let OLM v1 adopt the CRDs: its installer, Helm, takes over objects with these marks only".into(),
+                    "let OLM v1 adopt the CRDs: its installer, Helm, takes over only objects with this label and these annotations".into(),
                     adoption(&installed.crds, &self.extension),
                     Vec::new(),
                 );

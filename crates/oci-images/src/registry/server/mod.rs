@@ -90,7 +90,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The directory has other content, which is not touched.
-    #[error("{} is neither empty nor a registry: name a new directory", .directory.display())]
+    #[error("{} is neither empty nor a registry: choose a new directory", .directory.display())]
     NotARegistry {
         /// The directory.
         directory: PathBuf,

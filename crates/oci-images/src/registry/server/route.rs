@@ -86,7 +86,7 @@ impl Reference {
 
 /// Returns `name` if it is a valid name of a repository.
 ///
-/// The specification's grammar: parts of lower-case letters and digits, separated inside of a part by `.`, `_`, `__` or
+/// The specification's grammar: parts of lowercase letters and digits, separated inside of a part by `.`, `_`, `__` or
 /// any number of `-`.
 pub(super) fn repository(name: &str) -> Result<String, Failure> {
     let is_alphanumeric = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
@@ -99,7 +99,7 @@ pub(super) fn repository(name: &str) -> Result<String, Failure> {
     if name.len() <= 255 && name.split('/').all(is_valid_part) {
         Ok(name.to_owned())
     } else {
-        let message = "invalid repository name: expected lower-case letters and digits, separated by `.`, `_`, `__`, `-` or `/`";
+        let message = "invalid repository name: expected lowercase letters and digits, separated by `.`, `_`, `__`, `-` or `/`";
         Err(Failure::bad(Code::NameInvalid, message))
     }
 }
@@ -113,7 +113,7 @@ pub(super) fn digest(text: &str) -> Result<Digest, Failure> {
         Ok(digest) if valid => Ok(digest),
         _ => Err(Failure::bad(
             Code::DigestInvalid,
-            "invalid digest: expected `sha256:` and 64 lower-case hexadecimal digits",
+            "invalid digest: expected `sha256:` and 64 lowercase hexadecimal digits",
         )),
     }
 }

@@ -64,7 +64,7 @@ impl Users {
             }
         }
         if hashes.is_empty() {
-            return Err(fail("it contains no user".into()));
+            return Err(fail("it contains no users".into()));
         }
         Ok(Self { hashes, accepted: Mutex::default(), hashing: Semaphore::new(1) })
     }
