@@ -22,16 +22,16 @@ pub(super) struct Registries {
     /// PEM file with certificate authorities to trust in addition to the system's (repeatable)
     #[arg(long, value_name = "FILE")]
     ca_file: Vec<PathBuf>,
-    /// PEM file with the certificate to show to registries that ask for one
+    /// PEM file with the client certificate for registries that request one
     #[arg(long, value_name = "FILE")]
     client_cert: Option<PathBuf>,
     /// PEM file with the private key of --client-cert [default: the same file]
     #[arg(long, value_name = "FILE", requires = "client_cert")]
     client_key: Option<PathBuf>,
-    /// Accept every certificate of a registry: anyone on the way to it can then read and change everything, passwords included
+    /// Accept every certificate of a registry: anyone in between can then read and change everything, including passwords
     #[arg(long)]
     insecure_skip_tls_verify: bool,
-    /// Use HTTP without TLS for registries on loopback addresses; for others, name them: --plain-http=HOST:PORT (repeatable)
+    /// Use HTTP without TLS for registries on loopback addresses; for others, use --plain-http=HOST:PORT (repeatable)
     #[arg(long, value_name = "HOST", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     plain_http: Vec<String>,
     /// Maximum time for all registry requests of this command, such as 90s or 1h

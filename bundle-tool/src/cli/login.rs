@@ -18,7 +18,7 @@ const MAX_PASSWORD: u64 = 64 << 10;
 /// Verifies the user name and the password with the registry, and stores them where podman and docker find them too: in
 /// `$REGISTRY_AUTH_FILE` if it is set, otherwise in the first file that exists of `$XDG_RUNTIME_DIR/containers/auth.json`,
 /// `~/.config/containers/auth.json` and `~/.docker/config.json`, or in the credential helper that the file names. A new file is
-/// readable by its owner only. The password is read from standard input: every process could see an argument.
+/// readable by its owner only. The password is read from standard input, because other processes can see arguments.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Read the password from a file

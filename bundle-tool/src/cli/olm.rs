@@ -75,7 +75,7 @@ struct Install {
     connection: Connection,
 }
 
-/// Show whether OLM runs
+/// Show whether OLM is running
 ///
 /// Exit status: 0 if all of its parts are ready, 1 if not, 2 if the cluster cannot be read.
 #[derive(Debug, Args)]

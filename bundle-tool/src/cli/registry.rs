@@ -27,10 +27,10 @@ enum Command {
     Gc(Gc),
 }
 
-/// Remove what nothing refers to from a registry's directory
+/// Remove unreferenced content from a registry's directory
 ///
-/// Removes blobs that no manifest names, and content that no repository has. The registry must not be running. With
-/// --untagged, also removes manifests that no tag leads to; signatures and other referrers stay with their subject.
+/// Removes blobs that no manifest references, and content that is in no repository. The registry must not be running. With
+/// --untagged, also removes manifests that are not reachable from a tag; signatures and other referrers stay with their subject.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -43,7 +43,7 @@ struct Gc {
     /// Directory of the registry
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
-    /// Remove manifests that no tag leads to
+    /// Remove manifests that are not reachable from a tag
     #[arg(long)]
     untagged: bool,
     /// Print what would be removed, and remove nothing
@@ -90,7 +90,7 @@ struct Serve {
     /// Accept an address that other machines can reach
     #[arg(long)]
     listen_anywhere: bool,
-    /// Name under which clients reach the registry, beside its IP address and localhost (repeatable)
+    /// Name under which clients reach the registry, in addition to its IP address and localhost (repeatable)
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
     /// Serve an existing registry without changing it

@@ -36,7 +36,7 @@ pub(super) struct Rendering {
 enum MigrateLevel {
     /// No migration: bundles keep `olm.bundle.object`
     None,
-    /// Replace `olm.bundle.object` by `olm.csv.metadata`
+    /// Replace `olm.bundle.object` with `olm.csv.metadata`
     BundleObjectToCsvMetadata,
     /// All migrations
     All,

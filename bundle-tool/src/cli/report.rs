@@ -27,7 +27,7 @@ pub(super) struct ReportOptions {
     /// When to print colors
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
     color: Color,
-    /// Print errors alone, without warnings and without a summary
+    /// Print only errors, without warnings and without a summary
     #[arg(long, short, conflicts_with = "verbose")]
     quiet: bool,
     /// Print everything: all findings of a rule, and ignored findings

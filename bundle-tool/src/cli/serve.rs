@@ -29,8 +29,8 @@ const MAX_MISSING: u32 = 4;
 
 /// Serve a file-based catalog to OLM
 ///
-/// Answers the registry's gRPC API as `opm serve` does, with health checks and reflection; called as `opm`, the program takes
-/// the same arguments. It needs no write access and no user of its own.
+/// Serves the registry's gRPC API as `opm serve` does, with health checks and reflection; called as `opm`, the program takes
+/// the same arguments. It needs no write access and runs as any user.
 ///
 /// With --index or --cache-dir, the catalog is served from an index, which `push catalog` puts into the image. An index that
 /// is missing, damaged or belongs to another state of the catalog is not used: the catalog is read instead, which takes longer.

@@ -14,8 +14,8 @@ use crate::model::text::printable;
 
 /// Verify that an image in a registry is signed with a key
 ///
-/// Looks for signatures in the form of cosign beside the image (the tag sha256-DIGEST.sig), and prints the signed documents, one
-/// a line. The signature must be made with the key and name the digest of the image, or of the index. Certificates and transparency logs
+/// Looks for signatures of the image in the format of cosign (the tag sha256-DIGEST.sig), and prints the signed documents, one
+/// per line. The signature must be made with the key and name the digest of the image, or of the index. Certificates and transparency logs
 /// are not consulted, as with `cosign verify --key --insecure-ignore-tlog=true`. The exit status is 1 if no signature is valid.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:

@@ -14,7 +14,7 @@ pub(super) struct Versions {
     /// Bundle to upgrade to
     #[arg(index = 2, value_name = "NEW", required_unless_present = "catalog", conflicts_with = "catalog")]
     new: Option<String>,
-    /// Catalog whose upgrade edges are taken instead of two bundles: a directory, a file, `oci:DIR`, `oci-archive:FILE`, an
+    /// Catalog whose upgrade edges are used instead of two bundles: a directory, a file, `oci:DIR`, `oci-archive:FILE`, an
     /// image name, or `-` for standard input
     #[arg(long, value_name = "REF")]
     pub(super) catalog: Option<String>,

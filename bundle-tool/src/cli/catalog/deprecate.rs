@@ -16,7 +16,7 @@ use crate::model::yaml::is_same_name;
 /// Deprecate a package, channels or bundles of a file-based catalog
 ///
 /// OLM and consoles show the message to users of what is deprecated; upgrades do not change. The `olm.deprecations` blob of the
-/// package is changed in place, or added to the file of the package. A deprecation of the same thing is replaced.
+/// package is changed in place, or added to the file of the package. An existing deprecation is replaced.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Deprecate a channel
@@ -36,7 +36,7 @@ use crate::model::yaml::is_same_name;
 pub(super) struct Deprecate {
     /// Catalog directory
     catalog: PathBuf,
-    /// Package; deprecated itself unless channels or bundles are named
+    /// Package; the package itself is deprecated unless --channel or --bundle is given
     #[arg(long, value_name = "NAME")]
     package: String,
     /// Channel to deprecate (repeatable)

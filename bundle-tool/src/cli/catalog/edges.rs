@@ -56,7 +56,7 @@ impl AtHand {
         Ok(Self(bundles.into_iter().flatten().collect()))
     }
 
-    /// Returns all bundles at hand: those of the directories, and those of a catalog that contains their manifests.
+    /// Returns all available bundles: those of the directories, and those of a catalog that contains their manifests.
     pub(in crate::cli) fn with(&self, catalog: Kept<Option<Crds>>) -> Kept<Crds> {
         let of_catalog = catalog.into_iter().filter_map(|(key, crds)| Some((key, crds?)));
         let mut all: Kept<Crds> = of_catalog.collect();
@@ -120,13 +120,13 @@ pub(in crate::cli) struct Found<'b> {
     pub(in crate::cli) upgrades: Vec<Upgrade<'b>>,
     /// How many upgrades were compared.
     compared: usize,
-    /// How many bundles of the catalog are at hand.
+    /// How many bundles of the catalog are available.
     pub(in crate::cli) at_hand: usize,
     /// How many bundles are in the catalog.
     bundles: usize,
 }
 
-/// Compares the CRDs of all upgrades that the edges of the channels permit between bundles at hand.
+/// Compares the CRDs of all upgrades that the edges of the channels permit between available bundles.
 pub(in crate::cli) fn breaking<'b>(
     packages: &'b Packages<'b>,
     at_hand: &Kept<Crds>,

@@ -36,7 +36,7 @@ pub(super) struct ExplainUpgrade {
     /// Package of the bundle
     #[arg(long, value_name = "NAME")]
     package: String,
-    /// Channel that is followed [default: the default channel of the package]
+    /// Channel to follow [default: the default channel of the package]
     #[arg(long, value_name = "NAME")]
     channel: Option<String>,
     /// Installed bundle: its name or version

@@ -21,7 +21,7 @@ use crate::model::catalog::Catalog;
 use crate::model::text::counted;
 use crate::read::catalog::{Content, Source};
 
-/// Replace olm.bundle.object by olm.csv.metadata in a file-based catalog
+/// Replace olm.bundle.object with olm.csv.metadata in a file-based catalog
 ///
 /// OpenShift 4.17 and later require it, and the catalog becomes several times smaller. Only the blobs of such bundles change.
 /// With --to, writes the whole catalog as `opm migrate` does: PACKAGE/catalog.json for each package.

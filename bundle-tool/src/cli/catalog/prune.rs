@@ -23,8 +23,8 @@ const MAX_FILE_SIZE: u64 = 1 << 30;
 
 /// Remove packages, channels and versions from a file-based catalog
 ///
-/// Keeps what --keep names and removes everything else. Every upgrade path between remaining bundles stays whole: bundles that
-/// lie on one are kept, too, and no upgrade edge is made up. The edges of a remaining bundle stay as they are, so that clusters
+/// Keeps what --keep names and removes everything else. Every upgrade path between remaining bundles is preserved: bundles
+/// that lie on one are also kept, and no upgrade edge is added. The edges of a remaining bundle are unchanged, so clusters
 /// with a removed version are still upgraded. If what is left of a channel is not a valid upgrade graph, nothing is written.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:

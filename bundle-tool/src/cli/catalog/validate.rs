@@ -43,7 +43,7 @@ pub(super) struct Validate {
     /// Catalogs: directories, files, `oci:DIR`, `oci-archive:FILE`, image names, or `-` for standard input
     #[arg(required = true, value_name = "REF")]
     catalogs: Vec<String>,
-    /// Directory of a bundle, or of bundles at most three levels below: report the upgrades between bundles at hand, there or in
+    /// Directory of a bundle, or of bundles at most three levels below: report the upgrades between available bundles, there or in
     /// the catalog, that break a CRD as OLM v1 checks it (repeatable)
     #[arg(long, value_name = "DIR")]
     bundles: Vec<PathBuf>,
@@ -73,7 +73,7 @@ pub(in crate::cli) fn check(name: &str, sources: Vec<Source>) -> Result<bool> {
     Ok(false)
 }
 
-/// Validates a catalog, and the upgrades between bundles at hand.
+/// Validates a catalog, and the upgrades between available bundles.
 fn with_upgrades(sources: Vec<Source>, at_hand: &AtHand) -> Result<Report> {
     let (documents, kept) = contents::documents(sources, |bundle| edges::crds_of(&bundle))?;
     validate::report_with(documents, |packages| {

@@ -69,7 +69,7 @@ pub(super) struct Api {
     /// Port of the container
     #[arg(long, value_name = "PORT", requires = "image", value_parser = clap::value_parser!(u16).range(1..))]
     image_container_port: Option<u16>,
-    /// User id of the container [default: chosen by the cluster or the image]
+    /// User ID of the container [default: chosen by the cluster or the image]
     #[arg(long, value_name = "UID", requires = "image")]
     run_as_user: Option<u32>,
     #[command(flatten)]

@@ -129,7 +129,7 @@ pub(super) struct Bundle {
     /// Replace an image reference, given with or without its tag (repeatable)
     #[arg(long, value_name = "OLD=NEW")]
     image: Vec<Rewrite>,
-    /// Replace tags by digests, read from bundle-tool.lock or else from the registries
+    /// Replace tags with digests, read from bundle-tool.lock or else from the registries
     #[arg(long)]
     use_image_digests: bool,
     /// Read all digests from the registries again and update bundle-tool.lock

@@ -22,8 +22,8 @@ const DEFAULT_CRDS: &str = "config/crd/bases";
 /// Create or update the base CSV of a project
 ///
 /// Writes config/manifests/bases/PACKAGE.clusterserviceversion.yaml from Cargo.toml ([package] and
-/// [package.metadata.olm]), the schemas of the CRDs, and a file of overrides, which is a part of a CSV. Manual changes to
-/// the base are kept, including comments; what was generated and not changed since follows its source.
+/// [package.metadata.olm]), the schemas of the CRDs, and a file of overrides, which is part of a CSV. Manual changes to
+/// the base are kept, including comments; generated values that have not been changed since follow their source.
 /// PACKAGE.generated.yaml beside the base records what was generated.
 ///
 /// Exit status: 0 if the base is up to date, 1 if --check found a difference, 2 on an error.

@@ -44,7 +44,7 @@ pub(super) struct Submission {
     /// File-based catalogs to publish to, separated by commas, such as v4.19,v4.20
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     catalogs: Vec<String>,
-    /// Change a version that exists already
+    /// Change a version that already exists
     #[arg(long)]
     overwrite: bool,
     /// Write nothing, print what would change, and exit with 1 if something would

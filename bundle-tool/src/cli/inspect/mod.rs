@@ -25,9 +25,9 @@ use oci_images::registry::{self, Progress, Repository, Resolver};
 /// The most bytes of layers that are fetched to compare the labels of a bundle image with its annotations.
 const MAX_BUNDLE: u64 = 32 << 20;
 
-/// Show what an image is: platforms, configuration, labels, layers, signatures and other referrers
+/// Describe an image: platforms, configuration, labels, layers, signatures and other referrers
 ///
-/// Of an index, every platform is listed and one image is described. The labels of a bundle image are compared with its
+/// For an index, every platform is listed and one image is described. The labels of a bundle image are compared with its
 /// metadata/annotations.yaml. With --against, the files and labels are compared with a bundle directory. Differences are
 /// problems: the exit status is 1.
 #[derive(Debug, Args)]

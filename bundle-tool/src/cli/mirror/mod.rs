@@ -23,8 +23,8 @@ use plan::{Planned, Target};
 ///
 /// Copies each REF that is an image, the bundle images of a catalog, and every image in `relatedImages` and in the deployments
 /// of the bundles, for all platforms and byte for byte. quay.io/example/app becomes TARGET/example/app, under its tag; an
-/// image that is named by its digest gets the tag mirror-DIGEST, so that no registry removes it as untagged. What the target has is
-/// not copied again, so an interrupted command is continued by running it again.
+/// image that is named by its digest gets the tag mirror-DIGEST, so that no registry removes it as untagged. Images that the
+/// target already has are not copied again, so running an interrupted command again continues it.
 ///
 /// Into a registry, --manifests-dir gets an `ImageDigestMirrorSet` and an `ImageTagMirrorSet` for the cluster, and mapping.txt
 /// with SOURCE=TARGET lines. With --check, nothing is copied: what is missing at the target is listed, and the exit status

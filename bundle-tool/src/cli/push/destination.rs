@@ -40,7 +40,7 @@ pub(super) struct Destination {
     /// Attach a software bill of materials to the pushed image: SPDX or CycloneDX in JSON, or a Cargo.lock, which becomes SPDX
     #[arg(long, value_name = "FILE", conflicts_with = "to")]
     sbom: Option<PathBuf>,
-    /// Attach how the image was built to the pushed image, as SLSA provenance: command, git revision, base image and files
+    /// Attach SLSA provenance to the pushed image: how it was built, with command, git revision, base image and files
     #[arg(long, conflicts_with = "to")]
     provenance: bool,
     #[command(flatten)]

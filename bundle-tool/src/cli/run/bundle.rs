@@ -23,8 +23,8 @@ use crate::cluster::preflight::InstallMode;
 ///
 /// Serves a catalog with the bundle from the cluster, subscribes to it and waits until the operator runs. The bundle is an
 /// image, or a directory or archive: then the catalog contains the manifests themselves, and no registry is used unless
-/// --push-to names one. What can be known is checked before anything is created. The first problem that does not pass by
-/// itself ends the wait, with its reason.
+/// --push-to is given. Everything that can be checked is checked before anything is created. The first problem that does not
+/// resolve itself ends the wait, with its reason.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Install a bundle directory, without a registry
@@ -53,7 +53,7 @@ pub(in super::super) struct RunBundle {
     /// Index image whose catalog the bundle is added to
     #[arg(long, value_name = "IMAGE")]
     index_image: Option<String>,
-    /// Version of OLM to install with; v1 needs --push-to
+    /// Version of OLM to install with; v1 requires --push-to
     #[arg(long, value_name = "VERSION", value_enum, default_value_t = Olm::V0)]
     olm: Olm,
     /// Create the namespace if it does not exist

@@ -12,7 +12,7 @@ use crate::model::yaml;
 /// Whether the objects are printed instead of created.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(super) struct Preview {
-    /// Print the objects and create none: as they are sent (client), or as the API server would store them (server)
+    /// Print the objects without creating them: as they are sent (client), or as the API server would store them (server)
     #[arg(long, value_name = "WHERE", value_enum)]
     pub(super) dry_run: Option<DryRun>,
     /// Output format of --dry-run

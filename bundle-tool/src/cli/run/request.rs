@@ -20,7 +20,7 @@ pub(in crate::cli) struct Options {
     /// Channel of the subscription [default: the bundle's default channel]
     #[arg(long, value_name = "NAME")]
     pub(in crate::cli) channel: Option<String>,
-    /// Push the bundle to this repository, and beside it an index image that serves itself
+    /// Push the bundle to this repository, together with an index image that serves itself
     #[arg(long, value_name = "REGISTRY/REPO[:TAG]")]
     pub(in crate::cli) push_to: Option<String>,
     /// Maximum time for everything

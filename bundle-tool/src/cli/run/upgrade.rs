@@ -9,7 +9,7 @@ use super::request::Common;
 
 /// Upgrade an operator that `run bundle` installed to another bundle
 ///
-/// The installed version may be any: the bundle becomes its direct successor in a catalog of its own. What the upgrade changes
+/// The installed version does not matter: the bundle becomes its direct successor in a catalog of its own. What the upgrade changes
 /// and breaks is printed first; an upgrade that breaks existing objects needs --force. With OLM v1, the configuration of the
 /// cluster extension is kept, and its CRDs are compared as OLM v1 does; --force disables that check of OLM v1.
 #[derive(Debug, Args)]
@@ -24,7 +24,7 @@ use super::request::Common;
   bundle-tool run bundle-upgrade ./bundle --olm v1 --namespace gizmos \\
     --push-to registry.example.com/gizmo-bundle")]
 pub(in super::super) struct RunUpgrade {
-    /// Version of OLM that the operator was installed with; v1 needs --push-to
+    /// Version of OLM that the operator was installed with; v1 requires --push-to
     #[arg(long, value_name = "VERSION", value_enum, default_value_t = Olm::V0)]
     olm: Olm,
     #[command(flatten)]

@@ -35,13 +35,13 @@ use crate::model::csv::ClusterServiceVersion;
 ///
 /// Installs the version before the head of a channel (or OLD), creates samples, upgrades to the head (or NEW), and compares the
 /// samples: each must still exist, have the same spec, and be ready if it was. An upgrade that fails or changes a sample is
-/// reported. Everything is removed again, the CRDs included; the command therefore fails if the cluster has one of the CRDs, or
+/// reported. Everything is removed at the end, including the CRDs, so the command fails if the cluster has one of the CRDs, or
 /// if the operator is installed in the namespace.
 ///
 /// A sample is ready if its conditions `Ready` and `Available`, or the one that it has, are true. Without these conditions, it
 /// is ready when the API server has accepted it.
 ///
-/// Exit status: 0 if all upgrades pass, 1 if one fails or loses something, 2 if one cannot be tried, or if all pass and something
+/// Exit status: 0 if all upgrades pass, 1 if one fails or loses something, 2 if one cannot be tested, or if all pass and something
 /// is not removed.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
