@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 
 use super::base::display_name;
+use crate::model::text::without_serde_terms;
 
 /// Why a `Cargo.toml` cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -107,7 +108,7 @@ impl ProjectError {
             file: file.to_owned(),
             line: before.matches('\n').count() + 1,
             column: before.rsplit('\n').next().unwrap_or_default().chars().count() + 1,
-            message: error.message().replace('\n', ", "),
+            message: without_serde_terms(&error.message().replace('\n', ", ")),
         }
     }
 }

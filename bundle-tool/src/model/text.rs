@@ -1,4 +1,5 @@
-//! Text in messages: foreign values, shortened and made printable, errors with their causes, and numbers of things.
+//! Text in messages: foreign values, shortened and made printable, errors with their causes and in the terms of their files,
+//! and numbers of things.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -52,6 +53,18 @@ pub fn with_causes(error: &dyn Error) -> String {
         source = cause.source();
     }
     text
+}
+
+/// Returns a message of serde in the terms of YAML and TOML: a list instead of a sequence, and a map instead of the name of
+/// a Rust struct.
+#[must_use]
+pub fn without_serde_terms(message: &str) -> String {
+    let message = message
+        .replace("expected a sequence", "expected a list")
+        .replace("invalid type: sequence", "invalid type: list");
+    let Some((before, after)) = message.split_once("expected struct ") else { return message };
+    let name = after.find(char::is_whitespace).unwrap_or(after.len());
+    format!("{before}expected a map{}", &after[name..])
 }
 
 /// Returns `text` with every character escaped that a terminal or a log obeys instead of showing it: control characters
@@ -117,6 +130,21 @@ mod tests {
         assert_eq!(shortened("äöü", 3), "äöü");
         assert_eq!(shortened("äöüß", 3), "äöü…");
         assert_eq!(excerpt(&"x".repeat(1_000_000)).chars().count(), MAX_EXCERPT + 1);
+    }
+
+    #[test]
+    fn terms_of_serde_are_replaced() {
+        for (text, expected) in [
+            ("invalid type: sequence, expected a string", "invalid type: list, expected a string"),
+            (
+                "invalid type: string \"x\", expected a sequence",
+                "invalid type: string \"x\", expected a list",
+            ),
+            ("invalid type: integer `3`, expected struct Entry", "invalid type: integer `3`, expected a map"),
+            ("missing field `reason`", "missing field `reason`"),
+        ] {
+            assert_eq!(without_serde_terms(text), expected);
+        }
     }
 
     #[test]

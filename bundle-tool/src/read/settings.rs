@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::file::{self, Unreadable};
 use crate::model::Level;
+use crate::model::text::without_serde_terms;
 use crate::model::yaml::Position;
 
 /// The name of the file.
@@ -108,7 +109,7 @@ pub fn read(path: &Path) -> Result<Settings, SettingsError> {
     let text = std::str::from_utf8(&bytes)
         .map_err(|error| invalid(error.valid_up_to(), "invalid UTF-8".to_owned()))?;
     let settings: Settings = toml::from_str(text).map_err(|error| {
-        let message = error.message().replace("expected a sequence", "expected a list");
+        let message = without_serde_terms(error.message());
         invalid(error.span().map_or(0, |span| span.start), message)
     })?;
     for entry in &settings.ignore {
@@ -142,6 +143,7 @@ mod tests {
             ("\n[rules]\nx = \"off\"\n", "3:5: unknown level `off`: must be `allow`, `warn` or `deny`"),
             ("\n[rules]\nx = 3\n", "3:5: invalid type: integer `3`, expected a string"),
             ("suites = \"x\"\n", "1:10: invalid type: string \"x\", expected a list"),
+            ("profile = []\n", "1:11: invalid type: list, expected a string"),
             ("[[ignore]]\nrule = \"x\"\n", "1:1: missing field `reason`"),
             ("[[ignore]]\nrule = \"x\"\nreason = \" \"\n", "1:1: missing reason to ignore `x`"),
             ("a =\n", "1:4: "),

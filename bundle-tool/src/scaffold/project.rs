@@ -10,6 +10,7 @@ use serde_json::{Value as Json, json};
 use super::error::Error;
 use super::version::Version;
 use super::{names, plugins};
+use crate::model::text::without_serde_terms;
 use crate::model::yaml;
 use crate::read;
 
@@ -426,8 +427,8 @@ impl Project {
         let [document] = parsed.documents.as_slice() else {
             return Err(invalid(format!("expected one YAML document, found {}", parsed.documents.len())));
         };
-        let file: File =
-            serde_json::from_value(document.root().to_json()).map_err(|error| invalid(error.to_string()))?;
+        let file: File = serde_json::from_value(document.root().to_json())
+            .map_err(|error| invalid(without_serde_terms(&error.to_string())))?;
         file.project()
     }
 
@@ -602,6 +603,9 @@ impl File {
 
     fn project(self) -> Result<Project, Error> {
         let invalid = |message: String| Error::Project { message };
+        let options_error = |plugin: &str, error: &serde_json::Error| {
+            invalid(format!("plugins.{plugin}: {}", without_serde_terms(&error.to_string())))
+        };
         let Self { version, domain, layout, multigroup, mut plugins, project_name, repo, resources } = self;
         if version != FORMAT {
             return Err(invalid(format!("unsupported version `{version}`: must be `{FORMAT}`")));
@@ -612,11 +616,11 @@ impl File {
         let options = plugins.remove(plugins::RUST);
         let options =
             options.ok_or_else(|| invalid(format!("missing required field `plugins.{}`", plugins::RUST)))?;
-        let FileOptions { license, owner, runtime } = serde_json::from_value(options)
-            .map_err(|error| invalid(format!("plugins.{}: {error}", plugins::RUST)))?;
+        let FileOptions { license, owner, runtime } =
+            serde_json::from_value(options).map_err(|error| options_error(plugins::RUST, &error))?;
         let images: FileImages = match plugins.remove(plugins::DEPLOY_IMAGE) {
             Some(images) => serde_json::from_value(images)
-                .map_err(|error| invalid(format!("plugins.{}: {error}", plugins::DEPLOY_IMAGE)))?,
+                .map_err(|error| options_error(plugins::DEPLOY_IMAGE, &error))?,
             None => FileImages::default(),
         };
         let mut project = Project {

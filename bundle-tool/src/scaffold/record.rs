@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::error::Error;
 use super::files::{Files, ScaffoldFile};
+use crate::model::text::without_serde_terms;
 use crate::model::yaml;
 use crate::read;
 
@@ -61,8 +62,8 @@ impl Record {
         let [document] = parsed.documents.as_slice() else {
             return Err(invalid(format!("expected one YAML document, found {}", parsed.documents.len())));
         };
-        let Yaml { version, files } =
-            serde_json::from_value(document.root().to_json()).map_err(|error| invalid(error.to_string()))?;
+        let Yaml { version, files } = serde_json::from_value(document.root().to_json())
+            .map_err(|error| invalid(without_serde_terms(&error.to_string())))?;
         let version =
             semver::Version::parse(&version).map_err(|error| invalid(format!("version: {error}")))?;
         let mut record = Self { version, files: BTreeMap::new() };

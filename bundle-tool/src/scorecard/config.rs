@@ -6,6 +6,7 @@ use super::stock::STOCK;
 use super::test::TestSpec;
 use crate::model::Bundle;
 use crate::model::bundle::Annotations;
+use crate::model::text::without_serde_terms;
 
 /// The annotation with the directory of the configuration.
 const DIRECTORY: &str = "operators.operatorframework.io.test.config.v1";
@@ -77,7 +78,8 @@ impl Config {
         if document["kind"] != "Configuration" {
             return Err(invalid("expected kind `Configuration`".into()));
         }
-        let config: Self = serde_json::from_value(document).map_err(|error| invalid(error.to_string()))?;
+        let config: Self = serde_json::from_value(document)
+            .map_err(|error| invalid(without_serde_terms(&error.to_string())))?;
         if config.stages.iter().map(|stage| stage.tests.len()).sum::<usize>() > MAX_TESTS {
             return Err(ConfigError::TooMany { path: path.to_owned() });
         }

@@ -296,7 +296,8 @@ fn read_file(path: &Path) -> Result<Vec<Registry>, Error> {
     let file: File = toml::from_str(&text).map_err(|error| {
         let start = error.span().map_or(0, |span| span.start);
         let line = text.bytes().take(start).filter(|byte| *byte == b'\n').count() + 1;
-        fail(format!("line {line}: {}", escape(error.message())))
+        let message = error.message().replace("expected a sequence", "expected a list");
+        fail(format!("line {line}: {}", escape(&message)))
     })?;
     file.registries.into_iter().map(|registry| registry.checked(path).map_err(fail)).collect()
 }
