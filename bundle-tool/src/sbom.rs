@@ -118,7 +118,7 @@ pub fn from_cargo_lock(text: &str, name: &str, created: &str) -> Result<Vec<u8>,
         "dataLicense": "CC0-1.0",
         "SPDXID": "SPDXRef-DOCUMENT",
         "name": name,
-        "documentNamespace": namespace(&sha256(format!("{name}\n{text}").as_bytes())),
+        "documentNamespace": namespace(sha256(format!("{name}\n{text}").as_bytes()).as_ref()),
         "creationInfo": {
             "created": created,
             "creators": [concat!("Tool: bundle-tool-", env!("CARGO_PKG_VERSION"))],
