@@ -66,7 +66,7 @@
 //! | [`generate`] | builds a bundle from plain manifests | `model` |
 //! | [`catalog`] | builds file-based catalogs from bundles and templates, validates and changes them, and draws upgrade graphs | `model`, `report` |
 //! | [`cluster`] | what happens to an operator on a cluster with OLM: manifests, stages, reasons, the API client; OLM itself | `model` |
-//! | [`diff`] | compares two versions of an operator: what an upgrade changes and breaks | `model` |
+//! | [`diff`] | compares two versions of an operator: what an upgrade changes and breaks | `model`, `rules` |
 //! | [`manifests`] | renders a bundle as plain manifests that install it without OLM | `model` |
 //! | [`fix`] | changes the source of documents to fix findings, and preserves comments and layout | `model`, `read`, `report` |
 //! | [`provenance`] | statements of how images were built | nothing |

@@ -1,10 +1,11 @@
 //! `bundle-tool diff`: what an upgrade between two bundles changes and breaks.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
+use serde_json::Value as Json;
 
 use super::bundles;
 use super::catalog::edges::{self, AtHand};
@@ -15,6 +16,7 @@ use super::images::Registries;
 use super::runtime::SharedRuntime;
 use super::versions::Versions;
 use crate::catalog::validate::link;
+use crate::model::yaml::Tree;
 use crate::{diff, read};
 
 /// Show what an upgrade from one bundle to another changes and breaks
@@ -30,6 +32,9 @@ use crate::{diff, read};
   # Report every change that OLM v1 rejects
   bundle-tool diff --strict registry.example.com/my-operator-bundle:v1 bundle
 
+  # Validate the objects of a cluster against both versions
+  kubectl get memcacheds -A -o yaml | bundle-tool diff --objects - bundle-0.0.1 bundle-0.0.2
+
   # Compare the CRDs along every upgrade that the edges of a catalog permit
   bundle-tool diff --catalog catalog --package my-operator --bundles ./bundles
 
@@ -40,6 +45,10 @@ use crate::{diff, read};
 pub(super) struct Diff {
     #[command(flatten)]
     versions: Versions,
+    /// Existing objects to validate against both bundles, such as the output of `kubectl get KIND -A -o yaml`: a file, a directory, or
+    /// `-` for standard input (repeatable)
+    #[arg(long, value_name = "PATH", conflicts_with = "catalog")]
+    objects: Vec<PathBuf>,
     /// Channel of the catalog to compare [default: all]
     #[arg(long, value_name = "NAME", conflicts_with = "old")]
     channel: Option<String>,
@@ -78,8 +87,13 @@ impl Diff {
         let runtime = SharedRuntime::default();
         let old = read(old, &self.registries, &runtime)?;
         let new = read(new, &self.registries, &runtime)?;
+        let objects = match self.objects.as_slice() {
+            [] => None,
+            paths => Some(diff::objects(&old, &new, &existing(paths)?, &tree)),
+        };
         let options = diff::Options { strict: self.strict, stored_versions: self.stored_versions };
-        let difference = diff::compare(old, new, &options);
+        let mut difference = diff::compare(old, new, &options);
+        difference.objects = objects;
         let mut out = io::BufWriter::new(io::stdout().lock());
         match self.format.output {
             Output::Text => diff::text(&difference, &mut out)?,
@@ -128,6 +142,34 @@ impl Diff {
         out.flush()?;
         Ok(if found.upgrades.is_empty() { Exit::Success } else { Exit::Findings })
     }
+}
+
+/// Reads the objects of --objects; lists stand for their items.
+fn existing(paths: &[PathBuf]) -> Result<Vec<Json>> {
+    let mut objects = Vec::new();
+    for path in paths {
+        let documents = if path.as_os_str() == "-" {
+            read::manifests::stream("-", io::stdin().lock())?
+        } else {
+            read::manifests::directory(path)?
+        };
+        for document in documents {
+            let mut object = document.tree.root().to_json();
+            match object.get_mut("items").map(Json::take) {
+                Some(Json::Array(items)) => objects.extend(items),
+                _ => objects.push(object),
+            }
+        }
+    }
+    if objects.is_empty() {
+        bail!("--objects contains no objects");
+    }
+    Ok(objects)
+}
+
+fn tree(json: &Json) -> Tree {
+    let parsed = read::yaml::parse(json.to_string().as_bytes());
+    parsed.documents.into_iter().next().unwrap_or_default()
 }
 
 fn read(reference: &str, registries: &Registries, runtime: &SharedRuntime) -> Result<diff::Version> {

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::bundle::{Lists, Permission};
 use super::crd::Change;
+use super::objects::Objects;
 
 /// What changes between two versions.
 #[derive(Debug, Clone, Serialize)]
@@ -30,6 +31,9 @@ pub struct Difference {
     pub images: Lists<String>,
     /// APIs that have to be there, CRDs and others.
     pub required_apis: Lists<String>,
+    /// What becomes of existing objects, if there are any to validate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub objects: Option<Objects>,
     /// `spec.minKubeVersion`, if it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_kube_version: Option<(String, String)>,
@@ -54,10 +58,13 @@ impl CrdDifference {
 }
 
 impl Difference {
-    /// Whether the upgrade breaks something: a CRD's change, an install mode or a CRD that is gone.
+    /// Whether the upgrade breaks something: a CRD's change, an install mode or a CRD that is gone, an existing object.
     #[must_use]
     pub fn breaks(&self) -> bool {
-        !self.crds.is_empty() || !self.install_modes.removed.is_empty() || !self.crd_names.removed.is_empty()
+        self.objects.as_ref().is_some_and(|objects| !objects.broken.is_empty())
+            || !self.crds.is_empty()
+            || !self.install_modes.removed.is_empty()
+            || !self.crd_names.removed.is_empty()
     }
 
     /// Whether OLM v1's CRD upgrade safety check rejects the upgrade.

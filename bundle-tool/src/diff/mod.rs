@@ -6,22 +6,20 @@
 mod bundle;
 mod crd;
 mod difference;
+mod objects;
 mod report;
 mod schema;
+mod version;
 mod versions;
 
-use std::collections::BTreeMap;
-
 use serde_json::Value as Json;
-
-use self::bundle::Summary;
-use crate::model::Bundle;
-use crate::model::yaml::Value;
 
 pub use bundle::{Lists, Permission};
 pub use crd::{Change, Effect};
 pub use difference::{CrdDifference, Difference};
+pub use objects::{BrokenObject, Objects, objects};
 pub use report::{markdown, sentence, text};
+pub use version::Version;
 
 /// How strictly CRDs are compared.
 #[derive(Debug, Clone, Default)]
@@ -33,70 +31,6 @@ pub struct Options {
     /// The versions that objects are stored in (`status.storedVersions` of the installed CRDs); by default, the old
     /// CRD's storage version.
     pub stored_versions: Vec<String>,
-}
-
-/// The parts of one version of an operator that upgrades are compared by.
-#[derive(Debug)]
-pub struct Version {
-    /// CRDs of `apiextensions.k8s.io/v1` by name.
-    crds: BTreeMap<String, Json>,
-    /// The names of the CRDs that conversion webhooks of the CSV convert.
-    converted: Vec<String>,
-    summary: Summary,
-}
-
-impl Version {
-    /// Reads the parts from a bundle.
-    #[must_use]
-    pub fn of_bundle(bundle: &Bundle) -> Self {
-        Self::of_objects(bundle.objects().map(|object| object.root))
-    }
-
-    /// Reads the parts from objects: CRDs, and the CSV if there is one. The last one of several with the same name wins.
-    #[must_use]
-    pub fn of_objects<'o>(objects: impl Iterator<Item = Value<'o>>) -> Self {
-        let mut crds = BTreeMap::new();
-        let mut summary = Summary::default();
-        let mut converted = Vec::new();
-        for object in objects {
-            let field = |name| object.get(name).map(Value::text).unwrap_or_default();
-            match (field("apiVersion"), field("kind")) {
-                ("apiextensions.k8s.io/v1", "CustomResourceDefinition") => {
-                    let name = object.dig(&["metadata", "name"]).map(Value::text).unwrap_or_default();
-                    crds.insert(name.to_owned(), object.to_json());
-                }
-                (_, "ClusterServiceVersion") => {
-                    summary = Summary::new(object);
-                    converted = bundle::converted_crds(object);
-                }
-                _ => {}
-            }
-        }
-        Self { crds, converted, summary }
-    }
-
-    /// Returns the CRDs of `apiextensions.k8s.io/v1` by name, with the conversion webhooks of the CSV, which OLM v1 sets up in
-    /// them before it compares them (`BundleCRDGenerator` of operator-controller).
-    #[must_use]
-    pub fn into_crds(mut self) -> BTreeMap<String, Json> {
-        self.set_up_conversions();
-        self.crds
-    }
-
-    fn set_up_conversions(&mut self) {
-        for name in &self.converted {
-            let Some(spec) = self.crds.get_mut(name).and_then(|crd| crd.get_mut("spec")) else { continue };
-            if spec.is_object() {
-                spec["conversion"] = serde_json::json!({"strategy": "Webhook"});
-            }
-        }
-    }
-
-    /// Whether there is neither a CRD nor a CSV.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.crds.is_empty() && self.summary.name.is_empty()
-    }
 }
 
 /// Returns what breaks from one CRD to another of the same name, sorted.
@@ -159,6 +93,7 @@ pub fn compare(old: Version, mut new: Version, options: &Options) -> Difference 
         webhooks: Lists::of(&old.webhooks, &new.webhooks),
         images: Lists::of(&old.images, &new.images),
         required_apis: Lists::of(&old.required_apis, &new.required_apis),
+        objects: None,
         min_kube_version: (old.min_kube_version != new.min_kube_version)
             .then_some((old.min_kube_version, new.min_kube_version)),
         old: old.name,

@@ -71,7 +71,9 @@ pub fn sentence(change: &Change) -> String {
 
 /// The sections after the CRDs that are not empty; `marks` precede what is removed and what is added.
 fn sections(difference: &Difference, marks: [&str; 2]) -> Vec<(&'static str, Vec<String>)> {
+    let broken = difference.objects.iter().flat_map(|objects| &objects.broken);
     let mut sections = vec![
+        ("existing objects", broken.map(|one| format!("{}: {}", one.object, one.problem)).collect()),
         ("custom resource definitions", lines(&difference.crd_names, marks)),
         ("install modes", lines(&difference.install_modes, marks)),
         ("permissions", lines(&difference.permissions, marks)),
@@ -101,6 +103,14 @@ fn summary(difference: &Difference) -> String {
     }
     if !difference.install_modes.removed.is_empty() {
         parts.push(plural(difference.install_modes.removed.len(), "install mode") + " removed");
+    }
+    if let Some(objects) = &difference.objects {
+        let mut part =
+            format!("{} of {} broken", objects.broken.len(), plural(objects.checked, "existing object"));
+        if objects.invalid_before > 0 {
+            part = format!("{part} ({} invalid before)", objects.invalid_before);
+        }
+        parts.push(part);
     }
     parts.join(", ")
 }

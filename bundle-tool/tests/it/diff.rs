@@ -93,6 +93,70 @@ fn what_is_no_bundle_is_an_error() {
     assert!(message.contains("old contains neither a ClusterServiceVersion nor"), "{message}");
 }
 
+/// Two versions of a CRD: the new one limits the size, has no color any more, requires a shape, which has a default, and compares
+/// fields.
+fn stricter(directory: &Path) {
+    for (version, properties) in [
+        ("old", "size: {type: integer}, color: {type: string}"),
+        (
+            "new",
+            "size: {type: integer, maximum: 5, x-kubernetes-validations: [{rule: self != 4}]}, \
+             shape: {type: string, default: round}",
+        ),
+    ] {
+        let required = if version == "new" { "required: [shape], " } else { "" };
+        let crd = format!(
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: gizmos.example.com}}\n\
+             spec:\n  group: example.com\n  names: {{kind: Gizmo, plural: gizmos}}\n  scope: Namespaced\n  versions:\n  \
+             - name: v1\n    served: true\n    storage: true\n    schema:\n      openAPIV3Schema: {{type: object, properties: \
+             {{spec: {{type: object, {required}properties: {{{properties}}}}}}}}}\n"
+        );
+        fs::create_dir_all(directory.join(version)).unwrap();
+        fs::write(directory.join(version).join("crd.yaml"), crd).unwrap();
+    }
+}
+
+#[test]
+fn existing_objects_are_validated_against_both_versions() {
+    let scratch = tempfile::tempdir().unwrap();
+    stricter(scratch.path());
+    let gizmo = |name: &str, spec: &str| {
+        format!(
+            "- {{apiVersion: example.com/v1, kind: Gizmo, metadata: {{name: {name}, namespace: a}}, spec: {spec}}}\n"
+        )
+    };
+    let objects = "apiVersion: v1\nkind: List\nitems:\n".to_owned()
+        + &gizmo("small", "{size: 1}")
+        + &gizmo("large", "{size: 9}")
+        + &gizmo("four", "{size: 4}")
+        + &gizmo("red", "{size: 2, color: red}")
+        + &gizmo("wrong", "{size: big}")
+        + "- {apiVersion: v1, kind: ConfigMap, metadata: {name: other}}\n";
+    fs::write(scratch.path().join("objects.yaml"), &objects).unwrap();
+    let json = ["--objects", "objects.yaml", "--output", "json"];
+    let output = diff(scratch.path(), &json).assert().code(1).get_output().clone();
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let broken = |object: &str, problem: &str| serde_json::json!({"object": format!("Gizmo `a/{object}`"), "crd": "gizmos.example.com", "problem": problem});
+    assert_eq!(
+        found["objects"],
+        serde_json::json!({
+            "checked": 5, "invalidBefore": 1, "foreign": 1,
+            "broken": [
+                broken("large", "spec.size: must be at most 5"),
+                broken("four", "spec.size: breaks rule 1 of `x-kubernetes-validations`"),
+                broken("red", "spec.color is dropped"),
+            ],
+        })
+    );
+    let output = diff(scratch.path(), &["--objects", "-"]).write_stdin(objects).assert().code(1);
+    let text = String::from_utf8(output.get_output().stdout.clone()).unwrap();
+    assert!(text.contains("\nexisting objects\n  Gizmo `a/large`: spec.size: "), "{text}");
+    assert!(text.ends_with(", 3 of 5 existing objects broken (1 invalid before)\n"), "{text}");
+    fs::write(scratch.path().join("objects.yaml"), "").unwrap();
+    let output = diff(scratch.path(), &json).assert().code(2).get_output().clone();
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "error: --objects contains no objects\n");
+}
+
 /// A catalog whose channel permits upgrades between the bundles of a directory `bundles`, of which the last breaks the CRD.
 fn catalog(directory: &Path) {
     let blobs = |name: &str, version: &str, edges: &str| {

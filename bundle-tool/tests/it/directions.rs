@@ -14,7 +14,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("generate", &["model"]),
     ("catalog", &["model", "report"]),
     ("cluster", &["model"]),
-    ("diff", &["model"]),
+    ("diff", &["model", "rules"]),
     ("manifests", &["model"]),
     ("fix", &["model", "read", "report"]),
     ("lsp", &["model", "read", "report", "rules", "catalog", "fix"]),

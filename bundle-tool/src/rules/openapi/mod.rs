@@ -4,10 +4,12 @@
 mod email;
 mod formats;
 mod metadata;
+mod object;
 mod prune;
 mod validate;
 
 pub(super) use formats::{is_checked, names as format_names};
 pub(super) use metadata::{Step, embedded, surrounded};
+pub use object::{Fate, fate};
 pub(super) use prune::unknown_field;
 pub(super) use validate::{Mismatch, validate};

@@ -26,5 +26,5 @@ pub(super) use metadata::{MAX_ANNOTATIONS, Metadata, annotation_bytes};
 pub(super) use pod_template::{ContainerRole, PodTemplate};
 pub(super) use schema::{Place, SchemaNode, SchemaRole};
 pub use settings::{Extension, Settings};
-pub(super) use valid_schema::ValidSchema;
+pub(super) use valid_schema::{ValidSchema, cel_schema};
 pub(super) use webhook::Webhook;

@@ -32,7 +32,7 @@ impl<'n, 'b> ValidSchema<'n, 'b> {
 
     /// The schema as the checker reads it.
     fn schema(&self) -> &kubernetes_cel::Schema<'b> {
-        self.schema.get_or_init(|| read(self.root, false).0)
+        self.schema.get_or_init(|| cel_schema(self.root))
     }
 
     /// Returns the problems of the schema's CEL rules, if it has rules.
@@ -52,6 +52,12 @@ impl<'n, 'b> ValidSchema<'n, 'b> {
         let schema = self.schema();
         self.crd.effort.with_budget(|budget| defaults(self.root, schema, true, &self.path, budget, visit));
     }
+}
+
+/// Converts the schema of a version for the checker of CEL rules.
+#[must_use]
+pub(in crate::rules) fn cel_schema(root: Value<'_>) -> kubernetes_cel::Schema<'_> {
+    read(root, false).0
 }
 
 /// Calls `visit` with every default of the schema, and of those within it, that breaks a rule; `is_root` is set for the
