@@ -66,7 +66,7 @@ pub(super) enum Content {
     Catalog(Vec<Source>),
 }
 
-/// Returns what a REF stands for: one bundle or catalog, or all bundles of a directory.
+/// Returns what a REF stands for: one bundle or catalog, or all bundles and catalogs of a repository.
 pub(super) fn targets(reference: &str) -> Result<Vec<Target>> {
     if reference == "-" {
         return Ok(vec![standard_input()?]);
@@ -81,9 +81,11 @@ pub(super) fn targets(reference: &str) -> Result<Vec<Target>> {
         return Ok(vec![directory()]);
     }
     Ok(match format::of(path)? {
-        Format::Bundles(paths) => {
-            paths.iter().map(|path| Target::Directory(path.display().to_string())).collect()
-        }
+        Format::Repository { bundles, catalogs } => bundles
+            .iter()
+            .map(|path| Target::Directory(path.display().to_string()))
+            .chain(catalogs.into_iter().map(Target::Catalog))
+            .collect(),
         Format::Catalog => vec![Target::Catalog(path.to_owned())],
         Format::Archive => {
             let location = Location::archive(path.into());

@@ -9,6 +9,7 @@ pub mod crd;
 pub mod csv;
 pub mod dockerfile;
 mod document;
+pub mod file;
 pub mod image;
 pub mod json;
 pub mod pull_request;
@@ -19,8 +20,9 @@ pub mod text;
 pub mod version;
 pub mod yaml;
 
-pub use bundle::{Annotations, Bundle, Content, File, First, Object};
+pub use bundle::{Annotations, Bundle, Object};
 pub use document::Document;
+pub use file::{Content, File, First};
 pub use image::{Availability, Images};
 pub use pull_request::PullRequest;
 pub use quantity::Quantity;

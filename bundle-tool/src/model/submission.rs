@@ -1,6 +1,7 @@
 //! Where a bundle is in a catalog's repository: `operators/NAME/VERSION`, with `ci.yaml` and the operator's other bundles.
 
 use super::document::Document;
+use super::file::File;
 use super::yaml::Value;
 
 /// The directory of an operator, as seen from one of its bundles.
@@ -16,6 +17,8 @@ pub struct Submission {
     pub release: Option<Document>,
     /// The operator's other bundles, by directory.
     pub siblings: Vec<Sibling>,
+    /// The files that these documents are from, to show them with findings.
+    pub files: Vec<File>,
 }
 
 /// Another bundle of an operator.

@@ -17,7 +17,8 @@ use super::overlay::Overlay;
 use super::walk::{Kind, Options, WalkError};
 use super::yaml::{self, Aliased};
 use crate::model::Images;
-use crate::model::bundle::{ANNOTATIONS_FILE, Bundle, Content, File, MANIFESTS, METADATA};
+use crate::model::bundle::{ANNOTATIONS_FILE, Bundle};
+use crate::model::file::{Content, File, MANIFESTS, METADATA};
 
 /// The maximum size of all files of a bundle that are read, in bytes. OLM accepts 1 MiB, compressed.
 pub const MAX_BUNDLE_SIZE: u64 = 64 << 20;

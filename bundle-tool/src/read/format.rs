@@ -22,8 +22,13 @@ const MAX_ENTRIES: usize = 100_000;
 pub enum Format {
     /// A bundle, or a directory that cannot be told from one.
     Bundle,
-    /// A directory of a catalog repository with `operators/NAME/VERSION`: the bundles, sorted.
-    Bundles(Vec<PathBuf>),
+    /// A directory of a catalog repository.
+    Repository {
+        /// The bundles in `operators/NAME/VERSION`, sorted.
+        bundles: Vec<PathBuf>,
+        /// The file-based catalogs in `catalogs/VERSION`, one for each version of OpenShift, sorted.
+        catalogs: Vec<PathBuf>,
+    },
     /// A file-based catalog: a directory or one file.
     Catalog,
     /// The format before bundles, with a `*.package.yaml`.
@@ -56,7 +61,8 @@ impl Root {
 }
 
 /// Returns what a file belongs to, by the directories above it, up to the root of the git repository, if there is one:
-/// the nearest one with `manifests/` and `metadata/`, or the highest one that contains a catalog's files alone.
+/// the nearest one with `manifests/` and `metadata/`, or the highest one that contains a catalog's files alone; in a catalog
+/// repository, the one of a version.
 #[must_use]
 pub fn root_of(file: &Path) -> Option<Root> {
     let is_repository = |directory: &Path| directory.join(".git").exists();
@@ -71,10 +77,17 @@ pub fn root_of(file: &Path) -> Option<Root> {
             break;
         }
     }
-    let directories = file.ancestors().skip(1);
-    let catalogs =
-        directories.take_while(|directory| !is_repository(directory) && is_catalog_only(directory));
-    catalogs.last().map(|directory| Root::Catalog(directory.to_owned()))
+    let mut catalog = None;
+    for directory in file.ancestors().skip(1) {
+        if is_repository(directory) || !is_catalog_only(directory) {
+            break;
+        }
+        catalog = Some(Root::Catalog(directory.to_owned()));
+        if is_catalog_of_version(directory) {
+            break;
+        }
+    }
+    catalog
 }
 
 /// Returns whether the files in a directory are those of a catalog and the directories in it contain catalogs. Hidden files
@@ -119,10 +132,11 @@ pub fn of(path: &Path) -> Result<Format, WalkError> {
     if let Some(database) = databases.map(|entry| &entry.path).find(|path| head(path).starts_with(SQLITE)) {
         return Ok(Format::Sqlite(database.clone()));
     }
-    let operators = path.join("operators");
+    let (operators, catalogs) = (path.join("operators"), path.join("catalogs"));
     let bundles = bundles_below(if operators.is_dir() { &operators } else { path })?;
-    Ok(if !bundles.is_empty() {
-        Format::Bundles(bundles)
+    let catalogs = catalogs_below(if catalogs.is_dir() { &catalogs } else { path })?;
+    Ok(if !bundles.is_empty() || !catalogs.is_empty() {
+        Format::Repository { bundles, catalogs }
     } else if is_catalog(path)? {
         Format::Catalog
     } else {
@@ -196,6 +210,28 @@ fn bundles_below(root: &Path) -> Result<Vec<PathBuf>, WalkError> {
         }
     }
     Ok(found)
+}
+
+/// Returns the catalogs in the directory `catalogs` of a catalog repository: one for each version of OpenShift.
+fn catalogs_below(root: &Path) -> Result<Vec<PathBuf>, WalkError> {
+    let mut found = Vec::new();
+    if root.ends_with("catalogs") {
+        for directory in directories(root)? {
+            if is_catalog_of_version(&directory) && is_catalog(&directory)? {
+                found.push(directory);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Returns whether a directory has the place of a catalog in a catalog repository: `catalogs/v4.20`.
+fn is_catalog_of_version(path: &Path) -> bool {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let version = name.strip_prefix('v').and_then(|version| version.split_once('.'));
+    version.is_some_and(|(major, minor)| is_number(major) && is_number(minor))
+        && path.parent().is_some_and(|parent| parent.ends_with("catalogs"))
 }
 
 /// Returns the directories in a directory, without hidden ones, sorted.
@@ -290,6 +326,8 @@ mod tests {
         write("p/mixed/b.yaml", "kind: Kustomization");
         write("r/operators/a/1.0.0/manifests/a.yaml", "");
         write("r/operators/a/ci.yaml", "");
+        write("r/catalogs/v4.19/a/catalog.yaml", "schema: olm.package");
+        write("r/catalogs/v4.20/a/catalog.yaml", "schema: olm.package");
         let of = |name: &str| root_of(&dir.path().join(name));
         let bundle = |name: &str| Some(Root::Bundle(dir.path().join(name)));
         let catalog = Some(Root::Catalog(dir.path().join("p/catalog")));
@@ -303,6 +341,8 @@ mod tests {
         assert_eq!(of("p/mixed/a.yaml"), None);
         assert_eq!(of("r/operators/a/1.0.0/manifests/a.yaml"), bundle("r/operators/a/1.0.0"));
         assert_eq!(of("r/operators/a/ci.yaml"), None);
+        let version = Some(Root::Catalog(dir.path().join("r/catalogs/v4.20")));
+        assert_eq!(of("r/catalogs/v4.20/a/catalog.yaml"), version);
     }
 
     #[test]
@@ -321,6 +361,11 @@ mod tests {
         write("repository/operators/.hidden/1/manifests/a.yaml", b"");
         write("repository/operators/old/old.package.yaml", b"");
         write("repository/operators/old/1.0.0/x.yaml", b"");
+        write("repository/catalogs/v4.20/a/catalog.yaml", b"schema: olm.package");
+        write("repository/catalogs/v4.9/a/catalog.yaml", b"schema: olm.package");
+        write("repository/catalogs/v4.8/README.md", b"");
+        write("repository/catalogs/templates/a.yaml", b"schema: olm.package");
+        write("other/catalogs/a/catalog.yaml", b"schema: olm.package");
         write("catalog/a/catalog.json", b"{\n  \"schema\": \"olm.package\"}");
         write("index/index.db", b"SQLite format 3\0...");
         write("index.db", b"SQLite format 3\0...");
@@ -336,9 +381,16 @@ mod tests {
         let operators = dir.path().join("repository/operators");
         let names = ["a/1.0.0", "a/2.0.0", "b/1.0.0", "old"];
         let all: Vec<_> = names.iter().map(|name| operators.join(name)).collect();
-        assert_eq!(of("repository"), Format::Bundles(all.clone()));
-        assert_eq!(of("repository/operators"), Format::Bundles(all.clone()));
-        assert_eq!(of("repository/operators/a"), Format::Bundles(all[..2].to_vec()));
+        let versions = ["v4.20", "v4.9"].map(|name| dir.path().join("repository/catalogs").join(name));
+        let (bundles, catalogs) = (all.clone(), versions.to_vec());
+        assert_eq!(of("repository"), Format::Repository { bundles, catalogs: catalogs.clone() });
+        assert_eq!(of("repository/catalogs"), Format::Repository { bundles: Vec::new(), catalogs });
+        assert_eq!(of("repository/catalogs/v4.20"), Format::Catalog);
+        assert_eq!(of("other/catalogs"), Format::Catalog);
+        let of_bundles =
+            |bundles: &[PathBuf]| Format::Repository { bundles: bundles.to_vec(), catalogs: Vec::new() };
+        assert_eq!(of("repository/operators"), of_bundles(&all));
+        assert_eq!(of("repository/operators/a"), of_bundles(&all[..2]));
         assert_eq!(of("repository/operators/old"), Format::PackageManifests);
         assert_eq!(of("catalog"), Format::Catalog);
         assert_eq!(of("catalog.yaml"), Format::Catalog);

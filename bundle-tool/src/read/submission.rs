@@ -7,7 +7,7 @@ use super::bundle;
 use super::file::{self, MAX_FILE_SIZE};
 use super::yaml;
 use crate::model::submission::{CI, OPENSHIFT_VERSIONS, RELEASE, Sibling};
-use crate::model::{Annotations, Bundle, Document, Submission};
+use crate::model::{Annotations, Bundle, Content, Document, File, Submission};
 
 /// Maximum number of other bundles of an operator that are read.
 pub const MAX_SIBLINGS: usize = 500;
@@ -35,13 +35,15 @@ pub fn around(directory: &Path) -> Option<Submission> {
         })
         .collect();
     siblings.sort_by(|a, b| a.directory.cmp(&b.directory));
-    Some(Submission {
-        operator: name(operator)?,
-        ci: document(CI, &operator.join("ci.yaml")),
-        release: document(RELEASE, &directory.join(RELEASE)),
-        version,
-        siblings,
-    })
+    let paths = [(CI, operator.join("ci.yaml")), (RELEASE, directory.join(RELEASE))];
+    let files = paths.into_iter().filter_map(|(name, path)| {
+        let bytes = file::read(&path, MAX_FILE_SIZE).ok()?;
+        Some((name, bytes))
+    });
+    Some(with_files(
+        files,
+        Submission { operator: name(operator)?, version, siblings, ..Submission::default() },
+    ))
 }
 
 /// Returns what other bundles of an operator need to know of a bundle.
@@ -56,13 +58,23 @@ fn described(directory: &str, bundle: &Bundle) -> Sibling {
     }
 }
 
-fn document(name: &str, path: &Path) -> Option<Document> {
-    file::read(path, MAX_FILE_SIZE).ok().map(|bytes| parse(name, &bytes))
-}
-
-/// Returns the first document of a file of a repository, by its path from the bundle; an empty one if it is invalid.
+/// Adds the files [`CI`] and [`RELEASE`] of a repository by their paths from the bundle, with the first document of each; an
+/// invalid one is empty.
 #[must_use]
-pub fn parse(name: &str, bytes: &[u8]) -> Document {
-    let tree = yaml::parse(bytes).documents.into_iter().next().unwrap_or_default();
-    Document { file: name.to_owned(), tree }
+pub fn with_files<'n>(
+    files: impl IntoIterator<Item = (&'n str, Vec<u8>)>,
+    mut submission: Submission,
+) -> Submission {
+    for (name, bytes) in files {
+        let tree = yaml::parse(&bytes).documents.into_iter().next().unwrap_or_default();
+        let document = Some(Document { file: name.to_owned(), tree });
+        if name == CI {
+            submission.ci = document;
+        } else {
+            submission.release = document;
+        }
+        let size = bytes.len() as u64;
+        submission.files.push(File { path: name.to_owned(), size, content: Content::Other, bytes });
+    }
+    submission
 }

@@ -1,6 +1,8 @@
 //! What all printers print: the findings of a bundle or the problems of a catalog, with the paths as the user would name
 //! them.
 
+use std::path::Path;
+
 use super::bundle::BundleReport;
 use super::excerpt::Excerpt;
 use super::finding::{Finding, Ignored, Severity};
@@ -64,10 +66,19 @@ pub struct Subject<'a> {
     pub diagnostics: Vec<Diagnostic<'a>>,
 }
 
-/// Returns the path of a file below a bundle or catalog, as the user would name it.
+/// Returns the path of a file below a bundle or catalog, or beside it (`../ci.yaml`), as the user would name it. Services that
+/// show findings with a file compare its path with those of a repository, which have no `..`.
 #[must_use]
 pub fn path_below(root: &str, file: Option<&str>) -> String {
     let root = root.trim_end_matches('/');
+    // `link/..` is the directory of what the link refers to.
+    let path = Path::new(root);
+    if let (Some(beside), Some(parent)) = (file.and_then(|file| file.strip_prefix("../")), path.parent())
+        && path.file_name().is_some()
+        && !path.is_symlink()
+    {
+        return parent.join(beside).display().to_string();
+    }
     match file {
         Some(file) => format!("{root}/{file}"),
         None => root.to_owned(),

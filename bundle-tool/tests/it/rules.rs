@@ -82,16 +82,15 @@ fn submission(described: &Value) -> Submission {
         package: text(one, "package").unwrap_or_default(),
         openshift_versions: text(one, "openshift_versions"),
     };
-    let file = |key: &str, name: &str| {
-        text(described, key).map(|text| read::submission::parse(name, text.as_bytes()))
-    };
-    Submission {
+    let files = [("ci", model::submission::CI), ("release", model::submission::RELEASE)];
+    let files = files.into_iter().filter_map(|(key, name)| Some((name, text(described, key)?.into_bytes())));
+    let submission = Submission {
         operator: text(described, "operator").unwrap_or_default(),
         version: text(described, "version").unwrap_or_default(),
-        ci: file("ci", model::submission::CI),
-        release: file("release", model::submission::RELEASE),
         siblings: described["siblings"].as_array().into_iter().flatten().map(sibling).collect(),
-    }
+        ..Submission::default()
+    };
+    read::submission::with_files(files, submission)
 }
 
 /// Returns what a registry answers about an image.

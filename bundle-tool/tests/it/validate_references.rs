@@ -49,6 +49,24 @@ fn a_catalog_repository_stands_for_all_of_its_bundles() {
 }
 
 #[test]
+fn a_catalog_repository_has_a_catalog_for_each_version() {
+    let dir = tempfile::tempdir().unwrap();
+    copy(&fixture("bundle"), &dir.path().join("operators/a/1.0.0"));
+    for version in ["v4.19", "v4.20"] {
+        copy(&fixture("catalog"), &dir.path().join("catalogs").join(version));
+    }
+    fs::write(dir.path().join("catalogs/v4.20/broken.yaml"), "schema: olm.package\n").unwrap();
+    for (path, bundles) in [("", 1), ("catalogs", 0)] {
+        let path = dir.path().join(path);
+        let answer = json(&run(&["validate", "-o", "json", path.to_str().unwrap()]).code(1));
+        assert_eq!(answer["bundles"].as_array().unwrap().len(), bundles);
+        let catalogs = answer["catalogs"].as_array().unwrap();
+        let passed: Vec<_> = catalogs.iter().map(|catalog| &catalog["passed"]).collect();
+        assert_eq!(passed, [true, false], "{catalogs:?}");
+    }
+}
+
+#[test]
 fn catalogs_are_validated_as_catalogs() {
     let catalog = fixture("catalog");
     let catalog = catalog.to_str().unwrap();

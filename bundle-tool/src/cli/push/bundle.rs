@@ -11,7 +11,8 @@ use super::destination::Destination;
 use crate::cli::exit::Exit;
 use crate::cli::images::created;
 use crate::cli::report::check_bundle;
-use crate::model::bundle::{Annotations, Bundle, Content, MANIFESTS, METADATA};
+use crate::model::file::{MANIFESTS, METADATA};
+use crate::model::{Annotations, Bundle, Content};
 use crate::read;
 use oci_images::layout::{FileMap, Image, Layer, Recipe, layer};
 

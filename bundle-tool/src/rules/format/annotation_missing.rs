@@ -1,5 +1,5 @@
 use crate::model::Annotations;
-use crate::model::bundle::{MANIFESTS, METADATA};
+use crate::model::file::{MANIFESTS, METADATA};
 use crate::report::suggest::nearest;
 use crate::rules::prelude::*;
 

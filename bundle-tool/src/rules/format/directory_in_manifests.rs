@@ -1,4 +1,4 @@
-use crate::model::bundle::{MANIFESTS, METADATA};
+use crate::model::file::{MANIFESTS, METADATA};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
-use crate::model::bundle::{ANNOTATIONS_FILE, METADATA};
+use crate::model::bundle::ANNOTATIONS_FILE;
+use crate::model::file::METADATA;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {

@@ -1,4 +1,4 @@
-use crate::model::bundle::MANIFESTS;
+use crate::model::file::MANIFESTS;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
