@@ -121,11 +121,15 @@ pub fn submission(
                 json!({"enabled": true, "version_promotion_strategy": "review-needed", "catalog_mapping": mapping}),
             );
             let channels = annotations.channels().map(|channel| template_channel(channel, *by_version));
-            let mut entry = json!({
-                "template_name": file,
-                "channels": channels.collect::<Result<Vec<_>, _>>()?,
-            });
+            let channels = channels.collect::<Result<Vec<_>, _>>()?;
+            let default = annotations.get(crate::model::Annotations::DEFAULT_CHANNEL).unwrap_or_default();
+            // What OLM takes if the bundle does not say it.
+            let default =
+                if default.is_empty() { channels.first().cloned() } else { Some(default.to_owned()) };
+            let default = default.unwrap_or_default();
+            let mut entry = json!({"template_name": file, "channels": channels});
             if !by_version {
+                entry["defaultChannel"] = default.as_str().into();
                 let range = text(&csv, &["metadata", "annotations", "olm.skipRange"]);
                 for (key, value) in [
                     ("replaces", Json::from(text(&csv, &["spec", "replaces"]))),
@@ -138,7 +142,8 @@ pub fn submission(
                 }
             }
             release = Some(json!({"catalog_templates": [entry]}));
-            template = Some((format!("catalog-templates/{file}"), first_template(package, schema, &csv)));
+            template =
+                Some((format!("catalog-templates/{file}"), first_template(package, schema, &default, &csv)));
         }
     }
     let wanted = Json::Object(wanted);
@@ -172,12 +177,12 @@ fn template_channel(channel: &str, by_version: bool) -> Result<String, Submissio
     }
 }
 
-/// Returns the template of a package that has none yet; the pipeline adds the bundle to it.
-fn first_template(package: &str, schema: &str, csv: &Json) -> Json {
+/// Returns the template of a package that has none yet; the pipeline adds the channels and the bundle to it.
+fn first_template(package: &str, schema: &str, default_channel: &str, csv: &Json) -> Json {
     if schema == "olm.semver" {
         return json!({"schema": schema, "generateMajorChannels": true, "generateMinorChannels": false});
     }
-    let mut entry = json!({"schema": "olm.package", "name": package, "defaultChannel": ""});
+    let mut entry = json!({"schema": "olm.package", "name": package, "defaultChannel": default_channel});
     if let Some(icon) = items(csv, &["spec", "icon"]).first() {
         entry["icon"] = icon.clone();
     }

@@ -1,6 +1,6 @@
 //! `bundle-tool generate manifests` and `generate submission` as a user runs them.
 use std::fs;
-use std::path::Path;
+use std::process::Command;
 
 use crate::project::{Project, stderr};
 
@@ -209,11 +209,21 @@ fn a_bundle_becomes_a_submission() {
     let release = project.read("hub/operators/lake-operator/0.1.0/release-config.yaml");
     assert_eq!(
         release,
-        "catalog_templates:\n- channels:\n  - stable\n  replaces: lake-operator.v0.0.9\n  template_name: basic.yaml\n"
+        "catalog_templates:\n- channels:\n  - stable\n  defaultChannel: stable\n  replaces: lake-operator.v0.0.9\n  template_name: basic.yaml\n"
     );
     let text = project.read(ci);
     assert!(text.contains("  catalog_mapping:\n  - catalog_names:\n    - v4.19\n    - v4.20\n"), "{text}");
-    assert!(Path::new(&project.path("hub/operators/lake-operator/catalog-templates/basic.yaml")).is_file());
+    let template = project.read("hub/operators/lake-operator/catalog-templates/basic.yaml");
+    assert!(template.contains("- defaultChannel: stable\n"), "{template}");
+    // The pipeline accepts these files.
+    let output = Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
+        .args(["validate", "-o", "json", "--suite", "community"])
+        .arg(project.path("hub"))
+        .output()
+        .unwrap();
+    let found = String::from_utf8(output.stdout).unwrap();
+    assert!(found.contains("\"rule\"") && !found.contains("\"community-release-config-"), "{found}");
+    assert!(!found.contains("\"community-ci-"), "{found}");
 }
 
 #[test]

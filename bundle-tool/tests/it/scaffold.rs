@@ -790,7 +790,7 @@ fn bad_input_of_init_from_changes_nothing() {
     directory.write("Makefile.bundle", "mine\n");
     let before = directory.files();
     let error = directory.run(2, &["init", "--from", "."]);
-    assert!(error.contains("Makefile.bundle exists already"), "{error}");
+    assert!(error.contains("Makefile.bundle already exists"), "{error}");
     let error = directory.run(2, &["init", "--from", ".", "--project-name", "kube-lake"]);
     assert!(error.contains("set --project-name: invalid project name `kube-lake`"), "{error}");
     let error = directory.run(2, &["init", "--from", "nothing"]);
