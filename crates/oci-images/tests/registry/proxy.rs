@@ -355,5 +355,8 @@ async fn a_cache_needs_another_registry() {
     unusable.options.ca_files = vec![path.clone()];
     options.upstream = Some(unusable);
     let error = Server::bind(options).await.unwrap_err().to_string();
-    assert!(error.starts_with("cannot be a cache of `quay.io`: failed to read certificates from "), "{error}");
+    assert!(
+        error.starts_with("cannot be a cache of `quay.io`: failed to read certificates from "),
+        "{error}"
+    );
 }
