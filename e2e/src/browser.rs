@@ -186,6 +186,7 @@ impl Browser {
         let (code, text) = match key {
             "Tab" => (9, ""),
             "Enter" => (13, "\r"),
+            _ if key.chars().count() > 1 => (0, ""),
             _ => (0, key),
         };
         let mut event = json!({"type": "keyDown", "key": key, "code": key, "windowsVirtualKeyCode": code});
@@ -223,10 +224,20 @@ impl Browser {
         self.loaded().await
     }
 
-    /// Clicks into the middle of the element of a selector, and waits until the page that it leads to is loaded.
+    /// Clicks a link and waits until the page that it leads to is loaded.
     ///
     /// # Errors
     /// There is no such element, or it leads to no page.
+    pub async fn follow(&mut self, selector: &str) -> Result<()> {
+        self.is_loaded = false;
+        self.click(selector).await?;
+        self.loaded().await
+    }
+
+    /// Clicks into the middle of the element of a selector.
+    ///
+    /// # Errors
+    /// There is no such element.
     pub async fn click(&mut self, selector: &str) -> Result<()> {
         let selector = Value::from(selector);
         let place = self
@@ -235,13 +246,12 @@ impl Browser {
                  const box = element.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2] }})()"
             ))
             .await?;
-        self.is_loaded = false;
         for kind in ["mousePressed", "mouseReleased"] {
             let event =
                 json!({"type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1});
             self.send("Input.dispatchMouseEvent", event).await?;
         }
-        self.loaded().await
+        Ok(())
     }
 
     /// Returns a screenshot as base64 of a PNG.

@@ -1,4 +1,5 @@
-//! The pages of `serve --http` in a headless browser: by keyboard and by mouse, light and dark, at phone and desktop width.
+//! The pages of `serve --http` in a headless browser: by keyboard and by mouse, light and dark, at phone and desktop width; and the
+//! page of `catalog graph`.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -113,8 +114,8 @@ async fn packages_are_browsed_by_keyboard_and_by_mouse() -> Result<()> {
     is_at(&mut browser, "/").await?;
 
     // By mouse.
-    browser.click("a[href='/packages/widget-operator']").await?;
-    browser.click("a[href='/packages/widget-operator/channels/candidate']").await?;
+    browser.follow("a[href='/packages/widget-operator']").await?;
+    browser.follow("a[href='/packages/widget-operator/channels/candidate']").await?;
     is_at(&mut browser, "/packages/widget-operator/channels/candidate").await?;
 
     // At each width, nothing is cut off, and what should have loaded has.
@@ -142,5 +143,67 @@ async fn packages_are_browsed_by_keyboard_and_by_mouse() -> Result<()> {
     ensure!(elsewhere.is_empty(), "loaded from elsewhere: {elsewhere:?}");
     ensure!(browser.messages.is_empty(), "{:?}", browser.messages);
     server.kill().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_upgrade_graph_is_searched_walked_and_zoomed() -> Result<()> {
+    let Some(mut browser) = Browser::start().await? else {
+        skipped("there is no chromium");
+        return Ok(());
+    };
+    let directory = tempfile::tempdir()?;
+    let (catalog_directory, page) = (directory.path().join("catalog"), directory.path().join("graph.html"));
+    std::fs::create_dir(&catalog_directory)?;
+    catalog(&catalog_directory)?;
+    let output = tokio::process::Command::new(Programs::from_env()?.path("bundle-tool"))
+        .args(["catalog", "graph", &catalog_directory.display().to_string(), "--output", "html"])
+        .output()
+        .await?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    std::fs::write(&page, output.stdout)?;
+    let url = format!("file://{}", page.display());
+    browser.view(1280, 800, false).await?;
+    browser.open(&url).await?;
+    let selected = "document.querySelector('#selected h2')?.textContent ?? ''";
+    let package = "document.querySelector('section.package:not([hidden])').querySelectorAll('.node').length";
+    ensure!(browser.evaluate(package).await?.as_u64() > Some(0), "no graph is shown");
+
+    // Search by keyboard, then walk along the channel.
+    browser.press("/").await?;
+    for key in "widget v2.0.0".chars() {
+        browser.press(&key.to_string()).await?;
+    }
+    browser.press("Enter").await?;
+    let found = browser.evaluate(selected).await?;
+    ensure!(found == "widget-operator.v2.0.0", "selected: {found}");
+    browser.press("ArrowDown").await?;
+    let found = browser.evaluate(selected).await?;
+    ensure!(found == "widget-operator.v1.2.0", "selected: {found}");
+    let drawn = browser.evaluate("document.querySelectorAll('path.path').length").await?;
+    ensure!(drawn.as_u64() > Some(0), "no upgrade path is drawn");
+    picture(&mut browser, "graph-selected").await?;
+
+    // Zoom by keyboard and by mouse.
+    let zoom = "parseInt(document.getElementById('zoom').textContent)";
+    let before = browser.evaluate(zoom).await?.as_u64();
+    browser.press("+").await?;
+    let by_key = browser.evaluate(zoom).await?.as_u64();
+    browser.click("#in").await?;
+    let by_mouse = browser.evaluate(zoom).await?.as_u64();
+    ensure!(before < by_key && by_key < by_mouse, "zoom: {before:?}, {by_key:?}, {by_mouse:?}");
+    browser.click("#fit").await?;
+    ensure!(browser.evaluate(zoom).await?.as_u64() < by_mouse, "it does not fit");
+
+    // A click selects, Escape deselects.
+    browser.click("section.package:not([hidden]) .node").await?;
+    ensure!(browser.evaluate(selected).await? != "", "a click selects nothing");
+    browser.press("Escape").await?;
+    ensure!(browser.evaluate(selected).await? == "", "Escape keeps the selection");
+    browser.click("#theme").await?;
+    ensure!(browser.evaluate("document.documentElement.dataset.theme").await? == "dark", "the page is light");
+    let elsewhere: Vec<_> = browser.requests.iter().filter(|request| !request.starts_with(&url)).collect();
+    ensure!(elsewhere.is_empty(), "loaded from elsewhere: {elsewhere:?}");
+    ensure!(browser.messages.is_empty(), "{:?}", browser.messages);
     Ok(())
 }
