@@ -85,8 +85,9 @@ impl Diff {
             return self.upgrades(self.versions.catalog.as_deref().unwrap_or_default());
         };
         let runtime = SharedRuntime::default();
-        let old = read(old, &self.registries, &runtime)?;
-        let new = read(new, &self.registries, &runtime)?;
+        let read = |reference| read(reference, &self.registries, &runtime);
+        let (old, new) = rayon::join(|| read(old), || read(new));
+        let (old, new) = (old?, new?);
         let objects = match self.objects.as_slice() {
             [] => None,
             paths => Some(diff::objects(&old, &new, &existing(paths)?, &tree)),
