@@ -239,6 +239,16 @@ async fn fail(cluster: &Cluster, programs: &Programs, registry: &Registry, case:
     for object in &case.before {
         let object: Value = serde_json::from_str(&object.to_string().replace("NAMESPACE", &namespace.name))?;
         cluster.apply(&object).await?;
+        if object["kind"] == "ResourceQuota" {
+            // Until the controller has written the status, no quota is enforced.
+            let quotas = cluster.api("v1", "ResourceQuota", &namespace.name).await?;
+            wait_for("the quota is enforced", TIMEOUT, async || {
+                let quota = quotas.get("pods").await?;
+                ensure!(quota.data["status"]["hard"]["pods"].is_string(), "it has no status");
+                Ok(())
+            })
+            .await?;
+        }
     }
     let row = explained(cluster, programs, registry, &case, &bundle, &namespace).await;
     let cleanup =
