@@ -7,7 +7,9 @@ use std::str::FromStr;
 
 use futures::stream::{self, StreamExt};
 
-use crate::layout::{self, Artifact, Blob, Contents, DirectoryWriter, Image, Platform};
+use crate::layout::{
+    self, Artifact, Blob, Contents, Digest, DirectoryWriter, Found, Image, Platform, Search,
+};
 use crate::registry::{self, Options, Progress, Reference, Repository, Resolver};
 
 /// An image could not be read, written or copied.
@@ -140,6 +142,45 @@ impl Place {
         }
     }
 
+    /// Returns the image for each of `platforms`, and never one for another platform. Images for other platforms are not
+    /// read.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoPlatform`], and those of [`Place::image`].
+    pub async fn images_for(
+        &self,
+        platforms: &[Platform],
+        options: &Options,
+        resolver: &Resolver,
+    ) -> Result<Chosen, Error> {
+        let mut repository = None;
+        let (digest, found) = match self {
+            Self::Directory(path, name) => {
+                layout::open_directory(path)?.images_for(name.as_deref(), platforms)?
+            }
+            Self::Archive(path, name) => {
+                layout::open_archive(path)?.images_for(name.as_deref(), platforms)?
+            }
+            Self::DockerArchive(path, name) => {
+                let image = layout::open_docker_archive(path, name.as_deref())?;
+                let found = platforms.iter().map(|platform| Search::one(platform, image.clone()));
+                (image.digest().clone(), found.collect::<Result<_, _>>()?)
+            }
+            Self::Registry(reference) => {
+                let reading = Repository::for_reading(reference, options, resolver).await?;
+                repository.insert(reading).images_for(platforms).await?
+            }
+        };
+        let images = platforms.iter().zip(found).map(|(platform, found)| match found {
+            Found::Image(image) => Ok(*image),
+            Found::Others(found) => {
+                Err(Error::NoPlatform { place: self.to_string(), platform: platform.clone(), found })
+            }
+        });
+        Ok(Chosen { digest, images: images.collect::<Result<_, _>>()?, repository })
+    }
+
     /// Returns the image or the index as it is, with the bytes of its blobs or with the repository that has them.
     ///
     /// # Errors
@@ -209,6 +250,18 @@ pub fn require_platform(config: &[u8], wanted: &Platform, place: &Place) -> Resu
         }),
         Ok(_) | Err(_) => Ok(()),
     }
+}
+
+/// Images that were chosen by their platforms.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Chosen {
+    /// The digest of the image, or of the index that lists the images.
+    pub digest: Digest,
+    /// The images, in the order of the platforms.
+    pub images: Vec<Image>,
+    /// The repository that has the layers, if they are not in a layout or an archive.
+    pub repository: Option<Repository>,
 }
 
 /// How images are copied.
@@ -281,22 +334,32 @@ impl Copier {
     ///
     /// Those of reading, except that something is missing.
     pub async fn missing(&self, place: &Place, digest: Option<&str>) -> Result<Vec<String>, Error> {
-        if let Place::Registry(reference) = place {
-            let repository = Repository::for_reading(reference, &self.options, &self.resolver).await?;
-            return Ok(repository.missing(digest).await?);
-        }
-        let artifact = match place.artifact(&self.options, &self.resolver).await {
-            Ok((artifact, _)) => artifact,
-            Err(Error::Layout(error @ (layout::Error::NotFound { .. } | layout::Error::Read { .. }))) => {
-                return Ok(vec![error.to_string()]);
+        let found = match place {
+            Place::Registry(reference) => {
+                let repository = Repository::for_reading(reference, &self.options, &self.resolver).await?;
+                return Ok(repository.missing(digest).await?);
             }
-            Err(error) => return Err(error),
+            Place::Directory(path, name) => {
+                layout::open_directory(path).and_then(|layout| layout.missing(name.as_deref(), digest))
+            }
+            Place::Archive(path, name) => {
+                layout::open_archive(path).and_then(|layout| layout.missing(name.as_deref(), digest))
+            }
+            // What can be opened is complete.
+            Place::DockerArchive(path, name) => {
+                layout::open_docker_archive(path, name.as_deref()).map(|image| {
+                    let is_other = digest.is_some_and(|digest| digest != image.digest().as_ref());
+                    let other = || format!("the image (its name leads to {})", image.digest());
+                    is_other.then(other).into_iter().collect()
+                })
+            }
         };
-        if digest.is_some_and(|digest| digest != artifact.digest().as_ref()) {
-            return Ok(vec![format!("the image (its name leads to {})", artifact.digest())]);
+        match found {
+            Err(error @ (layout::Error::NotFound { .. } | layout::Error::Read { .. })) => {
+                Ok(vec![error.to_string()])
+            }
+            found => Ok(found?),
         }
-        let blobs = artifact.all_blobs();
-        Ok(blobs.values().filter_map(|blob| Some(blob.open().err()?.to_string())).collect())
     }
 
     /// Returns what is copied of an artifact that was read at `from`.

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use super::files::Source;
+use super::error::Error;
+use super::files::{FileMap, Source};
 use super::regular::open_regular;
-use super::{Error, FileMap};
 
 /// Returns the architectures, as Go names them, that the executable files among `files` are built for.
 ///

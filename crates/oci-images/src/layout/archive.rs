@@ -6,11 +6,12 @@ use std::path::Path;
 
 use tar::{Builder, EntryType, Header};
 
-use super::blob::DOCUMENT_LIMIT;
+use super::artifact::Artifact;
+use super::blob::{Blob, DOCUMENT_LIMIT};
+use super::error::Error;
 use super::oci_layout::{OciLayout, Storage, blob_path};
 use super::regular::open_regular;
 use super::writer::{MARKER, index_with};
-use super::{Artifact, Blob, Error};
 use atomic_files::Pending;
 
 /// The maximum number of entries in an archive, of any type.

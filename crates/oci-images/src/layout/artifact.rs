@@ -1,14 +1,15 @@
 //! Manifests and indexes as they are, byte for byte, with everything that they refer to: what is copied.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use oci_spec::image::{
     Arch, Descriptor, Digest, ImageIndexBuilder, MediaType, Os, PlatformBuilder, SCHEMA_VERSION,
 };
 use serde::Deserialize;
 
-use super::image::document;
-use super::{Blob, Error, Image, Platform};
+use super::blob::Blob;
+use super::error::Error;
+use super::image::{Image, Platform, document};
 
 /// The maximum depth of indexes that name indexes.
 pub(crate) const MAX_INDEX_DEPTH: usize = 4;
@@ -38,12 +39,15 @@ impl Artifact {
         Self { manifest, blobs, children }
     }
 
-    /// Builds an index of `images`, in their order.
+    /// Builds an index of `images`, in their order, with `annotations` of its own.
     ///
     /// # Errors
     ///
     /// [`Error::Malformed`] if there is no image.
-    pub fn index(images: Vec<(Platform, Artifact)>) -> Result<Self, Error> {
+    pub fn index(
+        images: Vec<(Platform, Artifact)>,
+        annotations: BTreeMap<String, String>,
+    ) -> Result<Self, Error> {
         let malformed =
             |reason: &dyn ToString| Error::malformed("the new image", "image index", &reason.to_string());
         if images.is_empty() {
@@ -63,12 +67,14 @@ impl Artifact {
             descriptors.push(child.manifest.descriptor().clone());
             children.push(child);
         }
-        let index = ImageIndexBuilder::default()
+        let mut index = ImageIndexBuilder::default()
             .schema_version(SCHEMA_VERSION)
             .media_type(MediaType::ImageIndex)
-            .manifests(descriptors)
-            .build()
-            .map_err(|error| malformed(&error))?;
+            .manifests(descriptors);
+        if !annotations.is_empty() {
+            index = index.annotations(annotations.into_iter().collect::<HashMap<_, _>>());
+        }
+        let index = index.build().map_err(|error| malformed(&error))?;
         Ok(Self::new(Blob::from_bytes(MediaType::ImageIndex, document(&index)?), Vec::new(), children))
     }
 
@@ -342,11 +348,8 @@ mod tests {
     #[test]
     fn an_index_names_its_images_by_platform() {
         let (one, two) = (image("one"), image("two"));
-        let index = Artifact::index(vec![
-            (platform("linux/amd64"), one.clone()),
-            (platform("linux/arm/v7"), two.clone()),
-        ])
-        .unwrap();
+        let images = vec![(platform("linux/amd64"), one.clone()), (platform("linux/arm/v7"), two.clone())];
+        let index = Artifact::index(images.clone(), BTreeMap::new()).unwrap();
         assert!(index.is_index());
         assert_eq!(index.platforms(), [platform("linux/amd64"), platform("linux/arm/v7")]);
         let found = |text| index.for_platform(&platform(text)).map(Artifact::digest);
@@ -357,10 +360,12 @@ mod tests {
         assert_eq!(found("linux/s390x"), None);
         assert_eq!(index.all_manifests().last().map(|blob| blob.digest()), Some(index.digest()));
         assert_eq!(index.all_blobs().len(), 4);
-        let again =
-            Artifact::index(vec![(platform("linux/amd64"), one), (platform("linux/arm/v7"), two)]).unwrap();
+        let again = Artifact::index(images.clone(), BTreeMap::new()).unwrap();
         assert_eq!(again.digest(), index.digest());
-        assert!(Artifact::index(Vec::new()).is_err());
+        let annotated = Artifact::index(images, [("a".to_owned(), "b".to_owned())].into()).unwrap();
+        let text = String::from_utf8(annotated.manifest().document().unwrap()).unwrap();
+        assert!(text.starts_with(r#"{"annotations":{"a":"b"},"manifests":"#), "{text}");
+        assert!(Artifact::index(Vec::new(), BTreeMap::new()).is_err());
     }
 
     #[test]

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use oci_spec::image::{Descriptor, Digest, DigestAlgorithm, MediaType};
 
-use super::error::Quoted;
+use super::digest::{Hashing, sha256};
+use super::error::{Error, Quoted};
 use super::regular::open_regular;
-use super::{Error, Hashing, sha256};
 
 /// The maximum size in bytes of a document (manifest, configuration, index), which is what registries accept.
 pub(crate) const DOCUMENT_LIMIT: u64 = 4 << 20;

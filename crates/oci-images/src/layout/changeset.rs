@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::rc::Rc;
 
-use super::Error;
+use super::error::Error;
 
 /// The maximum number of symbolic links that are followed one after the other, as in Linux.
 const MAX_LINK_DEPTH: usize = 40;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Error, Image, Limits, extract};
+use super::error::Error;
+use super::extract::{Limits, extract};
+use super::image::Image;
 use crate::labels::{CONFIGS, MANIFESTS, METADATA, SCORECARD_CONFIG};
 
 /// The files and labels of an image.

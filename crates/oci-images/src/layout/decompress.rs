@@ -7,7 +7,8 @@ use std::rc::Rc;
 use flate2::read::MultiGzDecoder;
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 
-use super::{Blob, Error};
+use super::blob::Blob;
+use super::error::Error;
 
 /// Opens a layer and returns its tar archive.
 ///

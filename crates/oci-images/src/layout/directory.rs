@@ -1,13 +1,13 @@
 //! OCI layouts as directories.
 
-use std::io::Read;
 use std::path::Path;
 
+use super::artifact::Artifact;
 use super::blob::DOCUMENT_LIMIT;
+use super::error::Error;
 use super::oci_layout::{OciLayout, Storage};
-use super::regular::open_regular;
+use super::regular::read_regular;
 use super::writer::DirectoryWriter;
-use super::{Artifact, Error};
 
 /// Opens the OCI layout in the directory `path`.
 ///
@@ -18,7 +18,7 @@ use super::{Artifact, Error};
 /// [`Error::Read`] and [`Error::NotRegular`] if `index.json` cannot be read, [`Error::TooLarge`] and
 /// [`Error::Malformed`] if it is not an index.
 pub fn open_directory(path: &Path) -> Result<OciLayout, Error> {
-    OciLayout::new(path, &read_document(&path.join("index.json"))?, Storage::Directory)
+    OciLayout::new(path, &read_regular(&path.join("index.json"), DOCUMENT_LIMIT)?, Storage::Directory)
 }
 
 /// Writes an image or an index as `image_name` to the OCI layout in the directory `path`, which is created if it does not
@@ -36,21 +36,10 @@ pub fn write_directory(path: &Path, artifact: impl Into<Artifact>, image_name: &
     writer.finish(&artifact, image_name)
 }
 
-pub(super) fn read_document(path: &Path) -> Result<Vec<u8>, Error> {
-    let (file, size) = open_regular(path)?;
-    let mut bytes = Vec::new();
-    if size <= DOCUMENT_LIMIT {
-        file.take(DOCUMENT_LIMIT + 1).read_to_end(&mut bytes).map_err(Error::read(path))?;
-    }
-    if size.max(bytes.len() as u64) > DOCUMENT_LIMIT {
-        return Err(Error::TooLarge { what: path.display().to_string(), limit: DOCUMENT_LIMIT });
-    }
-    Ok(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::io::Read;
     use std::os::unix::fs::symlink;
 
     use super::super::oci_layout::blob_path;

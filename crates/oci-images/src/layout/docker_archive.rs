@@ -18,11 +18,12 @@ use serde::{Deserialize, Serialize};
 use tar::{Builder, EntryType};
 
 use super::archive::{MAX_MEMBERS, Members, Scan, append, append_blob, commit, scan};
-use super::blob::DOCUMENT_LIMIT;
-use super::error::Quoted;
-use super::image::document;
+use super::artifact::Artifact;
+use super::blob::{Blob, DOCUMENT_LIMIT};
+use super::digest::Hashing;
+use super::error::{Error, Quoted};
+use super::image::{Image, document};
 use super::regular::open_regular;
-use super::{Artifact, Blob, Error, Hashing, Image};
 
 /// The document that lists the images of an archive.
 const LIST: &str = "manifest.json";
@@ -460,7 +461,8 @@ mod tests {
         write_docker_archive(&path, &image, "example.com/a:v1").unwrap();
         let read = open_docker_archive(&path, Some("example.com/a:v1")).unwrap();
         assert_eq!(read.digest(), image.digest());
-        let index = Artifact::index(vec![(Platform::default(), Artifact::from(&image))]).unwrap();
+        let index =
+            Artifact::index(vec![(Platform::default(), Artifact::from(&image))], BTreeMap::new()).unwrap();
         let error = write_docker_archive(&path, &index, "a:v1").unwrap_err().to_string();
         assert!(error.contains("--platform"), "{error}");
     }

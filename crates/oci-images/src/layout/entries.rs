@@ -4,9 +4,9 @@ use std::io::{self, BufReader, Read};
 
 use tar::EntryType;
 
+use super::blob::Blob;
 use super::decompress::{Exceeded, Meter, Metered, decompressed};
-use super::error::Quoted;
-use super::{Blob, Error};
+use super::error::{Error, Quoted};
 
 /// The maximum size of an entry's headers (long names, extended attributes) in bytes.
 const MAX_HEADER_BYTES: u64 = 1 << 20;

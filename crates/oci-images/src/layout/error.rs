@@ -20,7 +20,7 @@ pub enum Error {
     #[error(transparent)]
     Write(#[from] atomic_files::Error),
     /// The directory for temporary files does not accept a layer.
-    #[error("failed to write a layer to the temporary directory {} (set TMPDIR to a directory with more space)", .directory.display())]
+    #[error("failed to write a layer to the temporary directory {} ({})", .directory.display(), hint(source))]
     Temporary {
         /// The directory for temporary files.
         directory: PathBuf,
@@ -143,6 +143,14 @@ impl fmt::Display for Quoted<'_> {
         let end = self.0.char_indices().nth(Self::MAX_CHARS).map_or(self.0.len(), |(end, _)| end);
         let rest = if end < self.0.len() { "…" } else { "" };
         write!(formatter, "`{}{rest}`", self.0[..end].escape_debug())
+    }
+}
+
+/// Returns what the user can do about a temporary file that cannot be written.
+fn hint(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::FileTooLarge => "raise the file size limit, see `ulimit -f`",
+        _ => "set TMPDIR to a directory with more space",
     }
 }
 

@@ -11,11 +11,11 @@ use std::rc::Rc;
 
 use tar::EntryType;
 
+use super::blob::Blob;
 use super::changeset::{Changes, Node, Tree};
 use super::entries::{self, Budget, Failed};
-use super::error::Quoted;
+use super::error::{Error, Quoted};
 use super::files::image_path;
-use super::{Blob, Error};
 
 /// How much is read from an image.
 ///

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
-use super::Error;
+use super::error::Error;
 use super::regular::type_name;
 
 /// One file of a layer.

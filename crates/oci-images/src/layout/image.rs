@@ -1,6 +1,6 @@
 //! Images: a manifest, a configuration and layers; and the recipe that builds one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::str::FromStr;
 
@@ -10,7 +10,9 @@ use oci_spec::image::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Blob, Error, Layer};
+use super::blob::Blob;
+use super::error::Error;
+use super::layer::Layer;
 
 /// The maximum number of layers in an image. Container runtimes accept a few hundred at most.
 const MAX_LAYERS: usize = 1000;
@@ -199,6 +201,8 @@ pub struct Recipe {
     pub env: BTreeMap<String, String>,
     /// Labels, which replace the base's of the same name.
     pub labels: BTreeMap<String, String>,
+    /// Annotations of the manifest. The base's are not inherited: they describe the base.
+    pub annotations: BTreeMap<String, String>,
     /// The creation time in the image, in seconds since 1970.
     pub created: u64,
 }
@@ -208,16 +212,25 @@ impl Recipe {
     ///
     /// # Errors
     ///
-    /// [`Error::Malformed`] if the base's documents have another form.
+    /// [`Error::Malformed`] if the base's documents have another form, [`Error::TooMany`] beyond 1,000 layers.
     pub fn build(self) -> Result<Image, Error> {
-        let Self { base, layers, platform, entrypoint, command, user, working_dir, env, labels, created } =
-            self;
+        let Self {
+            base,
+            layers,
+            platform,
+            entrypoint,
+            command,
+            user,
+            working_dir,
+            env,
+            labels,
+            annotations,
+            created,
+        } = self;
         // A plain value and not `ImageConfiguration`: a base's configuration may have fields that only Docker knows,
         // and they are kept.
         let mut config = match &base {
-            Some(base) => serde_json::from_slice(&base.config.document()?).map_err(|error| {
-                Error::malformed(base.config.digest().to_string(), "image configuration", &error)
-            })?,
+            Some(base) => base_config(&base.config)?,
             None => platform_only(&platform),
         };
         let mut blobs = base.as_ref().map(|base| base.layers.clone()).unwrap_or_default();
@@ -258,6 +271,10 @@ impl Recipe {
                 format!("it lists {} layers, but its manifest lists {}", diff_ids.len(), blobs.len());
             return Err(Error::malformed("the base image", "image configuration", &reason));
         }
+        if blobs.len() + layers.len() > MAX_LAYERS {
+            let what = "the number of layers in the new image".to_owned();
+            return Err(Error::TooMany { what, limit: MAX_LAYERS as u64 });
+        }
         for layer in layers {
             diff_ids.push(json!(layer.diff_id));
             history.push(json!({ "created": time, "created_by": "bundle-tool" }));
@@ -267,16 +284,31 @@ impl Recipe {
         config["history"] = json!(history);
 
         let config = Blob::from_bytes(MediaType::ImageConfig, document(&config)?);
-        let manifest = ImageManifestBuilder::default()
+        let mut manifest = ImageManifestBuilder::default()
             .schema_version(SCHEMA_VERSION)
             .media_type(MediaType::ImageManifest)
             .config(config.descriptor().clone())
-            .layers(blobs.iter().map(|blob| as_oci(blob.descriptor())).collect::<Vec<_>>())
-            .build()
-            .map_err(|error| Error::malformed("the new image", "image manifest", &error))?;
+            .layers(blobs.iter().map(|blob| as_oci(blob.descriptor())).collect::<Vec<_>>());
+        if !annotations.is_empty() {
+            manifest = manifest.annotations(annotations.into_iter().collect::<HashMap<_, _>>());
+        }
+        let manifest =
+            manifest.build().map_err(|error| Error::malformed("the new image", "image manifest", &error))?;
         let manifest = Blob::from_bytes(MediaType::ImageManifest, document(&manifest)?);
         Ok(Image { manifest, config, layers: blobs, labels: all_labels })
     }
+}
+
+/// Returns the configuration of a base as a plain value.
+fn base_config(config: &Blob) -> Result<Value, Error> {
+    let what = || config.digest().to_string();
+    let value: Value = serde_json::from_slice(&config.document()?)
+        .map_err(|error| Error::malformed(what(), "image configuration", &error))?;
+    // `oci-spec` also reads an array as the fields of an object.
+    if value.is_object() && (value["config"].is_object() || value["config"].is_null()) {
+        return Ok(value);
+    }
+    Err(Error::malformed(what(), "image configuration", "expected an object, and an object in `config`"))
 }
 
 fn platform_only(platform: &Platform) -> Value {
@@ -415,6 +447,49 @@ mod tests {
         assert_eq!(read.labels(), image.labels());
         assert_eq!(read.digest(), image.digest());
         assert!(!read.layers()[0].is_present());
+    }
+
+    #[test]
+    fn annotations_are_those_of_the_recipe() {
+        let annotations = BTreeMap::from([("b".to_owned(), "2".to_owned()), ("a".to_owned(), String::new())]);
+        let base = Recipe { annotations, ..Recipe::default() }.build().unwrap();
+        let manifest = |image: &Image| String::from_utf8(image.manifest().document().unwrap()).unwrap();
+        assert!(manifest(&base).starts_with(r#"{"annotations":{"a":"","b":"2"},"config":"#));
+        let image = Recipe { base: Some(base), layers: vec![one_file("a")], ..Recipe::default() };
+        assert!(!manifest(&image.build().unwrap()).contains("annotations"), "the base's are not inherited");
+    }
+
+    #[test]
+    fn a_base_that_cannot_be_extended_is_an_error() {
+        let on = |config: &str, layers: usize| {
+            let config = Blob::from_bytes(MediaType::ImageConfig, config.as_bytes());
+            let layer = one_file("a").blob;
+            let base = Image {
+                manifest: config.clone(),
+                config,
+                layers: vec![layer; layers],
+                labels: BTreeMap::new(),
+            };
+            Recipe {
+                base: Some(base),
+                layers: vec![one_file("b")],
+                user: Some("1".into()),
+                ..Recipe::default()
+            }
+            .build()
+        };
+        for config in [
+            r#"[null,null,"amd64","linux",null,{"type":"layers","diff_ids":[]},null]"#,
+            r#"{"config":["root"],"rootfs":{"diff_ids":[]}}"#,
+            r#"{"rootfs":{"diff_ids":["x"]}}"#,
+            "null",
+        ] {
+            let error = on(config, 0).unwrap_err();
+            assert!(matches!(error, Error::Malformed { .. }), "{config}: {error}");
+        }
+        let ids = vec![r#""x""#; MAX_LAYERS].join(",");
+        let error = on(&format!(r#"{{"rootfs":{{"diff_ids":[{ids}]}}}}"#), MAX_LAYERS).unwrap_err();
+        assert!(matches!(error, Error::TooMany { limit: 1000, .. }), "{error}");
     }
 
     #[test]

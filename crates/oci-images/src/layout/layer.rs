@@ -7,9 +7,11 @@ use flate2::{Compression, GzBuilder};
 use oci_spec::image::{Descriptor, Digest, MediaType};
 use tar::{EntryType, Header};
 
+use super::blob::Blob;
+use super::digest::Hashing;
+use super::error::Error;
 use super::files::{FileMap, Source};
 use super::regular::open_regular;
-use super::{Blob, Error, Hashing};
 
 /// A layer of an image.
 #[derive(Debug, Clone)]

@@ -23,6 +23,7 @@ mod image;
 mod layer;
 mod oci_layout;
 mod regular;
+mod search;
 mod writer;
 
 pub use architecture::{architectures, is_static};
@@ -48,5 +49,6 @@ pub(crate) use docker_archive::require_image;
 pub(crate) use image::document;
 pub(crate) use oci_layout::choose;
 pub(crate) use regular::open_regular;
+pub(crate) use search::{Found, Search};
 
 pub use oci_spec::image::{Descriptor, Digest, MediaType};

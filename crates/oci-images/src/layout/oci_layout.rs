@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 
 use oci_spec::image::{Descriptor, Digest, ImageIndex};
 
-use super::artifact::{MAX_INDEX_DEPTH, is_index};
-use super::error::Quoted;
-use super::{Artifact, Blob, Error, Image, Platform};
+use super::artifact::{Artifact, Document, MAX_INDEX_DEPTH, check_count, check_depth, is_index};
+use super::blob::Blob;
+use super::error::{Error, Quoted};
+use super::image::{Image, Platform};
+use super::search::{Found, Search};
 
 /// The annotation of a layout's index that names an image (OCI image specification, annotations).
 pub(crate) const REF_NAME: &str = "org.opencontainers.image.ref.name";
@@ -71,6 +73,38 @@ impl OciLayout {
         Err(Error::TooMany { what, limit: MAX_INDEX_DEPTH as u64 })
     }
 
+    /// Returns the digest of the image or index with the name, tag or digest `wanted`, and its image for each of `platforms`.
+    ///
+    /// # Errors
+    ///
+    /// As [`OciLayout::image`], and [`Error::TooMany`] beyond 1,000 manifests.
+    pub(crate) fn images_for(
+        &self,
+        wanted: Option<&str>,
+        platforms: &[Platform],
+    ) -> Result<(Digest, Vec<Found>), Error> {
+        let root = self.find(wanted)?;
+        let found = platforms.iter().map(|platform| self.image_for(root, platform));
+        Ok((root.digest().clone(), found.collect::<Result<_, _>>()?))
+    }
+
+    fn image_for(&self, root: &Descriptor, platform: &Platform) -> Result<Found, Error> {
+        let mut search = Search::new(platform, root.clone());
+        while let Some(candidate) = search.next()? {
+            let manifest = self.blob(candidate.descriptor.clone());
+            let document = Document::parse(&manifest.document()?, manifest.digest().as_ref())?;
+            if is_index(&document.media_type) {
+                search.index(&candidate, document)?;
+                continue;
+            }
+            let image = Image::read(manifest, |descriptor| self.blob(descriptor))?;
+            if let Some(image) = search.image(&candidate, image)? {
+                return Ok(Found::Image(image.into()));
+            }
+        }
+        Ok(search.not_found())
+    }
+
     /// Returns what has the name, tag or digest `wanted`, an image or an index, byte for byte; without one, the only
     /// image or index.
     ///
@@ -79,6 +113,42 @@ impl OciLayout {
     /// As [`OciLayout::image`], and [`Error::TooMany`] beyond 1,000 manifests or four levels of indexes.
     pub fn artifact(&self, wanted: Option<&str>) -> Result<Artifact, Error> {
         Artifact::read(self.blob(self.find(wanted)?.clone()), &|descriptor| self.blob(descriptor))
+    }
+
+    /// Returns what the layout lacks of the image or index with the name, tag or digest `wanted`, for each platform: manifests, and
+    /// blobs that manifests name. `digest` is what the name must lead to.
+    ///
+    /// # Errors
+    ///
+    /// As [`OciLayout::artifact`], except that a manifest or blob cannot be opened.
+    pub(crate) fn missing(&self, wanted: Option<&str>, digest: Option<&str>) -> Result<Vec<String>, Error> {
+        let root = self.find(wanted)?;
+        if digest.is_some_and(|digest| digest != root.digest().as_ref()) {
+            return Ok(vec![format!("the image (its name leads to {})", root.digest())]);
+        }
+        let mut missing = Vec::new();
+        let mut pending = vec![(root.clone(), String::new(), 0)];
+        let mut count = 0;
+        while let Some((descriptor, platform, depth)) = pending.pop() {
+            count += 1;
+            check_count(count)?;
+            let manifest = self.blob(descriptor);
+            if manifest.open().is_err() {
+                missing.push(format!("the image{platform}"));
+                continue;
+            }
+            let document = Document::parse(&manifest.document()?, manifest.digest().as_ref())?;
+            check_depth(depth, &document)?;
+            pending.extend(document.manifests.into_iter().map(|child| {
+                let platform = child.platform().as_ref().map(Platform::from);
+                let platform = platform.map_or_else(String::new, |platform| format!(" for {platform}"));
+                (child, platform, depth + 1)
+            }));
+            let blobs = document.blobs.into_iter().map(|blob| self.blob(blob));
+            let absent = blobs.filter(|blob| blob.open().is_err());
+            missing.extend(absent.map(|blob| format!("the blob {}{platform}", blob.digest())));
+        }
+        Ok(missing)
     }
 
     /// Returns the name of the image that `wanted` chooses, if it has one.

@@ -1,10 +1,11 @@
-//! Opening foreign files: only regular ones, without blocking on a FIFO or a device.
+//! Opening and reading foreign files: only regular ones, without blocking on a FIFO or a device.
 
 use std::fs::{File, FileType, OpenOptions};
+use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-use super::Error;
+use super::error::Error;
 
 /// Opens the regular file `path` for reading and returns it with its size in bytes. Symbolic links are followed.
 ///
@@ -25,6 +26,23 @@ pub(crate) fn open_regular(path: &Path) -> Result<(File, u64), Error> {
         return Ok((file, metadata.len()));
     }
     Err(Error::NotRegular { path: path.to_owned(), found: type_name(metadata.file_type()) })
+}
+
+/// Returns the bytes of the regular file `path`, at most `limit` of them.
+///
+/// # Errors
+///
+/// As [`open_regular`], and [`Error::TooLarge`] beyond `limit`.
+pub(crate) fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
+    let (file, size) = open_regular(path)?;
+    let mut bytes = Vec::new();
+    if size <= limit {
+        file.take(limit + 1).read_to_end(&mut bytes).map_err(Error::read(path))?;
+    }
+    if size.max(bytes.len() as u64) > limit {
+        return Err(Error::TooLarge { what: path.display().to_string(), limit });
+    }
+    Ok(bytes)
 }
 
 /// The name of a file's type, with an article.

@@ -9,11 +9,12 @@ use std::time::Duration;
 use atomic_files::{DirectoryLock, Pending};
 use oci_spec::image::{Descriptor, ImageIndex, ImageIndexBuilder, MediaType, SCHEMA_VERSION};
 
-use super::directory::read_document;
+use super::artifact::Artifact;
+use super::blob::{Blob, DOCUMENT_LIMIT};
+use super::error::Error;
 use super::image::document;
 use super::oci_layout::{REF_NAME, blob_path, name};
-use super::regular::type_name;
-use super::{Artifact, Blob, Error};
+use super::regular::{read_regular, type_name};
 
 /// The content of `oci-layout` (OCI image specification, image layout).
 pub(crate) const MARKER: &[u8] = br#"{"imageLayoutVersion":"1.0.0"}"#;
@@ -52,7 +53,7 @@ impl DirectoryWriter {
         let mut created = Created::default();
         let index = if fs::symlink_metadata(path.join("oci-layout")).is_ok() {
             let index_path = path.join("index.json");
-            let bytes = read_document(&index_path)?;
+            let bytes = read_regular(&index_path, DOCUMENT_LIMIT)?;
             Some(serde_json::from_slice::<ImageIndex>(&bytes).map_err(|error| {
                 Error::malformed(index_path.display().to_string(), "OCI image index", &error)
             })?)

@@ -7,8 +7,10 @@ use oci_spec::image::{Descriptor, Digest, MediaType};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use super::http::Failure;
-use super::{Error, Progress, Repository};
+use super::client::Repository;
+use super::error::Error;
+use super::failure::Failure;
+use super::progress::Progress;
 use crate::layout::{Artifact, Blob, document};
 
 /// The media type of a configuration that says nothing, `{}`.

@@ -6,21 +6,14 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 
-use super::{Error, Options, file};
+use super::error::Error;
+use super::file;
+use super::options::{ClientCertificate, Options};
 
 /// Maximum size of a file with certificates, in bytes.
 const MAX_CERTIFICATES: u64 = 4 << 20;
 /// Maximum number of files in a directory of certificates.
 const MAX_FILES: usize = 100;
-
-/// A client certificate: PEM files, which may be the same one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClientCertificate {
-    /// The certificate, with intermediate ones if there are any.
-    pub certificate: PathBuf,
-    /// Its private key.
-    pub key: PathBuf,
-}
 
 /// Returns the directories in which container tools look for certificates (containers-certs.d(5) and Docker's), in their
 /// order.

@@ -7,16 +7,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{self, StreamExt, TryStreamExt};
+use oci_spec::distribution::Reference;
 use oci_spec::image::{Descriptor, Digest, DigestAlgorithm, ImageIndex, MediaType};
 use reqwest::header::{ACCEPT, HeaderName, HeaderValue};
 use reqwest::{Method, StatusCode};
 
-use super::error::Action;
-use super::http::{Failure, Request};
+use super::auth::Resolver;
+use super::error::{Action, Error};
+use super::failure::Failure;
+use super::http::Request;
 use super::mirrors::Endpoint;
+use super::options::Options;
+use super::progress::Progress;
+use super::reference;
 use super::session::Session;
-use super::{Error, Options, Progress, Reference, Resolver};
-use crate::layout::{self, Artifact, Blob, Document, Image, Platform, sha256};
+use crate::layout::{self, Artifact, Blob, Document, Found, Image, Platform, Search, sha256};
 
 /// Maximum size of a manifest or an index, in bytes: what the distribution specification asks registries to accept.
 const MAX_MANIFEST: u64 = 4 << 20;
@@ -51,10 +56,7 @@ impl Repository {
     ///
     /// [`Error::Name`] if it is invalid.
     pub fn parse(name: &str) -> Result<Reference, Error> {
-        Reference::from_str(name).map_err(|error| Error::Name {
-            name: super::foreign::escape(name),
-            reason: super::foreign::escape(&error.to_string()),
-        })
+        reference::parse(name)
     }
 
     /// Connects to the registry of `reference` and logs in for reading; or to the first of its [mirrors](Options::mirrors)
@@ -136,11 +138,25 @@ impl Repository {
         options: &Options,
         resolver: &Resolver,
     ) -> Result<Self, Error> {
+        Self::for_writing_on(reference, None, options, resolver).await
+    }
+
+    /// [`Repository::for_writing`] for an image on a base. If `base` is in the same registry, its layers can be mounted instead
+    /// of sent.
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::for_writing`].
+    pub async fn for_writing_on(
+        reference: &Reference,
+        base: Option<&Reference>,
+        options: &Options,
+        resolver: &Resolver,
+    ) -> Result<Self, Error> {
         if reference.digest().is_some() {
             return Err(Error::PushToDigest { name: reference.whole() });
         }
-        let endpoint = options.mirrors.writable(reference)?;
-        Self::connect(&endpoint, reference, options, resolver, Action::Push, None).await
+        Self::for_copying(reference, base, options, resolver).await
     }
 
     /// Connects to the registry of `reference`, which may contain the digest of what is copied, and logs in for reading and
@@ -203,6 +219,42 @@ impl Repository {
         }
         let reason = format!("indexes are nested deeper than {MAX_INDEX_DEPTH} levels");
         Err(self.malformed(&self.reference.whole(), "image", &reason))
+    }
+
+    /// Returns the digest of what the reference names, and its image for each of `platforms`, without the bytes of layers.
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::image`], and [`Error::Layout`] beyond 1,000 manifests or four levels of indexes.
+    pub(crate) async fn images_for(&self, platforms: &[Platform]) -> Result<(Digest, Vec<Found>), Error> {
+        let root = self.manifest(&self.reference).await?;
+        let mut found = Vec::new();
+        for platform in platforms {
+            found.push(self.image_for(&root, platform).await?);
+        }
+        Ok((root.digest().clone(), found))
+    }
+
+    async fn image_for(&self, root: &Blob, platform: &Platform) -> Result<Found, Error> {
+        let mut search = Search::new(platform, root.descriptor().clone());
+        while let Some(candidate) = search.next()? {
+            let reference = self.reference.clone_with_digest(candidate.descriptor.digest().to_string());
+            let manifest = if candidate.descriptor == *root.descriptor() {
+                root.clone()
+            } else {
+                self.manifest(&reference).await?
+            };
+            let name = reference.whole();
+            if layout::is_index(manifest.descriptor().media_type()) {
+                search.index(&candidate, self.document(&manifest, &name)?)?;
+                continue;
+            }
+            let image = self.image_of(manifest, &name).await?;
+            if let Some(image) = search.image(&candidate, image)? {
+                return Ok(Found::Image(image.into()));
+            }
+        }
+        Ok(search.not_found())
     }
 
     async fn image_of(&self, manifest: Blob, name: &str) -> Result<Image, Error> {

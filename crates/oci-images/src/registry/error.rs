@@ -5,8 +5,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::auth;
-use super::http::Failure;
-use super::session::status_text;
 use crate::layout;
 
 /// A registry could not be used as requested.
@@ -225,25 +223,5 @@ struct Seconds(Duration);
 impl fmt::Display for Seconds {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} s", self.0.as_secs_f64())
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreachable(reason) | Self::Invalid(reason) | Self::Login(reason) => {
-                formatter.write_str(reason)
-            }
-            Self::Broken(reason) => write!(formatter, "the connection broke: {reason}"),
-            Self::Status { status, message, .. } => formatter.write_str(&status_text(*status, message)),
-            Self::Stalled { request, .. } => write!(formatter, "`{request}` stalled"),
-            Self::Expired { request, .. } => write!(formatter, "`{request}` timed out"),
-            Self::TooLarge { limit, .. } => {
-                write!(formatter, "the response exceeds the limit of {limit} bytes")
-            }
-            Self::Target { target, reason } => write!(formatter, "`{target}`: {reason}"),
-            Self::Token { cause, .. } => write!(formatter, "{cause}"),
-            Self::Local(error) => write!(formatter, "{error}"),
-        }
     }
 }

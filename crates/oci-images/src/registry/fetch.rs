@@ -9,8 +9,11 @@ use oci_spec::image::{Descriptor, DigestAlgorithm};
 use reqwest::header::{CONTENT_RANGE, HeaderValue, RANGE};
 use reqwest::{Method, StatusCode};
 
-use super::http::{Failure, Request};
-use super::{Error, Progress, Repository};
+use super::client::Repository;
+use super::error::Error;
+use super::failure::Failure;
+use super::http::Request;
+use super::progress::Progress;
 use crate::layout::{self, Artifact, Blob, Hashing};
 
 impl Repository {

@@ -26,11 +26,13 @@ use reqwest::{Certificate, Client, ClientBuilder, Identity, Method, StatusCode, 
 use tokio::time::timeout_at;
 
 use super::certificates::Tls;
+use super::deadline::Deadline;
+use super::error::Error;
+use super::failure::Failure;
 use super::foreign::Secrets;
+use super::options::Options;
 use super::target::Policy;
 use super::upload::Upload;
-use super::{Deadline, Error, Options};
-use crate::layout;
 
 /// Maximum number of redirects of one request.
 const MAX_REDIRECTS: usize = 10;
@@ -42,33 +44,6 @@ const MAX_ERROR_BODY: usize = 16 << 10;
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum time for a connection, TLS included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Why a request did not give what was asked for. All text in it is [clean](Secrets::clean).
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// No connection could be established.
-    Unreachable(String),
-    /// The connection broke.
-    Broken(String),
-    /// The server answered with an unexpected status.
-    Status { status: StatusCode, message: String, retry_after: Option<Duration> },
-    /// There was no progress within the idle timeout.
-    Stalled { request: String, after: Duration },
-    /// The deadline passed.
-    Expired { request: String, after: Duration },
-    /// A response is larger than its limit.
-    TooLarge { request: String, limit: u64 },
-    /// The server sent the client to an address that it must not go to.
-    Target { target: String, reason: String },
-    /// The response violates the protocol, or is not what it claims to be.
-    Invalid(String),
-    /// The registry requires other credentials.
-    Login(String),
-    /// The token server failed. That has been retried already.
-    Token { server: String, cause: Box<Failure> },
-    /// The image to be sent cannot be read, or a temporary file not be written.
-    Local(layout::Error),
-}
 
 /// A request that can be made more than once.
 #[derive(Debug, Clone)]

@@ -1,10 +1,13 @@
 //! Trying a login before it is stored.
 
+use oci_spec::distribution::Reference;
 use reqwest::{Method, StatusCode};
 
+use super::auth::Credentials;
+use super::error::{Action, Error};
 use super::http::Request;
+use super::options::Options;
 use super::session::Session;
-use super::{Action, Credentials, Error, Options, Reference};
 
 /// What a registry did with credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,10 +9,13 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use oci_spec::distribution::Reference;
 use serde::Deserialize;
 
+use super::error::Error;
+use super::file;
 use super::foreign::escape;
-use super::{Error, Reference, file};
+use super::reference;
 
 /// Maximum size of a file, in bytes.
 const MAX_FILE: u64 = 1 << 20;
@@ -259,8 +262,7 @@ pub(super) fn location(field: &str, text: &str) -> Result<String, String> {
         return Ok(String::new());
     }
     let host = text.split('/').next().unwrap_or_default();
-    let is_valid =
-        super::Repository::parse(&format!("{text}/x")).is_ok_and(|parsed| parsed.registry() == host);
+    let is_valid = reference::parse(&format!("{text}/x")).is_ok_and(|parsed| parsed.registry() == host);
     if is_valid {
         return Ok(text.to_owned());
     }
@@ -279,7 +281,7 @@ fn moved(reference: &Reference, name: &str) -> Result<Reference, Error> {
         text.push(':');
         text.push_str(tag);
     }
-    super::Repository::parse(&text)
+    reference::parse(&text)
 }
 
 fn read_file(path: &Path) -> Result<Vec<Registry>, Error> {

@@ -1,12 +1,13 @@
 //! How registries are reached.
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use reqwest::header::HeaderValue;
 
-use super::certificates::ClientCertificate;
-use super::{Backoff, mirrors::Mirrors};
+use super::deadline::Deadline;
+use super::mirrors::Mirrors;
+use super::retry::Backoff;
 
 /// How registries are reached. By default: HTTPS with the system's certificates, 10 minutes for everything and 30
 /// seconds without progress.
@@ -40,6 +41,15 @@ pub struct Options {
     pub(super) via: Option<HeaderValue>,
 }
 
+/// A client certificate: PEM files, which may be the same one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientCertificate {
+    /// The certificate, with intermediate ones if there are any.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+}
+
 /// How many blobs are transferred at once: 4 by default, between 1 and 64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parallel(pub usize);
@@ -57,46 +67,6 @@ impl Parallel {
 impl Default for Parallel {
     fn default() -> Self {
         Self(4)
-    }
-}
-
-/// The time at which all work must have ended, counted from when the value is made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Deadline {
-    at: Instant,
-    total: Duration,
-}
-
-impl Default for Deadline {
-    /// 10 minutes from now.
-    fn default() -> Self {
-        Self::after(Duration::from_mins(10))
-    }
-}
-
-impl Deadline {
-    /// Returns the deadline `total` from now.
-    #[must_use]
-    pub fn after(total: Duration) -> Self {
-        let now = Instant::now();
-        // A time beyond what the clock can represent is never reached.
-        let at = now.checked_add(total).unwrap_or(now + Duration::from_hours(24 * 365));
-        Self { at, total }
-    }
-
-    /// Returns the point in time.
-    pub(super) fn at(self) -> Instant {
-        self.at
-    }
-
-    /// Returns the whole time that was given.
-    pub(super) fn total(self) -> Duration {
-        self.total
-    }
-
-    /// Returns the time that is left.
-    pub(super) fn left(self) -> Duration {
-        self.at.saturating_duration_since(Instant::now())
     }
 }
 

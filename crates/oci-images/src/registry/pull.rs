@@ -3,8 +3,13 @@
 use std::collections::BTreeMap;
 
 use futures::{StreamExt, TryStreamExt};
+use oci_spec::distribution::Reference;
 
-use super::{Error, Options, Progress, Reference, Repository, Resolver};
+use super::auth::Resolver;
+use super::client::Repository;
+use super::error::Error;
+use super::options::Options;
+use super::progress::Progress;
 use crate::layout::{self, Blob, Contents, Image, Platform};
 
 /// Maximum size of a layer that is fetched to read its files, in bytes.

@@ -6,10 +6,12 @@ use reqwest::{Method, StatusCode};
 
 use axum::body::Bytes;
 
-use super::client::{CONTENT_DIGEST, MANIFEST_TYPES};
-use super::http::{Failure, Payload, Request};
+use super::client::{CONTENT_DIGEST, MANIFEST_TYPES, Repository};
+use super::error::Error;
+use super::failure::Failure;
+use super::http::{Payload, Request};
+use super::progress::Progress;
 use super::send::Sent;
-use super::{Error, Progress, Repository};
 use crate::layout::{Artifact, Blob, sha256};
 
 /// What a push did.

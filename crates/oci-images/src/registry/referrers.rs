@@ -8,9 +8,10 @@ use reqwest::{Method, StatusCode, Url};
 use serde::Deserialize;
 
 use super::attach::referrers_tag;
-use super::client::MANIFEST_TYPES;
-use super::http::{Failure, Request};
-use super::{Error, Repository};
+use super::client::{MANIFEST_TYPES, Repository};
+use super::error::Error;
+use super::failure::Failure;
+use super::http::Request;
 use crate::layout::{DOCUMENT_LIMIT, sha256};
 
 /// Maximum number of referrers that are listed.

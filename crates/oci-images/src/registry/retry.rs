@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::Deadline;
-use super::http::Failure;
+use super::deadline::Deadline;
+use super::failure::Failure;
 
 /// Maximum pause that a registry may ask for with `Retry-After`.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(10);

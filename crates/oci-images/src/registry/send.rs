@@ -7,11 +7,13 @@ use oci_spec::image::Digest;
 use reqwest::header::{CONTENT_RANGE, CONTENT_TYPE, HeaderValue, LOCATION, RANGE};
 use reqwest::{Method, StatusCode, Url};
 
-use super::client::CONTENT_DIGEST;
-use super::http::{Answer, Failure, Payload, Request};
+use super::client::{CONTENT_DIGEST, Repository};
+use super::error::Error;
+use super::failure::Failure;
+use super::http::{Answer, Payload, Request};
+use super::progress::Progress;
 use super::retry::Attempts;
 use super::upload::Upload;
-use super::{Error, Progress, Repository};
 use crate::layout::Blob;
 
 /// Blobs beyond this size, in bytes, are sent so that the upload can be resumed, which takes one more request.
@@ -50,7 +52,9 @@ impl Repository {
             return Ok(Sent::Present);
         }
         let store = |failure| self.session.error(failure, "store", &what);
+        // What was built here is nowhere else.
         if self.session.mount_from.is_some()
+            && !blob.is_present()
             && let Opened::Mounted = self.session.run(|| self.open_upload(blob)).await.map_err(store)?
         {
             return Ok(Sent::Mounted);

@@ -5,19 +5,21 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use oci_spec::distribution::Reference;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use reqwest::{Method, StatusCode, Url};
 use serde::Deserialize;
 use tokio::sync::Mutex;
 
-use super::Reference;
-use super::auth::{Credentials, Secret};
+use super::auth::{Credentials, Resolver, Secret};
 use super::challenge::{self, Challenge};
 use super::error::{Action, Error};
+use super::failure::{Failure, status_text};
 use super::foreign::Secrets;
-use super::http::{Answer, Failure, Http, Payload, Request, authority};
+use super::http::{Answer, Http, Payload, Request, authority};
+use super::options::Options;
+use super::retry::{Attempts, Backoff};
 use super::target::Policy;
-use super::{Backoff, Options, Resolver};
 
 /// Maximum size of a token server's response, in bytes.
 const MAX_TOKEN_RESPONSE: u64 = 64 << 10;
@@ -134,7 +136,7 @@ impl Session {
     }
 
     /// Returns the counter of attempts for one request.
-    pub(super) fn attempts(&self) -> super::retry::Attempts {
+    pub(super) fn attempts(&self) -> Attempts {
         self.backoff.start(self.http.deadline)
     }
 
@@ -431,16 +433,6 @@ fn parse_token(body: &[u8]) -> Result<String, Failure> {
 /// Returns whether an attempt to use TLS was answered in plain HTTP.
 fn is_plain_http(reason: &str) -> bool {
     reason.contains("corrupt message") || reason.contains("InvalidContentType")
-}
-
-/// Returns a status with what its response said.
-pub(super) fn status_text(status: StatusCode, message: &str) -> String {
-    let code = status.as_u16();
-    match (message, status.canonical_reason()) {
-        ("", Some(reason)) => format!("status {code} ({reason})"),
-        ("", None) => format!("status {code}"),
-        (message, _) => format!("status {code}: {message}"),
-    }
 }
 
 #[cfg(test)]

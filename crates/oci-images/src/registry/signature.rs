@@ -22,7 +22,10 @@ use rustls::pki_types::{PrivatePkcs8KeyDer, SubjectPublicKeyInfoDer};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Error, Progress, Repository, file};
+use super::client::Repository;
+use super::error::Error;
+use super::file;
+use super::progress::Progress;
 use crate::layout::{Artifact, Blob, document};
 
 /// The media type of a signed document.

@@ -5,7 +5,8 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use reqwest::Url;
 
-use super::{Error, Options};
+use super::error::Error;
+use super::options::Options;
 
 /// Maximum length of an address in a `Location` header or of a token server, in bytes.
 const MAX_ADDRESS: usize = 16 << 10;

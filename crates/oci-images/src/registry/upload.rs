@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::body::Bytes;
 use futures::stream;
 
-use super::Progress;
+use super::progress::Progress;
 use crate::layout::{self, Blob};
 
 /// How much of a blob is in memory at a time.

@@ -1,5 +1,6 @@
 //! Copies between registries, layouts and archives; mounts, and uploads that break.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -39,7 +40,7 @@ fn index() -> Artifact {
         let image = image(&[&[("shared", "everywhere")], &[("program", name)]]);
         (platform(name), Artifact::from(image))
     });
-    Artifact::index(images.into()).unwrap()
+    Artifact::index(images.into(), BTreeMap::new()).unwrap()
 }
 
 /// An image with a layer of `size` bytes that do not compress.

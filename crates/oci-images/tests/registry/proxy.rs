@@ -89,7 +89,7 @@ async fn an_index_is_cached_with_its_images_and_below_a_path() {
         let text = platform.to_string();
         (platform, Artifact::from(bundle(&text)))
     });
-    let index = Artifact::index(images.into()).unwrap();
+    let index = Artifact::index(images.into(), BTreeMap::new()).unwrap();
     push(origin.address, "org/deep/app:v1", index.clone()).await;
     let cache = cache_of(format!("{}/org", origin.address)).await;
     let name = reference(cache.address, "deep/app:v1");

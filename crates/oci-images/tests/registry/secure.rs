@@ -1,6 +1,9 @@
 //! The registry over TLS with a private authority and with passwords; logins, and garbage collection.
 
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use oci_images::layout::{Artifact, Platform};
 use oci_images::registry::server::{
@@ -9,6 +12,13 @@ use oci_images::registry::server::{
 use oci_images::registry::{
     ClientCertificate, Credentials, Error, Login, Options, Progress, Repository, Resolver, log_in,
 };
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
 
 use crate::http::send;
 use crate::{Running, anonymous, image, options, reference};
@@ -150,6 +160,95 @@ async fn a_client_certificate_that_cannot_be_used_is_named() {
     assert!(error.contains("cert.pem") && error.contains("private key"), "{error}");
 }
 
+/// Serves a registry over TLS to clients whose certificate is `client`, in front of one without TLS.
+async fn require_client_certificate(
+    files: &Files,
+    client: &CertificateDer<'static>,
+) -> (Running, SocketAddr) {
+    let registry = Running::start().await;
+    let mut roots = RootCertStore::empty();
+    roots.add(client.clone()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_client_cert_verifier(verifier.build().unwrap())
+        .with_single_cert(
+            vec![CertificateDer::from_pem_file(files.path("cert.pem")).unwrap()],
+            PrivateKeyDer::from_pem_file(files.path("key.pem")).unwrap(),
+        )
+        .unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (address, behind) = (listener.local_addr().unwrap(), registry.address);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move {
+                let Ok(mut stream) = acceptor.accept(stream).await else { return };
+                let mut behind = TcpStream::connect(behind).await.unwrap();
+                let _ = tokio::io::copy_bidirectional(&mut stream, &mut behind).await;
+            });
+        }
+    });
+    (registry, address)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_registry_that_requires_a_client_certificate_accepts_ours() {
+    let (files, client, other) = (Files::new(), Files::new(), Files::new());
+    let trusted = CertificateDer::from_pem_file(client.path("cert.pem")).unwrap();
+    let (_registry, address) = require_client_certificate(&files, &trusted).await;
+    let image = image(&[&[("a", "1")]]);
+    let transfer = async |options: &Options| {
+        let name = reference(address, "a:v1");
+        let repository = Repository::for_writing(&name, options, &anonymous()).await?;
+        repository.push(&image, None, &Progress::hidden()).await?;
+        let repository = Repository::for_reading(&name, options, &anonymous()).await?;
+        let read = repository.image(&Platform::default()).await?;
+        repository.with_layers(read, &Progress::hidden()).await.map(|read| read.digest().clone())
+    };
+    let with = |certificate: PathBuf, key: PathBuf| {
+        let mut options = files.options();
+        options.client_certificate = Some(ClientCertificate { certificate, key });
+        options
+    };
+    let separate = with(client.path("cert.pem"), client.path("key.pem"));
+    assert_eq!(transfer(&separate).await.unwrap(), *image.digest());
+
+    // As `--client-cert` without `--client-key`, with the key before or after the certificate.
+    let read = |name: &str| std::fs::read_to_string(client.path(name)).unwrap();
+    for (at, text) in
+        [read("key.pem") + &read("cert.pem"), read("cert.pem") + &read("key.pem")].iter().enumerate()
+    {
+        let both = client.path(&format!("both-{at}.pem"));
+        std::fs::write(&both, text).unwrap();
+        assert_eq!(transfer(&with(both.clone(), both)).await.unwrap(), *image.digest(), "{at}");
+    }
+
+    // As podman and docker name them.
+    let directory = client.path(&address.to_string());
+    std::fs::create_dir(&directory).unwrap();
+    for (from, to) in [("cert.pem", "client.cert"), ("key.pem", "client.key")] {
+        std::fs::copy(client.path(from), directory.join(to)).unwrap();
+    }
+    let mut options = files.options();
+    options.certificate_directories = vec![client.directory.path().to_owned()];
+    assert_eq!(transfer(&options).await.unwrap(), *image.digest());
+
+    // The rejection arrives after the handshake of TLS 1.3, and is lost if the connection is found closed before it is read.
+    let wrong = with(other.path("cert.pem"), other.path("key.pem"));
+    for (options, reason) in [(files.options(), "CertificateRequired"), (wrong, "alert")] {
+        let mut errors = Vec::new();
+        while !errors.last().is_some_and(|error: &String| error.contains(reason)) {
+            assert!(errors.len() < 20, "{errors:?}");
+            errors.push(transfer(&options).await.unwrap_err().to_string());
+        }
+        assert!(errors.iter().all(|error| error.contains(&address.to_string())), "{errors:?}");
+    }
+}
+
 fn contents(directory: &Path) -> usize {
     std::fs::read_dir(directory.join("blobs/sha256")).unwrap().count()
 }
@@ -160,7 +259,8 @@ async fn garbage_is_what_nothing_refers_to() {
     let address = registry.address;
     let (one, two) = (image(&[&[("a", "1")]]), image(&[&[("a", "2")]]));
     let platform = |name: &str| name.parse().unwrap();
-    let index = Artifact::index(vec![(platform("linux/amd64"), Artifact::from(&one))]).unwrap();
+    let index =
+        Artifact::index(vec![(platform("linux/amd64"), Artifact::from(&one))], BTreeMap::new()).unwrap();
     let push = async |artifact: Artifact| {
         let name = reference(address, "org/app:v1");
         let repository = Repository::for_writing(&name, &options(), &anonymous()).await.unwrap();

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use oci_images::layout::sha256;
 use oci_images::registry::server::{Error, Options, Server};
+use oci_images::registry::{Progress, Repository};
 
 use crate::http::{connect, read_to_close, send, send_raw};
 use crate::{LONG, Running};
@@ -30,6 +31,27 @@ fn count(directory: &Path) -> usize {
 
 fn options(directory: &Path) -> Options {
     Options::new("127.0.0.1:0".parse().unwrap(), directory)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn content_that_was_lost_is_not_found_and_can_be_pushed_again() {
+    let registry = Running::start().await;
+    let (address, options) = (registry.address, crate::options());
+    let name = crate::reference(address, "team/gizmo:v1");
+    let image = crate::image(&[&[("a", "a")]]);
+    let push = async || {
+        let repository = Repository::for_writing(&name, &options, &crate::anonymous()).await.unwrap();
+        repository.push(&image, None, &Progress::hidden()).await.unwrap();
+    };
+    push().await;
+    let digest = image.digest();
+    fs::remove_file(registry.directory.path().join("blobs/sha256").join(digest.digest())).unwrap();
+    for reference in ["v1", digest.as_ref()] {
+        let path = format!("/v2/team/gizmo/manifests/{reference}");
+        assert_eq!(send(address, "GET", &path, &[], b"").await.status, 404, "{reference}");
+    }
+    push().await;
+    assert_eq!(send(address, "GET", "/v2/team/gizmo/manifests/v1", &[], b"").await.status, 200);
 }
 
 mod access {

@@ -9,7 +9,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::Method;
 use axum::response::Response;
-use oci_images::layout::{Contents, Platform, open_directory, write_directory};
+use oci_images::layout::{Contents, Platform, Recipe, open_directory, write_directory};
 use oci_images::registry::{Error, Progress, Repository, pull};
 
 use crate::{Running, anonymous, image, options, reference};
@@ -52,11 +52,21 @@ async fn a_base_is_fetched_only_if_the_registry_lacks_it() {
         base.layers().iter().all(|layer| !layer.is_present()),
         "layers are not fetched before they are needed"
     );
-    let index = oci_images::layout::Recipe { base: Some(base), ..Default::default() }.build().unwrap();
+    let index = Recipe { base: Some(base), ..Recipe::default() }.build().unwrap();
     let target = reference(registry.address, "catalog:v1");
     let catalog = Repository::for_writing(&target, &options(), &anonymous()).await.unwrap();
     let pushed = catalog.push(&index, Some(&base_repository), &Progress::hidden()).await.unwrap();
     assert_eq!(pushed.sent, 2);
+
+    // Where the base may be read, the registry mounts its layers.
+    let other = reference(registry.address, "other:v1");
+    let base_name = Some(base_repository.reference());
+    let other = Repository::for_writing_on(&other, base_name, &options(), &anonymous()).await.unwrap();
+    let extended = Recipe { base: Some(index.clone()), user: Some("1".to_owned()), ..Recipe::default() }
+        .build()
+        .unwrap();
+    let mounted = other.push(&extended, None, &Progress::hidden()).await.unwrap();
+    assert_eq!((mounted.mounted, mounted.sent), (1, 1), "the configuration is new");
 
     // The registry has everything now: a push works without a base to fetch from.
     let pushed = catalog.push(&index, None, &Progress::hidden()).await.unwrap();

@@ -2,9 +2,14 @@
 
 use std::path::PathBuf;
 
+use oci_spec::distribution::Reference;
+
+use super::credentials::{Credentials, Secret};
+use super::error::Error;
 use super::file::AuthFile;
-use super::{Credentials, Error, Resolver, Secret, escape, helper};
-use crate::registry::Reference;
+use super::helper;
+use super::resolver::Resolver;
+use crate::registry::foreign::escape;
 
 /// What was found in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]

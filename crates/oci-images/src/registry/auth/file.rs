@@ -8,8 +8,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer};
 
-use super::super::file;
-use super::{Error, Secret};
+use super::credentials::Secret;
+use super::error::Error;
+use crate::registry::file;
 
 /// Maximum size of a file with credentials, in bytes.
 pub(super) const MAX_FILE_SIZE: u64 = 1 << 20;

@@ -1,16 +1,19 @@
 //! Docker's credential helpers: programs that read a registry from standard input and answer in JSON.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
+use std::ops::ControlFlow;
+use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, ioctl_fionbio};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Deserialize;
 
-use super::Secret;
+use super::credentials::Secret;
 
 /// Maximum time that a helper may take.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
@@ -95,54 +98,84 @@ fn run(
     result
 }
 
-/// Sends the question and waits for the helper's end. What its children do with the pipe afterwards is ignored.
+/// Sends the question and waits for the helper's end. What its children do with the pipes afterwards is ignored.
+///
+/// The pipes do not block: a long password does not fit into a pipe's buffer, and a child that the helper left behind
+/// can keep its output open for ever.
 fn exchange(child: &mut Child, input: &str, limit: Duration) -> Result<(ExitStatus, Vec<u8>), String> {
-    let start = Instant::now();
-    if let Some(mut pipe) = child.stdin.take() {
-        let line = format!("{input}\n");
-        // A long password does not fit into the pipe's buffer: writing blocks until the helper reads or ends. A helper
-        // that does not read is judged by its output.
-        std::thread::spawn(move || pipe.write_all(line.as_bytes()));
-    }
-    let (sender, receiver) = mpsc::sync_channel::<Vec<u8>>(1);
-    if let Some(mut output) = child.stdout.take() {
-        // Reading may block for ever if a child of the helper keeps the pipe open: then this thread is left behind.
-        std::thread::spawn(move || {
-            let mut chunk = vec![0; 4096];
-            while let Ok(count @ 1..) = output.read(&mut chunk) {
-                if sender.send(chunk[..count].to_vec()).is_err() {
-                    break;
-                }
-            }
-        });
+    let deadline = Instant::now() + limit;
+    let failed = |error: io::Error| format!("failed to talk to it: {error}");
+    let question = format!("{input}\n");
+    let mut unsent = question.as_bytes();
+    let mut stdin = child.stdin.take();
+    let mut stdout = child.stdout.take();
+    for pipe in [stdin.as_ref().map(AsFd::as_fd), stdout.as_ref().map(AsFd::as_fd)].into_iter().flatten() {
+        ioctl_fionbio(pipe, true).map_err(|error| failed(error.into()))?;
     }
     let mut output = Vec::new();
-    let mut ended = None;
     loop {
-        match receiver.recv_timeout(POLL) {
-            Ok(chunk) => output.extend_from_slice(&chunk),
-            // The pipe is closed: only the end is left to wait for.
-            Err(RecvTimeoutError::Disconnected) => match ended {
-                Some(status) => return Ok((status, output)),
-                None => std::thread::sleep(Duration::from_millis(1)),
-            },
-            // Everything it printed before its end has been read.
-            Err(RecvTimeoutError::Timeout) => {
-                if let Some(status) = ended {
-                    return Ok((status, output));
-                }
-            }
+        // First of all, so that what is read below includes everything that the helper printed.
+        let ended = child.try_wait().map_err(|error| format!("failed to wait for it: {error}"))?;
+        // A helper that ends or closes its input without reading is judged by its output.
+        if stdin.as_mut().is_some_and(|pipe| send(pipe, &mut unsent).is_break()) {
+            stdin = None;
+        }
+        if let Some(pipe) = &mut stdout
+            && receive(pipe, &mut output).map_err(failed)?.is_break()
+        {
+            stdout = None;
         }
         if output.len() > MAX_OUTPUT {
             return Err(format!("it printed more than {MAX_OUTPUT} bytes"));
         }
-        if start.elapsed() > limit {
+        if let Some(status) = ended {
+            return Ok((status, output));
+        }
+        if Instant::now() > deadline {
             return Err(format!("it did not end within {} s", limit.as_secs_f64()));
         }
-        if ended.is_none() {
-            ended = child.try_wait().map_err(|error| format!("failed to wait for it: {error}"))?;
+        let mut events = Vec::new();
+        events.extend(stdin.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::OUT)));
+        events.extend(stdout.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
+        // A helper without output is about to end.
+        let pause = if stdout.is_some() { POLL } else { Duration::from_millis(1) };
+        match poll(&mut events, Timespec::try_from(pause).ok().as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(failed(error.into())),
         }
     }
+}
+
+/// Writes what `pipe` takes at once of `unsent`; `Break` when everything is sent or the other end is closed.
+fn send(pipe: &mut ChildStdin, unsent: &mut &[u8]) -> ControlFlow<()> {
+    while !unsent.is_empty() {
+        match pipe.write(unsent) {
+            Ok(count) => *unsent = &unsent[count..],
+            Err(error) => match error.kind() {
+                io::ErrorKind::WouldBlock => return ControlFlow::Continue(()),
+                io::ErrorKind::Interrupted => {}
+                _ => return ControlFlow::Break(()),
+            },
+        }
+    }
+    ControlFlow::Break(())
+}
+
+/// Appends what `pipe` contains to `output`, at most a chunk beyond the maximum; `Break` at the end of the output.
+fn receive(pipe: &mut ChildStdout, output: &mut Vec<u8>) -> io::Result<ControlFlow<()>> {
+    let mut chunk = [0; 4096];
+    while output.len() <= MAX_OUTPUT {
+        match pipe.read(&mut chunk) {
+            Ok(0) => return Ok(ControlFlow::Break(())),
+            Ok(count) => output.extend_from_slice(&chunk[..count]),
+            Err(error) => match error.kind() {
+                io::ErrorKind::WouldBlock => break,
+                io::ErrorKind::Interrupted => {}
+                _ => return Err(error),
+            },
+        }
+    }
+    Ok(ControlFlow::Continue(()))
 }
 
 /// Kills the helper with its children.

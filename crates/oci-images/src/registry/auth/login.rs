@@ -1,20 +1,22 @@
 //! Writing logins: into the first file that exists, or into the credential helper that it names.
 
-use std::fs::{DirBuilder, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use atomic_files::DirectoryLock;
+use atomic_files::{DirectoryLock, Pending};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::super::file as regular;
+use super::error::Error;
 use super::file::{self, AuthFile};
 use super::helper;
-use super::{Error, Resolver};
+use super::resolver::Resolver;
+use crate::registry::file as regular;
+use crate::registry::foreign::escape;
 
 /// How long a login waits for another one.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -34,7 +36,7 @@ impl std::fmt::Display for Stored {
         match self {
             Self::File(path) => write!(formatter, "{}", path.display()),
             Self::Helper(name, path) => {
-                let name = super::escape(name);
+                let name = escape(name);
                 write!(formatter, "docker-credential-{name}, configured in {}", path.display())
             }
         }
@@ -59,11 +61,7 @@ impl Resolver {
         if let Some((name, key)) = helper.or(store) {
             let input = json!({ "ServerURL": key, "Username": user, "Secret": password }).to_string();
             helper::change(&name, "store", &input, self.helper_directory.as_deref(), helper::TIMEOUT)
-                .map_err(|reason| Error::StoreHelper {
-                    helper: super::escape(&name),
-                    path: path.clone(),
-                    reason,
-                })?;
+                .map_err(|reason| Error::StoreHelper { helper: escape(&name), path: path.clone(), reason })?;
             return Ok(Stored::Helper(name, path));
         }
         let login = json!({ "auth": STANDARD.encode(format!("{user}:{password}")) });
@@ -87,8 +85,7 @@ impl Resolver {
             let helper = existing.helper(registry).map(|(key, name)| (name.to_owned(), key.to_owned()));
             let store = existing.store().map(|name| (name.to_owned(), file::store_key(registry).to_owned()));
             if let Some((name, key)) = helper.or(store) {
-                let fail =
-                    |reason| Error::StoreHelper { helper: super::escape(&name), path: path.clone(), reason };
+                let fail = |reason| Error::StoreHelper { helper: escape(&name), path: path.clone(), reason };
                 let directory = self.helper_directory.as_deref();
                 if helper::get(&name, &key, directory, helper::TIMEOUT).map_err(fail)?.is_some() {
                     helper::change(&name, "erase", &key, directory, helper::TIMEOUT).map_err(fail)?;
@@ -132,22 +129,20 @@ fn edit(path: &Path, change: impl FnOnce(&mut serde_json::Map<String, Value>)) -
     DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(write)?;
     let lock = DirectoryLock::acquire(directory, LOCK_TIMEOUT, |_| {});
     let _lock = lock.map_err(|error| write(io::Error::other(error)))?;
-    let bytes = match regular::read(path, file::MAX_FILE_SIZE) {
-        Ok(bytes) => bytes,
+    let existing = match regular::read(path, file::MAX_FILE_SIZE) {
+        Ok(bytes) => Some(bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // Replacing a file keeps its mode.
             if path.is_symlink() {
                 return Err(write(io::Error::other("it is a symbolic link to a file that does not exist")));
             }
-            let created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-            created.and_then(|mut file| file.write_all(b"{}")).map_err(write)?;
-            b"{}".to_vec()
+            None
         }
         Err(reason) => return Err(Error::Read { path: path.to_owned(), reason }),
     };
     let malformed = |reason: &str| Error::Malformed { path: path.to_owned(), reason: reason.to_owned() };
-    let mut document: Value =
-        serde_json::from_slice(&bytes).map_err(|_| malformed("it is not valid JSON"))?;
+    let mut document: Value = serde_json::from_slice(existing.as_deref().unwrap_or(b"{}"))
+        .map_err(|_| malformed("it is not valid JSON"))?;
     let object = document.as_object_mut().ok_or_else(|| malformed("expected a JSON object"))?;
     let auths = object.entry("auths").or_insert(Value::Null);
     if auths.is_null() {
@@ -156,8 +151,12 @@ fn edit(path: &Path, change: impl FnOnce(&mut serde_json::Map<String, Value>)) -
     change(auths.as_object_mut().ok_or_else(|| malformed("`auths` is not an object"))?);
     let mut text = serde_json::to_vec_pretty(&document).map_err(|error| write(io::Error::other(error)))?;
     text.push(b'\n');
-    atomic_files::file(path, &text).map_err(|error| write(io::Error::other(error)))?;
-    Ok(())
+    let failed = |error| write(io::Error::other(error));
+    let mut file = Pending::new(path).map_err(failed)?;
+    if existing.is_none() {
+        file = file.private().map_err(failed)?;
+    }
+    file.append(&text).and_then(|()| file.commit()).map_err(failed)
 }
 
 #[cfg(test)]
@@ -165,6 +164,7 @@ mod tests {
     use std::ffi::OsString;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
+    use std::time::Instant;
 
     use super::*;
 
@@ -221,6 +221,16 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let resolver = resolver(home.path());
         std::thread::scope(|scope| {
+            // Who reads a login meanwhile finds no file, or a whole one.
+            scope.spawn(|| {
+                let path = home.path().join(".config/containers/auth.json");
+                let end = Instant::now() + LOCK_TIMEOUT;
+                while !path.exists() && Instant::now() < end {
+                    std::thread::sleep(Duration::from_micros(50));
+                }
+                let found: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+                assert!(!found["auths"].as_object().unwrap().is_empty(), "{found}");
+            });
             for number in 0..8 {
                 let resolver = &resolver;
                 scope.spawn(move || resolver.log_in(&format!("r{number}.example.com"), "u", "p").unwrap());

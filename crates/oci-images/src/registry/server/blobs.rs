@@ -27,7 +27,7 @@ pub(super) async fn get(
     range: Option<HeaderValue>,
 ) -> Result<Response, Failure> {
     if !store.has_blob(name, digest) {
-        return Err(unknown(digest));
+        return Err(Failure::unknown_blob(digest));
     }
     let file = File::open(store.content(digest)).await?;
     let size = file.metadata().await?.len();
@@ -147,11 +147,11 @@ impl Chunks {
 }
 
 pub(super) fn delete(store: &Store, name: &str, digest: &Digest) -> Result<Response, Failure> {
-    if store.unlink_blob(name, digest)? { Ok(empty(StatusCode::ACCEPTED)) } else { Err(unknown(digest)) }
-}
-
-pub(super) fn unknown(digest: &Digest) -> Failure {
-    Failure::not_found(Code::BlobUnknown, format!("blob {digest} is not in this repository"))
+    if store.unlink_blob(name, digest)? {
+        Ok(empty(StatusCode::ACCEPTED))
+    } else {
+        Err(Failure::unknown_blob(digest))
+    }
 }
 
 /// The part of a blob that a Range header names.

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use futures::StreamExt;
 use tokio::time::{Instant, timeout_at};
 
-use super::Limits;
+use super::limits::Limits;
 use super::response::{Code, Failure};
 
 /// A request's body.

@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, Sleep, interval, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
-use super::{Registry, handle};
+use super::handler::{Registry, handle};
 
 /// The maximum number of header lines in a request.
 const MAX_HEADERS: usize = 64;

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
+use super::error::{Error, directory_error};
 use super::manifests::Manifest;
 use super::store::{MARKER, Store};
-use super::{Error, directory_error};
 
 /// What garbage collection removes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

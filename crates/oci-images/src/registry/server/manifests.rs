@@ -10,8 +10,8 @@ use oci_spec::image::Digest;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::Limits;
 use super::body::Incoming;
+use super::limits::Limits;
 use super::response::{self, Code, Failure, digest_header, empty, set};
 use super::route::{self, Reference};
 use super::store::Store;

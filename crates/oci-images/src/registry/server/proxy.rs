@@ -22,16 +22,21 @@ use tempfile::TempPath;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout_at;
 
+use super::error::Error;
+use super::limits::Limits;
 use super::manifests::{self, Manifest};
 use super::response::{Code, Failure};
 use super::route::{self, Reference};
 use super::store::Store;
-use super::{Error, Limits};
 use crate::layout;
+use crate::registry::auth::Resolver;
+use crate::registry::client::Repository;
+use crate::registry::deadline::Deadline;
+use crate::registry::error::Error as RegistryError;
 use crate::registry::mirrors::{self, Mirrors};
-use crate::registry::progress::Done;
+use crate::registry::options::Options;
+use crate::registry::progress::{Done, Progress};
 use crate::registry::session::Session;
-use crate::registry::{self, Deadline, Options, Progress, Repository, Resolver};
 
 /// How long a login at the other registry is used.
 const SESSION_AGE: Duration = Duration::from_mins(5);
@@ -220,7 +225,7 @@ impl Proxy {
     }
 
     /// Returns the repository `name` of the other registry, logged in.
-    async fn repository(&self, name: &str) -> Result<Repository, registry::Error> {
+    async fn repository(&self, name: &str) -> Result<Repository, RegistryError> {
         if let Some((opened, repository)) = locked(&self.sessions).get(name)
             && opened.elapsed() < SESSION_AGE
         {
@@ -246,8 +251,8 @@ impl Proxy {
     }
 
     /// Whether an error may go away; if it is about the connection, that is remembered.
-    fn may_recover(&self, error: &registry::Error) -> bool {
-        use registry::Error;
+    fn may_recover(&self, error: &RegistryError) -> bool {
+        use crate::registry::error::Error;
         if matches!(error, Error::Unreachable { .. }) {
             *locked(&self.unreachable) = Some(Instant::now());
         }
@@ -274,7 +279,7 @@ impl Proxy {
             Reference::Digest(digest) if store.manifest_type(name, digest)?.is_some() => return Ok(()),
             Reference::Digest(digest) => {
                 return match self.fetch_manifest(store, name, digest.as_ref(), None, deadline).await? {
-                    Err(registry::Error::NotFound { .. }) | Ok(()) => Ok(()),
+                    Err(RegistryError::NotFound { .. }) | Ok(()) => Ok(()),
                     Err(error) => Err(self.failure(&error)),
                 };
             }
@@ -294,7 +299,7 @@ impl Proxy {
         };
         match fetched {
             Ok(()) => Ok(()),
-            Err(registry::Error::NotFound { .. }) => store.remove_tag(name, tag).map(drop),
+            Err(RegistryError::NotFound { .. }) => store.remove_tag(name, tag).map(drop),
             // What has a tag made of a digest refers to an image, as what the referrers API lists: most images have none.
             Err(error) if self.may_recover(&error) && (stored.is_some() || is_made_of_digest(tag)) => Ok(()),
             Err(error) => Err(self.failure(&error)),
@@ -309,7 +314,7 @@ impl Proxy {
         version: &str,
         tag: Option<&str>,
         deadline: Deadline,
-    ) -> Result<Result<(), registry::Error>, Failure> {
+    ) -> Result<Result<(), RegistryError>, Failure> {
         let what = format!("download of {version} in {}/{name}", self.registry());
         let fetched = within(deadline, &what, async {
             let repository = self.repository(name).await?.at(version);
@@ -387,7 +392,7 @@ impl Proxy {
             })
         });
         let size = size.await.map_err(|error| self.failure(&error))?;
-        let size = size.ok_or_else(|| super::blobs::unknown(digest))?;
+        let size = size.ok_or_else(|| Failure::unknown_blob(digest))?;
         if size > self.limits.blob_bytes {
             let message = format!("the blob has {size} bytes; the limit is {}", self.limits.blob_bytes);
             return Err(Failure::new(StatusCode::BAD_GATEWAY, Code::SizeInvalid, message));
@@ -483,8 +488,8 @@ impl Proxy {
     }
 
     /// Returns the response for an error of the other registry: what it is about, without paths of this machine and names of its users.
-    fn failure(&self, error: &registry::Error) -> Failure {
-        use registry::Error;
+    fn failure(&self, error: &RegistryError) -> Failure {
+        use crate::registry::error::Error;
         let registry = self.registry();
         self.may_recover(error);
         let message = match error {
@@ -543,12 +548,11 @@ fn is_itself(authority: &str, address: SocketAddr, hosts: &[String]) -> bool {
 async fn within<T>(
     deadline: Deadline,
     what: &str,
-    work: impl Future<Output = Result<T, registry::Error>>,
-) -> Result<T, registry::Error> {
+    work: impl Future<Output = Result<T, RegistryError>>,
+) -> Result<T, RegistryError> {
     let ended = timeout_at(deadline.at().into(), work).await;
-    ended.unwrap_or_else(|_| {
-        Err(registry::Error::Expired { request: what.to_owned(), after: deadline.total() })
-    })
+    ended
+        .unwrap_or_else(|_| Err(RegistryError::Expired { request: what.to_owned(), after: deadline.total() }))
 }
 
 /// Whether a tag is one of the specification's or cosign's for what refers to an image: `sha256-HEX`, `sha256-HEX.sig`.

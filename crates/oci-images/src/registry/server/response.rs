@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, HeaderName, RETRY_AFTER};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::Response;
+use oci_spec::image::Digest;
 use serde_json::{Value, json};
 
 /// How long a client waits before it tries again after "too many requests", in seconds.
@@ -72,6 +73,10 @@ impl Failure {
 
     pub(super) fn not_found(code: Code, message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, code, message)
+    }
+
+    pub(super) fn unknown_blob(digest: &Digest) -> Self {
+        Self::not_found(Code::BlobUnknown, format!("blob {digest} is not in this repository"))
     }
 
     pub(super) fn denied(message: impl Into<String>) -> Self {

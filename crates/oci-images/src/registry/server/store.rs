@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use oci_spec::image::Digest;
 use tempfile::TempPath;
 
+use super::error::{Error, directory_error};
 use super::response::Failure;
-use super::{Error, directory_error};
 use crate::layout::{DOCUMENT_LIMIT, sha256};
 
 /// The file that marks a registry's directory.
@@ -169,9 +169,13 @@ impl Store {
         Ok(remove(&self.blob_link(name, digest))?)
     }
 
-    /// Returns the media type of a manifest, if the repository has it.
+    /// Returns the media type of a manifest, if the repository has it and its content.
     pub(super) fn manifest_type(&self, name: &str, digest: &Digest) -> Result<Option<String>, Failure> {
-        Ok(read_text(&self.manifest_link(name, digest))?)
+        match fs::metadata(self.content(digest)) {
+            Ok(_) => Ok(read_text(&self.manifest_link(name, digest))?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Returns the bytes of a manifest.

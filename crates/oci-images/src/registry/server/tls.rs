@@ -8,7 +8,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
-use super::Error;
+use super::error::Error;
 use crate::registry::file;
 
 /// The maximum size of a PEM file in bytes.

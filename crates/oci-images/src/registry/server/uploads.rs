@@ -17,8 +17,8 @@ use axum::response::Response;
 use oci_spec::image::Digest;
 use tempfile::TempPath;
 
-use super::Limits;
 use super::body::Incoming;
+use super::limits::Limits;
 use super::response::{Code, Failure, digest_header, empty, set};
 use super::route;
 use super::store::Store;

@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use oci_spec::image::Digest;
 use tokio::sync::Semaphore;
 
-use super::Error;
+use super::error::Error;
 use super::response::{Code, Failure};
 use crate::layout::sha256;
 use crate::registry::file;

@@ -1,0 +1,75 @@
+//! Why a registry cannot be served.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// The registry could not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The address is reachable from other machines.
+    #[error(
+        "{0} is reachable from other machines, which could read, write and delete: use 127.0.0.1, or pass --listen-anywhere"
+    )]
+    NotLoopback(SocketAddr),
+    /// Passwords would be sent unencrypted to an address that other machines reach.
+    #[error("passwords would be sent to {0} unencrypted: pass a certificate with --tls-cert and --tls-key")]
+    NotEncrypted(SocketAddr),
+    /// A file of certificates or users cannot be used.
+    #[error("failed to read {}: {reason}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why it cannot be used, without quoting it.
+        reason: String,
+    },
+    /// The address is not available.
+    #[error("failed to listen on {address} (port 0 chooses a free port)")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The registry whose content is to be served cannot be used.
+    #[error("cannot be a cache of `{registry}`: {reason}")]
+    Upstream {
+        /// The registry, as given.
+        registry: String,
+        /// Why it cannot be used.
+        reason: String,
+    },
+    /// The directory cannot be used.
+    #[error("failed to open the registry in {}", .directory.display())]
+    Directory {
+        /// The directory.
+        directory: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The directory has other content, which is not touched.
+    #[error("{} is neither empty nor a registry: choose a new directory", .directory.display())]
+    NotARegistry {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// The directory must be a registry, and is none.
+    #[error("{} does not contain a registry", .directory.display())]
+    NoRegistry {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// Another server uses the directory.
+    #[error("{} is in use by another server", .directory.display())]
+    InUse {
+        /// The directory.
+        directory: PathBuf,
+    },
+}
+
+/// Turns an I/O error about `directory` into an [`Error`].
+pub(super) fn directory_error(directory: &Path) -> impl Fn(io::Error) -> Error {
+    let directory = directory.to_owned();
+    move |source| Error::Directory { directory: directory.clone(), source }
+}
