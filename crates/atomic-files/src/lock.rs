@@ -1,17 +1,23 @@
-//! Exclusive locks on directories, between processes.
+//! Exclusive locks on directories, between processes, and trees that are written under them.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::error::Error;
 use crate::pending::parent;
+use crate::replace;
 use crate::temporary::{displaced, is_same, remove_leftovers};
-use crate::{Changes, Error, Tree, replace};
+use crate::tree::{Changes, Tree};
 
 /// How often a locked directory is tried again.
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
+
+/// How long [`tree()`] waits for another process that has locked the directory.
+const TREE_WAIT: Duration = Duration::from_mins(1);
 
 /// An exclusive advisory lock on a directory, held until it is dropped or its process ends.
 ///
@@ -132,6 +138,19 @@ impl Drop for DirectoryLock {
             let _ = fs::remove_dir(directory);
         }
     }
+}
+
+/// Writes `files` (relative path with `/` → bytes) below `directory`: all of them or, if one fails, none.
+///
+/// # Errors
+///
+/// As [`DirectoryLock::acquire`], which waits for up to a minute, and [`DirectoryLock::write`].
+pub fn tree(directory: &Path, files: BTreeMap<String, Vec<u8>>) -> Result<Changes, Error> {
+    let mut tree = Tree::new();
+    for (path, bytes) in files {
+        tree.file(path, bytes);
+    }
+    DirectoryLock::acquire(directory, TREE_WAIT, |_| {})?.write(&tree)
 }
 
 /// Creates a directory and its missing parents; returns those that it created, innermost first.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use crate::Error;
+use crate::error::Error;
 use crate::temporary::Temporary;
 
 /// A file under construction: written beside its destination, visible under its name only after [`Pending::commit`].
@@ -75,6 +75,19 @@ impl Pending {
             }
             _ => Self::new(path),
         }
+    }
+
+    /// Makes the file readable and writable by its owner only, before it has any bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] with the destination's path if the system fails.
+    pub fn private(self) -> Result<Self, Error> {
+        if let Sink::Temporary(temporary) = &self.sink {
+            let permissions = fs::Permissions::from_mode(0o600);
+            temporary.handle().set_permissions(permissions).map_err(|error| self.error(error))?;
+        }
+        Ok(self)
     }
 
     /// Appends `bytes`.

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, CWD, RenameFlags};
 use rustix::io::Errno;
 
+use crate::error::Error;
 use crate::pending::{parent, sync_directory};
 use crate::temporary::{Temporary, displaced, is_temporary, remove};
-use crate::{Changes, Error, Tree};
+use crate::tree::{Changes, Tree};
 
 /// How many entries that a tree does not name are linked into a new directory; with more it is updated in place.
 const MAX_PRESERVED: usize = 100_000;

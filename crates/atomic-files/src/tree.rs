@@ -6,10 +6,9 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use crate::{Change, DirectoryLock, Error, is_temporary, same_bytes};
-
-/// How long [`tree()`] waits for another process that has locked the directory.
-const TREE_WAIT: std::time::Duration = std::time::Duration::from_mins(1);
+use crate::error::Error;
+use crate::file::{Change, same_bytes};
+use crate::temporary::is_temporary;
 
 /// What writing a tree did, or would do: paths relative to its directory, sorted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,22 +43,12 @@ impl Changes {
     }
 }
 
-/// Files to be written below one directory, and files to be removed from it. Written by [`DirectoryLock::write`].
+/// Files to be written below one directory, and files to be removed from it. Written by
+/// [`DirectoryLock::write`](crate::DirectoryLock::write).
 #[derive(Debug, Clone, Default)]
 pub struct Tree<'a> {
     files: BTreeMap<String, Cow<'a, [u8]>>,
     removals: BTreeSet<String>,
-}
-
-/// Writes `files` (relative path with `/` → bytes) below `directory`: all of them or, if one fails, none.
-///
-/// # Errors
-///
-/// As [`DirectoryLock::acquire`], which waits for up to a minute, and [`DirectoryLock::write`].
-pub fn tree(directory: &Path, files: BTreeMap<String, Vec<u8>>) -> Result<Changes, Error> {
-    let files = files.into_iter().map(|(name, bytes)| (name, Cow::Owned(bytes))).collect();
-    let mut lock = DirectoryLock::acquire(directory, TREE_WAIT, |_| {})?;
-    lock.write(&Tree { files, removals: BTreeSet::new() })
 }
 
 impl<'a> Tree<'a> {
@@ -92,7 +81,7 @@ impl<'a> Tree<'a> {
         parents.filter(|parent| !parent.as_os_str().is_empty()).collect()
     }
 
-    /// Returns what [`DirectoryLock::write`] would do, without doing it.
+    /// Returns what [`DirectoryLock::write`](crate::DirectoryLock::write) would do, without doing it.
     ///
     /// # Errors
     ///

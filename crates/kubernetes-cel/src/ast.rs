@@ -76,6 +76,34 @@ pub(super) struct Node<'s> {
     pub(super) at: u32,
 }
 
+/// The nodes of a tree that is being built.
+#[derive(Debug, Default)]
+pub(super) struct Nodes<'s>(Vec<Node<'s>>);
+
+impl<'s> Nodes<'s> {
+    /// Adds a node.
+    pub(super) fn push(&mut self, at: u32, expr: Expr<'s>) -> Id {
+        let id = Id(u32::try_from(self.0.len()).unwrap_or(u32::MAX));
+        self.0.push(Node { expr, at });
+        id
+    }
+
+    /// How many nodes there are so far.
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// A node.
+    pub(super) fn get(&self, id: Id) -> &Node<'s> {
+        &self.0[id.index()]
+    }
+
+    /// The tree below `root`.
+    pub(super) fn tree(self, root: Id) -> Ast<'s> {
+        Ast { nodes: self.0, root }
+    }
+}
+
 /// A whole expression.
 #[derive(Debug)]
 pub(super) struct Ast<'s> {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::eval::{Stop, Val};
+use super::stop::Stop;
 use crate::go_regex::GoRegex;
 
 /// Maximum cost of one evaluation of a rule (`PerCallLimit` of `k8s.io/apiserver/pkg/apis/cel`).
@@ -114,11 +114,6 @@ impl Budget {
             return Err(Stop::Unknown);
         }
         self.read(bytes)
-    }
-
-    /// Charges for a new list of this length.
-    pub(super) fn make_list(&mut self, items: usize) -> Result<(), Stop> {
-        self.make(items.saturating_mul(size_of::<Val>()))
     }
 
     /// Returns whether an expression matches. Each expression is compiled once.

@@ -4,47 +4,14 @@
 use std::collections::HashMap;
 
 use super::ast::{Ast, Expr, Fold, Id, Literal};
+use super::base_costs::{LIST_COST, MAP_COST, MESSAGE_COST, TRAVERSAL};
 use super::check::Checked;
-use super::cost_functions;
+use super::cost_functions::{self, Argument, CallCost, Context};
 use super::decl::{DeclId, Declarations};
-use super::estimate::Range;
+use super::estimate::{Range, or_unknown};
 use super::macros::{ACCUMULATOR, OLD_ACCUMULATOR};
 use super::path::Path;
 use super::types::{Data, Scalar, Ty, Types};
-
-pub(super) const LIST_COST: u64 = 10;
-pub(super) const MAP_COST: u64 = 30;
-const MESSAGE_COST: u64 = 40;
-/// Cost of reading one character.
-pub(super) const TRAVERSAL: f64 = 0.1;
-/// Cost of matching one character of a pattern.
-pub(super) const REGEX: f64 = 0.25;
-
-/// The cost of a call without its arguments, and the size of its result if it is known.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct CallCost {
-    pub(super) cost: Range,
-    pub(super) size: Option<Range>,
-}
-
-impl CallCost {
-    pub(super) const fn of(cost: Range) -> Self {
-        Self { cost, size: None }
-    }
-
-    pub(super) const fn sized(cost: Range, size: Range) -> Self {
-        Self { cost, size: Some(size) }
-    }
-}
-
-/// A call's argument as cost functions see it.
-pub(super) struct Argument<'a> {
-    pub(super) path: Path<'a>,
-    pub(super) ty: Ty,
-    pub(super) node: Id,
-    /// Its size, if the expression determines it.
-    pub(super) size: Option<Range>,
-}
 
 /// The sizes of a container's keys and values.
 #[derive(Debug, Clone, Copy)]
@@ -70,13 +37,9 @@ struct Local<'a> {
 }
 
 /// Estimates costs.
-pub(super) struct Coster<'a> {
-    pub(super) ast: &'a Ast<'a>,
+struct Coster<'a> {
+    context: Context<'a>,
     checked: &'a Checked,
-    pub(super) types: &'a Types,
-    declarations: &'a Declarations<'a>,
-    /// What `self` is.
-    root: Option<DeclId>,
     paths: Vec<Path<'a>>,
     sizes: Vec<Option<Range>>,
     elements: HashMap<Id, Elements>,
@@ -94,11 +57,8 @@ pub(super) fn cost<'a>(
 ) -> Range {
     let count = ast.nodes.len();
     let mut coster = Coster {
-        ast,
+        context: Context { ast, types, declarations, root },
         checked,
-        types,
-        declarations,
-        root,
         paths: vec![Path::default(); count],
         sizes: vec![None; count],
         elements: HashMap::new(),
@@ -109,7 +69,7 @@ pub(super) fn cost<'a>(
 
 impl<'a> Coster<'a> {
     fn cost(&mut self, id: Id) -> Range {
-        let ast = self.ast;
+        let ast = self.context.ast;
         match ast.expr(id) {
             Expr::Literal(_) => Range::ZERO,
             Expr::Ident(name) => {
@@ -124,7 +84,7 @@ impl<'a> Coster<'a> {
             Expr::Select { operand, test: true, .. } => self.cost(*operand),
             Expr::Select { operand, field, test: false } => {
                 let mut sum = self.cost(*operand);
-                let target = self.types.get(self.checked.ty(*operand));
+                let target = self.context.types.get(self.checked.ty(*operand));
                 if matches!(target, Data::Map(..) | Data::Object(_) | Data::Message(_) | Data::Param(_)) {
                     sum = sum.plus(Range::exactly(1));
                 }
@@ -225,10 +185,10 @@ impl<'a> Coster<'a> {
             cost: costs.iter().fold(call.cost, |sum, cost| sum.plus(*cost)),
             size: call.size,
         };
-        if let Some(call) = cost_functions::library(self, overload, target, args) {
+        if let Some(call) = cost_functions::library(&self.context, overload, target, args) {
             return sum(call);
         }
-        if let Some(call) = cost_functions::kubernetes(self, function, overload, target, args) {
+        if let Some(call) = cost_functions::kubernetes(&self.context, function, overload, target, args) {
             return sum(call);
         }
         match (overload, args) {
@@ -267,8 +227,8 @@ impl<'a> Coster<'a> {
     }
 
     fn is_binding(&self, fold: &Fold<'_>) -> bool {
-        matches!(self.ast.expr(fold.range), Expr::List { items, .. } if items.is_empty())
-            && matches!(self.ast.expr(fold.condition), Expr::Literal(Literal::Bool(false)))
+        matches!(self.context.ast.expr(fold.range), Expr::List { items, .. } if items.is_empty())
+            && matches!(self.context.ast.expr(fold.condition), Expr::Literal(Literal::Bool(false)))
             && fold.accumulator != OLD_ACCUMULATOR
     }
 
@@ -300,7 +260,7 @@ impl<'a> Coster<'a> {
         self.unbind(&fold.accumulator);
         let count = self.size_or_unknown(fold.range);
         let sum = sum.plus(count.times(step.plus(condition)));
-        match self.ast.expr(fold.init) {
+        match self.context.ast.expr(fold.init) {
             Expr::Literal(_) => {
                 if let Some(size) = self.size(fold.init) {
                     self.sizes[id.index()] = Some(size);
@@ -333,7 +293,7 @@ impl<'a> Coster<'a> {
         let elements = self.elements_of(range);
         let list = match elements {
             Some(elements) => elements.list,
-            None => matches!(self.types.get(self.checked.ty(range)), Data::List(_)),
+            None => matches!(self.context.types.get(self.checked.ty(range)), Data::List(_)),
         };
         let (step, value) = match (part, list) {
             (Part::Key, true) => ("@indices", false),
@@ -353,7 +313,7 @@ impl<'a> Coster<'a> {
     }
 
     fn path(&self, id: Id) -> Path<'a> {
-        if let Expr::Ident(name) = self.ast.expr(id)
+        if let Expr::Ident(name) = self.context.ast.expr(id)
             && let Some(local) = self.local(name)
         {
             return local.path.clone();
@@ -378,61 +338,34 @@ impl<'a> Coster<'a> {
         if let Some(size) = self.sizes[id.index()] {
             return Some(size);
         }
-        if let Some(size) = written_size(self.ast.expr(id)) {
+        if let Some(size) = written_size(self.context.ast.expr(id)) {
             return Some(Range::exactly(size));
         }
-        if let Some(size) = self.declared_size(&self.path(id)) {
+        if let Some(size) = self.context.declared_size(&self.path(id)) {
             self.sizes[id.index()] = Some(size);
             return Some(size);
         }
         if self.checked.types[id.index()].is_some_and(|ty| self.is_scalar(ty)) {
             return Some(Range::exactly(1));
         }
-        match self.ast.expr(id) {
+        match self.context.ast.expr(id) {
             Expr::Ident(name) => self.local(name).and_then(|local| local.size),
             _ => None,
         }
-    }
-
-    /// The size that the schema gives to what a path leads to.
-    pub(super) fn declared_size(&self, path: &Path<'a>) -> Option<Range> {
-        if path.is_empty() {
-            return None;
-        }
-        // The keys of maps are strings that nothing is known of.
-        let mut key = false;
-        let mut current = self.root?;
-        let found = path.walk(|step| {
-            if key {
-                return false;
-            }
-            let next = match step {
-                "@items" | "@values" => self.declarations.element(current),
-                "@keys" => {
-                    key = self.declarations.is_map(current);
-                    return key;
-                }
-                field => self.declarations.member(current, field),
-            };
-            current = next.unwrap_or(current);
-            next.is_some()
-        });
-        let max = if key { 0 } else { self.declarations.get(current).max_elements };
-        found.then(|| Range::new(0, max))
     }
 
     fn elements_of(&self, id: Id) -> Option<Elements> {
         if let Some(elements) = self.elements.get(&id) {
             return Some(*elements);
         }
-        match self.ast.expr(id) {
+        match self.context.ast.expr(id) {
             Expr::Ident(name) => self.local(name).and_then(|local| local.elements),
             _ => None,
         }
     }
 
     fn is_scalar(&self, ty: Ty) -> bool {
-        match self.types.get(ty) {
+        match self.context.types.get(ty) {
             Data::Scalar(scalar) | Data::Wrapper(scalar) => !matches!(scalar, Scalar::String | Scalar::Bytes),
             Data::Duration | Data::Timestamp => true,
             Data::Optional(inner) => self.is_scalar(inner),
@@ -450,11 +383,6 @@ impl Elements {
 /// What a range starts from before it is widened by each element.
 fn start(empty: bool) -> Range {
     Range::new(if empty { 0 } else { u64::MAX }, 0)
-}
-
-/// The size, or the range of all sizes.
-pub(super) fn or_unknown(size: Option<Range>) -> Range {
-    size.unwrap_or(Range::UNKNOWN)
 }
 
 /// The size of something that is written out in the expression.

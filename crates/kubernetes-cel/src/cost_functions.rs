@@ -1,10 +1,12 @@
 //! The costs of calls of known functions: cel-go's own, those of its set and list libraries, and
 //! Kubernetes' (apiserver/pkg/cel/library/cost.go).
 
-use super::ast::{Expr, Literal};
-use super::cost::{Argument, CallCost, Coster, LIST_COST, REGEX, TRAVERSAL, or_unknown};
-use super::estimate::Range;
-use super::types::{Data, Scalar, Ty};
+use super::ast::{Ast, Expr, Id, Literal};
+use super::base_costs::{LIST_COST, REGEX, TRAVERSAL};
+use super::decl::{DeclId, Declarations};
+use super::estimate::{Range, or_unknown};
+use super::path::Path;
+use super::types::{Data, Scalar, Ty, Types};
 
 /// One.
 const NOMINAL: Range = Range::exactly(1);
@@ -19,16 +21,80 @@ const FORMAT_NAME: u64 = 64;
 /// Cost of one requirement of a selector: a list and a message.
 const REQUIREMENT: f64 = 50.0;
 
+/// The cost of a call without its arguments, and the size of its result if it is known.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CallCost {
+    pub(super) cost: Range,
+    pub(super) size: Option<Range>,
+}
+
+impl CallCost {
+    pub(super) const fn of(cost: Range) -> Self {
+        Self { cost, size: None }
+    }
+
+    pub(super) const fn sized(cost: Range, size: Range) -> Self {
+        Self { cost, size: Some(size) }
+    }
+}
+
+/// A call's argument as cost functions see it.
+pub(super) struct Argument<'a> {
+    pub(super) path: Path<'a>,
+    pub(super) ty: Ty,
+    pub(super) node: Id,
+    /// Its size, if the expression determines it.
+    pub(super) size: Option<Range>,
+}
+
+/// What the cost of a call depends on besides its arguments.
+pub(super) struct Context<'a> {
+    pub(super) ast: &'a Ast<'a>,
+    pub(super) types: &'a Types,
+    pub(super) declarations: &'a Declarations<'a>,
+    /// What `self` is.
+    pub(super) root: Option<DeclId>,
+}
+
+impl<'a> Context<'a> {
+    /// The size that the schema gives to what a path leads to.
+    pub(super) fn declared_size(&self, path: &Path<'a>) -> Option<Range> {
+        if path.is_empty() {
+            return None;
+        }
+        // The keys of maps are strings that nothing is known of.
+        let mut key = false;
+        let mut current = self.root?;
+        let found = path.walk(|step| {
+            if key {
+                return false;
+            }
+            let next = match step {
+                "@items" | "@values" => self.declarations.element(current),
+                "@keys" => {
+                    key = self.declarations.is_map(current);
+                    return key;
+                }
+                field => self.declarations.member(current, field),
+            };
+            current = next.unwrap_or(current);
+            next.is_some()
+        });
+        let max = if key { 0 } else { self.declarations.get(current).max_elements };
+        found.then(|| Range::new(0, max))
+    }
+}
+
 type Target<'t, 'a> = Option<&'t Argument<'a>>;
 
 /// The set and list libraries' functions (cel-go `ext/sets.go`, `ext/lists.go`).
 pub(super) fn library<'a>(
-    coster: &Coster<'a>,
+    context: &Context<'a>,
     overload: &str,
     target: Target<'_, 'a>,
     args: &[Argument<'a>],
 ) -> Option<CallCost> {
-    let size = |argument: &Argument<'a>| estimate(coster, argument);
+    let size = |argument: &Argument<'a>| estimate(context, argument);
     let allocating = |factor: f64, size: Range| {
         Some(CallCost::sized(size.scaled(factor).plus(NOMINAL).plus(Range::exactly(LIST_COST)), size))
     };
@@ -42,18 +108,18 @@ pub(super) fn library<'a>(
             Some(CallCost::of(size(left).times(size(right)).scaled(factor).plus(NOMINAL)))
         }
         ("list_slice", Some(list), [start, end]) => {
-            let start = literal_int(coster, start, 0);
-            let end = literal_int(coster, end, size(list).max);
+            let start = literal_int(context, start, 0);
+            let end = literal_int(context, end, size(list).max);
             allocating(1.0, Range::exactly(end.wrapping_sub(start)))
         }
         ("lists_range", None, [count]) => {
-            allocating(1.0, Range::exactly(literal_int(coster, count, u64::MAX)))
+            allocating(1.0, Range::exactly(literal_int(context, count, u64::MAX)))
         }
         ("list_reverse" | "list_flatten", Some(list), []) => allocating(1.0, size(list)),
         ("list_flatten_int", Some(list), [depth]) => {
             // Depths beyond what a float can count do not exist.
             #[allow(clippy::cast_precision_loss)]
-            let depth = literal_int(coster, depth, u64::MAX) as f64;
+            let depth = literal_int(context, depth, u64::MAX) as f64;
             allocating(depth, size(list))
         }
         ("list_distinct", Some(list), []) => allocating(2.0, size(list).times(size(list))),
@@ -75,27 +141,27 @@ pub(super) fn library<'a>(
 }
 
 /// The value of a literal integer, at least 0.
-fn literal_int(coster: &Coster<'_>, argument: &Argument<'_>, otherwise: u64) -> u64 {
-    match coster.ast.expr(argument.node) {
+fn literal_int(context: &Context<'_>, argument: &Argument<'_>, otherwise: u64) -> u64 {
+    match context.ast.expr(argument.node) {
         Expr::Literal(Literal::Int(value)) => u64::try_from(*value).unwrap_or(0),
         _ => otherwise,
     }
 }
 
 /// A size: from the expression if it determines it, otherwise from the schema.
-fn estimate<'a>(coster: &Coster<'a>, argument: &Argument<'a>) -> Range {
-    or_unknown(argument.size.or_else(|| coster.declared_size(&argument.path)))
+fn estimate<'a>(context: &Context<'a>, argument: &Argument<'a>) -> Range {
+    or_unknown(argument.size.or_else(|| context.declared_size(&argument.path)))
 }
 
 /// The functions that Kubernetes' estimator knows, by name whatever their overload.
 pub(super) fn kubernetes<'a>(
-    coster: &Coster<'a>,
+    context: &Context<'a>,
     function: &str,
     overload: &str,
     target: Target<'_, 'a>,
     args: &[Argument<'a>],
 ) -> Option<CallCost> {
-    let size = |argument: &Argument<'a>| estimate(coster, argument);
+    let size = |argument: &Argument<'a>| estimate(context, argument);
     let traversal = |size: Range| size.scaled(TRAVERSAL);
     let nominal = Some(CallCost::of(NOMINAL));
     match (function, target, args) {
@@ -106,11 +172,11 @@ pub(super) fn kubernetes<'a>(
             Some(CallCost::of(Range::exactly(LIST_COST).plus(traversal(length)).plus(requirements)))
         }
         ("isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf", Some(list), _) => {
-            let cost = match parameter(coster, list.ty) {
+            let cost = match parameter(context, list.ty) {
                 Some(element) => {
                     let mut each = NOMINAL;
-                    if is_text(coster, element) {
-                        each = each.plus(traversal(element_size(coster, list)));
+                    if is_text(context, element) {
+                        each = each.plus(traversal(element_size(context, list)));
                     }
                     size(list).times(each)
                 }
@@ -129,7 +195,7 @@ pub(super) fn kubernetes<'a>(
         ("split", Some(text), _) => {
             let length = size(text);
             let most = match args {
-                [_, limit, ..] => match coster.ast.expr(limit.node) {
+                [_, limit, ..] => match context.ast.expr(limit.node) {
                     Expr::Literal(Literal::Int(limit)) => limit.cast_unsigned(),
                     _ => length.max,
                 },
@@ -140,8 +206,8 @@ pub(super) fn kubernetes<'a>(
         ("join", Some(list), _) => {
             let count = size(list);
             let mut length = Range::ZERO;
-            if parameter(coster, list.ty).is_some() {
-                length = count.times(element_size(coster, list));
+            if parameter(context, list.ty).is_some() {
+                length = count.times(element_size(context, list));
             }
             if let [separator, ..] = args {
                 let separators = Range::new(count.min.saturating_sub(1), count.max.saturating_sub(1));
@@ -219,17 +285,17 @@ pub(super) fn kubernetes<'a>(
         ("validate", _, [text, ..]) => {
             Some(CallCost::of(traversal(size(text)).scaled(FORMAT_PATTERN * REGEX)))
         }
-        ("_==_", _, [left, right]) => equality(coster, left, right),
+        ("_==_", _, [left, right]) => equality(context, left, right),
         _ => None,
     }
 }
 
 /// Comparing two values of a Kubernetes library.
-fn equality(coster: &Coster<'_>, left: &Argument<'_>, right: &Argument<'_>) -> Option<CallCost> {
+fn equality(context: &Context<'_>, left: &Argument<'_>, right: &Argument<'_>) -> Option<CallCost> {
     if left.ty != right.ty {
         return None;
     }
-    let cost = match coster.types.get(left.ty) {
+    let cost = match context.types.get(left.ty) {
         Data::Opaque("net.IP" | "net.CIDR") => NOMINAL,
         Data::Message("kubernetes.NamedFormat") => Range::new(1, FORMAT_NAME).scaled(TRAVERSAL),
         Data::Message("kubernetes.URL") => {
@@ -270,26 +336,26 @@ fn quotient(left: u64, right: u64) -> u64 {
 }
 
 /// The first parameter of a type that has any.
-fn parameter(coster: &Coster<'_>, ty: Ty) -> Option<Ty> {
-    match coster.types.get(ty) {
+fn parameter(context: &Context<'_>, ty: Ty) -> Option<Ty> {
+    match context.types.get(ty) {
         Data::List(first) | Data::Map(first, _) | Data::Optional(first) | Data::Type(first) => Some(first),
         _ => None,
     }
 }
 
-fn is_text(coster: &Coster<'_>, ty: Ty) -> bool {
+fn is_text(context: &Context<'_>, ty: Ty) -> bool {
     matches!(
-        coster.types.get(ty),
+        context.types.get(ty),
         Data::Scalar(Scalar::String | Scalar::Bytes) | Data::Wrapper(Scalar::String | Scalar::Bytes)
     )
 }
 
 /// The size of a list's elements.
-fn element_size<'a>(coster: &Coster<'a>, list: &Argument<'a>) -> Range {
+fn element_size<'a>(context: &Context<'a>, list: &Argument<'a>) -> Range {
     if list.path.is_empty() {
         return Range::UNKNOWN;
     }
-    or_unknown(coster.declared_size(&list.path.copied("@items")))
+    or_unknown(context.declared_size(&list.path.copied("@items")))
 }
 
 /// The functions of cel-go's standard library that do not cost one.

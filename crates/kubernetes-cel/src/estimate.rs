@@ -40,6 +40,11 @@ impl Range {
     }
 }
 
+/// The size, or the range of all sizes.
+pub(super) fn or_unknown(size: Option<Range>) -> Range {
+    size.unwrap_or(Range::UNKNOWN)
+}
+
 /// Costs are estimates in floating point by definition.
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn scale(value: u64, factor: f64) -> u64 {

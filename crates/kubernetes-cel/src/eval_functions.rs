@@ -2,9 +2,10 @@
 
 use std::cmp::Ordering;
 
+use super::base_costs::{REGEX, TRAVERSAL};
 use super::budget::Budget;
-use super::cost::{REGEX, TRAVERSAL};
-use super::eval::{NO_KEY, Outcome, Stop, Val, compare, equal};
+use super::stop::{NO_KEY, Stop};
+use super::value::{Outcome, Val, compare, equal};
 
 const OVERFLOW: Stop = Stop::Error("integer overflow");
 const BY_ZERO: Stop = Stop::Error("division by zero");
@@ -75,6 +76,11 @@ fn charge(function: &str, values: &[Val], budget: &mut Budget) -> Result<(), Sto
         _ => 1,
     };
     budget.cost(cost)
+}
+
+/// Charges for a new list of this length.
+fn charge_list(items: usize, budget: &mut Budget) -> Result<(), Stop> {
+    budget.make(items.saturating_mul(size_of::<Val>()))
 }
 
 /// Kubernetes computes its costs in floating point.
@@ -177,7 +183,7 @@ fn two(function: &str, member: bool, a: &Val, b: &Val, budget: &mut Budget) -> O
             Ok(Val::string(format!("{a}{b}")))
         }
         ("_+_", Val::List(a), Val::List(b)) => {
-            budget.make_list(a.len() + b.len())?;
+            charge_list(a.len() + b.len(), budget)?;
             Ok(Val::list([a.as_slice(), b.as_slice()].concat()))
         }
         ("_[_]", Val::List(items) | Val::Keyed(items), Val::Int(index)) => {
@@ -244,7 +250,7 @@ fn on_text(function: &str, text: &str, other: &str, budget: &mut Budget) -> Outc
         "indexOf" => place(text.find(other)),
         "lastIndexOf" => place(text.rfind(other)),
         "split" if !other.is_empty() => {
-            budget.make_list(text.matches(other).count() + 1)?;
+            charge_list(text.matches(other).count() + 1, budget)?;
             budget.make(text.len())?;
             Ok(Val::list(text.split(other).map(Val::string).collect()))
         }

@@ -14,6 +14,7 @@
 struct Readme;
 
 mod ast;
+mod base_costs;
 mod budget;
 mod check;
 mod compile;
@@ -38,11 +39,13 @@ mod path;
 mod plan;
 mod report;
 mod schema;
+mod stop;
 #[cfg(test)]
 mod tests;
 mod time;
 mod types;
 mod validate;
+mod value;
 
 pub use budget::{Budget, CALL_LIMIT, DEFAULTS_BUDGET};
 pub use crd::{EXPRESSION_LIMIT, SCHEMA_LIMIT, check_schema, check_schema_with_lists};

@@ -4,8 +4,12 @@
 
 use std::borrow::Cow;
 
-use super::ast::{Entry, Expr, Fault, FieldInit, Fold, Id, Literal};
-use super::parse::{MAX_NODES, Parser};
+use super::ast::{Entry, Expr, Fault, FieldInit, Fold, Id, Literal, Nodes};
+use super::library::Dialect;
+
+/// How many nodes the macros of one expression may make. cel-go has no such limit: nested
+/// `optMap` doubles its operand each time until the API server's time or memory is spent.
+const MAX_NODES: usize = 400_000;
 
 /// The name of the variable that a fold builds its result in; no expression can name it.
 pub(super) const ACCUMULATOR: &str = "@result";
@@ -19,15 +23,16 @@ const SORT_INPUT: &str = "@__sortBy_input__";
 /// # Errors
 /// A macro whose arguments do not fit it.
 pub(super) fn expand(
-    parser: &mut Parser<'_>,
+    nodes: &mut Nodes<'_>,
+    dialect: Dialect,
     at: u32,
     function: &str,
     target: Option<Id>,
     args: &[Id],
 ) -> Result<Option<Id>, Fault> {
     // Those that Kubernetes adds to the standard ones.
-    let more = parser.dialect.kubernetes;
-    let mut make = Maker { parser, at };
+    let more = dialect.kubernetes;
+    let mut make = Maker { nodes, at };
     let id = match (function, target, args) {
         ("has", None, [arg]) => make.has(*arg)?,
         ("all" | "exists" | "exists_one", Some(range), [var, predicate]) => {
@@ -58,12 +63,10 @@ pub(super) fn expand(
         }
         ("optMap", Some(operand), [var, value]) if more => make.optional(operand, *var, *value, true)?,
         ("optFlatMap", Some(operand), [var, value]) if more => make.optional(operand, *var, *value, false)?,
-        ("sortBy", Some(operand), [var, key]) if make.parser.dialect.lists => {
-            make.sort_by(operand, *var, *key)?
-        }
+        ("sortBy", Some(operand), [var, key]) if dialect.lists => make.sort_by(operand, *var, *key)?,
         _ => return Ok(None),
     };
-    if parser.node_count() > MAX_NODES {
+    if nodes.count() > MAX_NODES {
         return Err(Fault::new(
             at,
             "the expansion of the expression's macros is too large; simplify the expression",
@@ -83,13 +86,13 @@ fn split(args: &[Id]) -> (Option<Id>, Id) {
 type Variables<'s> = (Cow<'s, str>, Option<Cow<'s, str>>);
 
 struct Maker<'p, 's> {
-    parser: &'p mut Parser<'s>,
+    nodes: &'p mut Nodes<'s>,
     at: u32,
 }
 
 impl<'s> Maker<'_, 's> {
     fn node(&mut self, expr: Expr<'s>) -> Id {
-        self.parser.node(self.at, expr)
+        self.nodes.push(self.at, expr)
     }
 
     fn call(&mut self, function: &'static str, args: Vec<Id>) -> Id {
@@ -115,17 +118,17 @@ impl<'s> Maker<'_, 's> {
     }
 
     fn has(&mut self, arg: Id) -> Result<Id, Fault> {
-        match self.parser.get(arg).expr {
+        match self.nodes.get(arg).expr {
             Expr::Select { operand, field, .. } => Ok(self.node(Expr::Select { operand, field, test: true })),
             _ => Err(Fault::new(
-                self.parser.get(arg).at,
+                self.nodes.get(arg).at,
                 "has() requires a field selection, as in has(self.field)",
             )),
         }
     }
 
     fn variable(&self, id: Id, macro_says: &str) -> Result<Cow<'s, str>, Fault> {
-        let node = self.parser.get(id);
+        let node = self.nodes.get(id);
         match &node.expr {
             Expr::Ident(name) => Ok(name.clone()),
             _ => Err(Fault::new(node.at, macro_says)),
@@ -135,7 +138,7 @@ impl<'s> Maker<'_, 's> {
     fn loop_variable(&self, id: Id) -> Result<Cow<'s, str>, Fault> {
         let name = self.variable(id, "the macro's variable must be a simple name")?;
         if name == OLD_ACCUMULATOR || name == ACCUMULATOR {
-            return Err(Fault::new(self.parser.get(id).at, format!("reserved variable name `{name}`")));
+            return Err(Fault::new(self.nodes.get(id).at, format!("reserved variable name `{name}`")));
         }
         Ok(name)
     }
@@ -147,7 +150,7 @@ impl<'s> Maker<'_, 's> {
     fn two_variables(&self, var: Id, var2: Id) -> Result<Variables<'s>, Fault> {
         let (first, second) = (self.loop_variable(var)?, self.loop_variable(var2)?);
         if first == second {
-            return Err(Fault::new(self.parser.get(var2).at, format!("duplicate variable `{first}`")));
+            return Err(Fault::new(self.nodes.get(var2).at, format!("duplicate variable `{first}`")));
         }
         Ok((first, Some(second)))
     }
@@ -260,8 +263,8 @@ impl<'s> Maker<'_, 's> {
     }
 
     fn sort_by(&mut self, operand: Id, var: Id, key: Id) -> Result<Id, Fault> {
-        if matches!(self.parser.get(operand).expr, Expr::Literal(_) | Expr::Map(_) | Expr::Message { .. }) {
-            return Err(Fault::new(self.parser.get(operand).at, "sortBy() can only be applied to a list"));
+        if matches!(self.nodes.get(operand).expr, Expr::Literal(_) | Expr::Map(_) | Expr::Message { .. }) {
+            return Err(Fault::new(self.nodes.get(operand).at, "sortBy() can only be applied to a list"));
         }
         let input = || Expr::Ident(Cow::Borrowed(SORT_INPUT));
         let range = self.node(input());
@@ -274,13 +277,13 @@ impl<'s> Maker<'_, 's> {
 
     /// A copy of a tree with nodes of its own.
     fn copy(&mut self, id: Id) -> Result<Id, Fault> {
-        if self.parser.node_count() > MAX_NODES {
+        if self.nodes.count() > MAX_NODES {
             return Err(Fault::new(
                 self.at,
                 "the expansion of the expression's macros is too large; simplify the expression",
             ));
         }
-        let node = self.parser.get(id).clone();
+        let node = self.nodes.get(id).clone();
         let expr = match node.expr {
             expr @ (Expr::Literal(_) | Expr::Ident(_)) => expr,
             Expr::Select { operand, field, test } => {
@@ -316,7 +319,7 @@ impl<'s> Maker<'_, 's> {
                 Expr::Fold(fold)
             }
         };
-        Ok(self.parser.node(node.at, expr))
+        Ok(self.nodes.push(node.at, expr))
     }
 
     fn copies(&mut self, ids: &[Id]) -> Result<Vec<Id>, Fault> {

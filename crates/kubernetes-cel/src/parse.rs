@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use super::ast::{Ast, Entry, Expr, Fault, FieldInit, Id, Literal, Node};
+use super::ast::{Ast, Entry, Expr, Fault, FieldInit, Id, Literal, Nodes};
 use super::lex::{self, Kind, Token};
 use super::library::Dialect;
 use super::literal;
@@ -18,9 +18,6 @@ pub(super) const MAX_CODE_POINTS: usize = 100_000;
 /// How deep any one grammar rule may be within itself, and how deep the tree may be
 /// (cel-go `maxRecursionDepth`).
 const MAX_DEPTH: u32 = 250;
-/// How many nodes the macros of one expression may make. cel-go has no such limit: nested
-/// `optMap` doubles its operand each time until the API server's time or memory is spent.
-pub(super) const MAX_NODES: usize = 400_000;
 
 const RESERVED: &[&str] = &[
     "as",
@@ -63,7 +60,7 @@ pub(super) fn parse(source: &str, dialect: Dialect) -> Result<Ast<'_>, Fault> {
         source,
         tokens,
         at: 0,
-        nodes: Vec::new(),
+        nodes: Nodes::default(),
         dialect,
         expr_depth: 0,
         relation_depth: 0,
@@ -74,7 +71,7 @@ pub(super) fn parse(source: &str, dialect: Dialect) -> Result<Ast<'_>, Fault> {
     if end.kind != Kind::End {
         return Err(parser.unexpected(end, "an operator or the end of the expression"));
     }
-    Ok(Ast { nodes: parser.nodes, root: root.id })
+    Ok(parser.nodes.tree(root.id))
 }
 
 /// A node and how many of the nodes that cel-go counts lie on the longest way down from it.
@@ -88,13 +85,13 @@ struct Built {
 type Rule<'s> = fn(&mut Parser<'s>) -> Result<Built, Fault>;
 
 /// Reads tokens and builds nodes.
-pub(super) struct Parser<'s> {
+struct Parser<'s> {
     source: &'s str,
     tokens: Vec<Token>,
     at: usize,
-    nodes: Vec<Node<'s>>,
+    nodes: Nodes<'s>,
     /// Which macros and notations exist.
-    pub(super) dialect: Dialect,
+    dialect: Dialect,
     expr_depth: u32,
     relation_depth: u32,
     calc_depth: u32,
@@ -136,21 +133,8 @@ impl<'s> Parser<'s> {
         Fault::new(token.start, format!("syntax error: expected {wanted}, found {found}"))
     }
 
-    /// Makes a node.
-    pub(super) fn node(&mut self, at: u32, expr: Expr<'s>) -> Id {
-        let id = Id(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
-        self.nodes.push(Node { expr, at });
-        id
-    }
-
-    /// How many nodes there are so far.
-    pub(super) fn node_count(&self) -> usize {
-        self.nodes.len()
-    }
-
-    /// A node.
-    pub(super) fn get(&self, id: Id) -> &Node<'s> {
-        &self.nodes[id.index()]
+    fn node(&mut self, at: u32, expr: Expr<'s>) -> Id {
+        self.nodes.push(at, expr)
     }
 
     fn build(&mut self, at: u32, height: u32, expr: Expr<'s>) -> Built {
@@ -339,7 +323,8 @@ impl<'s> Parser<'s> {
         };
         let (args, height) = self.arguments()?;
         let height = Self::above(open.start, left.height.max(height))?;
-        let id = match macros::expand(self, open.start, field, Some(left.id), &args)? {
+        let id = match macros::expand(&mut self.nodes, self.dialect, open.start, field, Some(left.id), &args)?
+        {
             Some(id) => id,
             None => self
                 .node(open.start, Expr::Call { target: Some(left.id), function: Cow::Borrowed(field), args }),
@@ -426,7 +411,7 @@ impl<'s> Parser<'s> {
             return Ok(self.build(token.start, 0, Expr::Ident(name)));
         };
         let (args, height) = self.arguments()?;
-        let id = match macros::expand(self, open.start, &name, None, &args)? {
+        let id = match macros::expand(&mut self.nodes, self.dialect, open.start, &name, None, &args)? {
             Some(id) => id,
             None => self.node(open.start, Expr::Call { target: None, function: name, args }),
         };

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::{RegexError, escape};
+use super::error::RegexError;
+use super::escape;
 
 const POSIX: &[&str] = &[
     "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space",

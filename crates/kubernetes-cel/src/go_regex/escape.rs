@@ -1,6 +1,7 @@
 //! Escape sequences.
 
-use super::{RegexError, unicode};
+use super::error::RegexError;
+use super::unicode;
 
 /// A set of characters that has a name: `\d`, `\pL`.
 ///

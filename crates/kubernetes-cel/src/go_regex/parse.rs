@@ -2,7 +2,8 @@
 //! repeated, what Go's limits depend on.
 
 use super::class::class;
-use super::{RegexError, escape};
+use super::error::RegexError;
+use super::escape;
 
 /// Maximum nesting depth of an expression in Go.
 const MAX_HEIGHT: u32 = 1000;
