@@ -2,22 +2,16 @@
 
 pub mod api;
 pub mod controller;
+mod identity;
 pub mod webhook;
 
-use operator_runtime::{Identity, Operator};
+pub use identity::IDENTITY;
+
+use operator_runtime::Operator;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use controller::memcached::Owned;
-
-/// Names of the operator: in the cluster, in logs and in its manifests.
-pub const IDENTITY: Identity = Identity {
-    name: env!("CARGO_PKG_NAME"),
-    group: "cache.example.com",
-    version: env!("CARGO_PKG_VERSION"),
-    about: env!("CARGO_PKG_DESCRIPTION"),
-    image: "example.com/memcached-operator",
-};
 
 /// Options of the operator itself: flags of `run` and of `manifests`.
 #[derive(clap::Args, Clone, Debug)]

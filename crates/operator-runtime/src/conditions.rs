@@ -1,6 +1,6 @@
 //! Conditions of a status: their schema, drafts that keep transition times, and a summary in one word.
 
-use crate::controller::Problem;
+use crate::problem::Problem;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use schemars::{Schema, SchemaGenerator, json_schema};
@@ -38,6 +38,9 @@ macro_rules! conditioned {
         }
     };
 }
+
+#[cfg(test)]
+pub(crate) use conditioned;
 
 #[doc(hidden)]
 pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition as ConditionType;

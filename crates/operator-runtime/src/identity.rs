@@ -62,3 +62,15 @@ impl Identity {
             .collect()
     }
 }
+
+/// Names without prefix that the manager uses as well.
+pub(crate) mod names {
+    /// The Service by which the API server reaches the webhooks.
+    pub(crate) const WEBHOOK_SERVICE: &str = "webhook-service";
+    /// The Service by which Prometheus reaches the metrics.
+    pub(crate) const METRICS_SERVICE: &str = "controller-manager-metrics-service";
+    /// The defaulting webhooks' configuration.
+    pub(crate) const MUTATING: &str = "mutating-webhook-configuration";
+    /// The validating webhooks' configuration.
+    pub(crate) const VALIDATING: &str = "validating-webhook-configuration";
+}

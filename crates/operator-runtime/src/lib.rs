@@ -28,6 +28,7 @@ pub mod manager;
 pub mod manifests;
 pub mod metrics;
 mod operator;
+mod problem;
 pub mod rbac;
 mod rollout;
 pub mod syntax;

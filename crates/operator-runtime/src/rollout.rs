@@ -1,8 +1,9 @@
 //! Conditions and events of an object that runs a number of pods, through a Deployment or a `StatefulSet`.
 
 use crate::conditions::{AVAILABLE, Conditioned, Draft, PROGRESSING, State};
-use crate::controller::{Change, Changes, Observed, Problem};
+use crate::controller::{Change, Changes, Observed};
 use crate::events::Note;
+use crate::problem::Problem;
 use crate::views::Rollout;
 use kube::Resource;
 

@@ -12,6 +12,7 @@ use operator_runtime::views::{PodState, Rollout};
 use operator_runtime::{labels, workload};
 
 use crate::api::memcached::{DEFAULT_PORT, Memcached, MemcachedSpec, MemcachedStatus};
+use crate::identity::IDENTITY;
 
 /// The name of the application, of its container and of its port.
 const APP: &str = "memcached";
@@ -60,7 +61,7 @@ impl Reconciler for MemcachedController {
         let spec = &object.spec;
         let memory = check(spec)?;
         let image = spec.image.as_deref().unwrap_or(&self.image);
-        let instance = Instance { operator: &crate::IDENTITY, app: APP, name: &object.name_any(), image };
+        let instance = Instance { operator: &IDENTITY, app: APP, name: &object.name_any(), image };
         let container = Container {
             image: Some(image.to_owned()),
             ..container(spec.container_port, memory, observed.platform().user(USER))
@@ -97,7 +98,7 @@ impl Reconciler for MemcachedController {
         status.finish()
     }
 
-    /// Completes every status before it is written.
+    /// Sets `phase` and `observedGeneration` before each status is written.
     fn complete(&self, object: &Memcached, status: &mut MemcachedStatus) {
         let phase = operator_runtime::conditions::phase(&status.conditions);
         status.phase = Some(phase.to_owned());

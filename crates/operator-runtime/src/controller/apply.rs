@@ -2,11 +2,11 @@
 
 use super::cache::{Cache, controller_uid};
 use super::children::Body;
-use super::error::Problem;
 use super::key::Key;
 use super::live::Live;
 use super::owns::Owns;
 use super::plan::{Planned, Step};
+use crate::problem::Problem;
 use axum::http::StatusCode;
 use futures::future::join_all;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, Preconditions, Request};

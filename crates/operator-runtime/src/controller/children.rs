@@ -1,8 +1,8 @@
 //! The children that an object should have, as they are applied.
 
-use super::Object;
 use super::error::Error;
 use super::key::Key;
+use super::object::Object;
 use super::owns::Owns;
 use super::shape::{Outline, digest_of_all};
 use crate::identity::Identity;

@@ -1,4 +1,4 @@
-//! What can fail in a reconcile, and how it is reported in conditions.
+//! What can fail in a reconcile.
 
 use std::error::Error as StdError;
 use std::fmt::Display;
@@ -77,66 +77,5 @@ impl Invalid {
 impl<E: StdError> From<E> for Invalid {
     fn from(error: E) -> Self {
         Self::new(error)
-    }
-}
-
-/// What prevents an object from reaching its desired state, for its `Degraded` condition.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// The condition's reason, in `CamelCase`.
-    pub reason: String,
-    /// The condition's message.
-    pub message: String,
-    /// Whether a retry may help although nothing changes.
-    pub retry: bool,
-}
-
-impl Problem {
-    /// Returns a problem that is not retried; any text becomes a valid reason.
-    #[must_use]
-    pub fn new(reason: &str, message: impl Into<String>) -> Self {
-        Self { reason: reason_word(reason), message: message.into(), retry: false }
-    }
-
-    /// The spec is invalid.
-    pub(crate) fn invalid(message: impl Into<String>) -> Self {
-        Self::new("InvalidSpec", message)
-    }
-
-    /// A child could not be written.
-    pub(crate) fn rejected(kind: &str, error: &kube::Error) -> Self {
-        let (reason, message) = match error {
-            kube::Error::Api(status) => {
-                let reason = if status.reason.is_empty() { "ApiError" } else { &status.reason };
-                (reason.to_owned(), status.message.clone())
-            }
-            error => ("ApiUnreachable".to_owned(), format!("the API server could not be reached: {error}")),
-        };
-        Self { retry: true, ..Self::new(&reason, format!("{kind}: {message}")) }
-    }
-
-    /// Another object is in the way; the watch reports when it is gone.
-    pub(crate) fn blocked(kind: &str, message: &str) -> Self {
-        Self { reason: format!("{kind}Blocked"), message: message.to_owned(), retry: false }
-    }
-}
-
-/// Converts text to the form of a condition's reason: `[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?`.
-#[must_use]
-pub fn reason_word(text: &str) -> String {
-    let word: String = text.chars().filter(char::is_ascii_alphanumeric).take(128).collect();
-    if word.starts_with(|first: char| first.is_ascii_alphabetic()) { word } else { format!("Error{word}") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reasons_have_the_form_that_the_api_requires() {
-        assert_eq!(reason_word("Forbidden"), "Forbidden");
-        assert_eq!(reason_word("not found!"), "notfound");
-        assert_eq!(reason_word("429"), "Error429");
-        assert_eq!(reason_word(""), "Error");
     }
 }

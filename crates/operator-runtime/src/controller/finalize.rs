@@ -3,11 +3,11 @@
 //! Children are garbage-collected by their owner references. Both writes name the resource version that they are based on,
 //! so that finalizers of others are never lost; a concurrent write causes a conflict and a retry.
 
-use super::Object;
 use super::apply::api;
 use super::error::Error;
 use super::key::Key;
 use super::live::Live;
+use super::object::Object;
 use super::observed::Caches;
 use kube::Client;
 use kube::api::{Patch, PatchParams};

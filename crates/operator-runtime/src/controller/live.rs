@@ -3,7 +3,7 @@
 //! A Deployment as a Rust type takes several kilobytes, and most of its JSON is bookkeeping. The text is kept until it is
 //! known what is needed of it; `managedFields` are never parsed.
 
-use super::{Object, SpecOf, StatusOf};
+use super::object::{Object, SpecOf, StatusOf};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
 use kube::Resource;
 use kube::core::{ApiResource, DynamicResourceScope};

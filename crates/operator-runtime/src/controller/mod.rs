@@ -9,14 +9,20 @@ mod cache;
 mod changes;
 mod children;
 mod error;
+mod external;
 mod finalize;
+mod info;
 mod key;
 mod live;
+mod object;
 mod observed;
 mod owns;
 mod plan;
+#[cfg(any(test, feature = "testing"))]
+pub(crate) mod pure;
 mod queued;
 mod reconcile;
+mod reconciler;
 mod related;
 mod run;
 mod shape;
@@ -24,220 +30,20 @@ mod update_status;
 mod view;
 mod written;
 
+pub use crate::problem::{Problem, reason_word};
 pub use changes::{Change, Changes};
 pub use children::Children;
-pub use error::{Error, Invalid, Problem, reason_word};
+pub use error::{Error, Invalid};
+pub use external::External;
 pub use key::Key;
+pub use object::{Object, Spec, SpecOf, Status, StatusOf};
 pub use observed::Observed;
 pub use owns::{ChildOptions, Owns};
+pub use reconciler::{Digests, Reconciler};
 pub use view::{Exists, View};
 
 #[cfg(test)]
 pub(crate) use cache::OwnerKind;
-pub(crate) use run::{AnyController, ControllerInfo, Launch, Typed};
 #[cfg(any(test, feature = "testing"))]
-pub(crate) use run::{Probe, pure};
-
-use crate::conditions::{self, Conditioned, DEGRADED, State};
-use crate::context::Context;
-use crate::events::Note;
-use kube::core::object::{HasSpec, HasStatus};
-use kube::{CustomResourceExt, Resource};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use std::any::Any;
-use std::fmt::Debug;
-use std::sync::Arc;
-use std::time::Duration;
-
-/// Declares a trait that every type with these bounds implements: an alias of the bounds.
-macro_rules! alias {
-    ($(#[$doc:meta])* $name:ident = $($bounds:tt)+) => {
-        $(#[$doc])*
-        pub trait $name: $($bounds)+ {}
-
-        impl<T> $name for T where T: $($bounds)+ {}
-    };
-}
-
-alias! {
-    /// What a spec has to implement: the derives of `#[derive(CustomResource)]`, and `Default`.
-    Spec = Default + DeserializeOwned + Send + Sync
-}
-alias! {
-    /// What a status has to implement: [`conditioned!`](crate::conditioned) and some derives.
-    Status = Conditioned + Clone + Debug + Default + PartialEq + Serialize + DeserializeOwned + Send + Sync
-}
-alias! {
-    /// A custom resource: what `#[derive(CustomResource)]` with a status and `derive = "Default"` gives.
-    Object = Resource<DynamicType = ()>
-        + CustomResourceExt
-        + HasSpec<Spec: Spec>
-        + HasStatus<Status: Status>
-        + Clone
-        + Debug
-        + Default
-        + Serialize
-        + DeserializeOwned
-        + Send
-        + Sync
-        + 'static
-}
-
-/// The spec of a custom resource.
-pub type SpecOf<O> = <O as HasSpec>::Spec;
-/// The status of a custom resource.
-pub type StatusOf<O> = <O as HasStatus>::Status;
-
-/// What is specific to one kind of custom resource.
-///
-/// The pure methods are called whenever something that they depend on may have changed, with what was observed; they make
-/// no requests. What they return is compared with what exists, and only the difference is written.
-pub trait Reconciler: Send + Sync + 'static {
-    /// The custom resource.
-    type Object: Object;
-
-    /// The finalizer, such as `cache.example.com/finalizer`; needed only for [`Reconciler::cleanup`] or to report
-    /// deletions.
-    const FINALIZER: Option<&'static str> = None;
-
-    /// The conditions that this controller owns; all others are left to their managers.
-    const CONDITIONS: &'static [&'static str] =
-        &[conditions::AVAILABLE, conditions::PROGRESSING, conditions::DEGRADED];
-
-    /// Declares the kinds of children, and of other objects that a status or children depend on.
-    fn owns(&self, owns: &mut Owns);
-
-    /// Returns the children that an object should have. Pure.
-    ///
-    /// # Errors
-    /// When the object is invalid: its condition `Degraded` shows why, its children stay as they are, and nothing is
-    /// retried before it changes.
-    fn desired(&self, object: &Self::Object, observed: &Observed) -> Result<Children, Invalid>;
-
-    /// Returns the status of an object. Pure; begin with [`Observed::draft`].
-    fn status(&self, object: &Self::Object, observed: &Observed) -> StatusOf<Self::Object>;
-
-    /// Completes every status before it is written: fields that do not depend on what was observed.
-    fn complete(&self, _object: &Self::Object, _status: &mut StatusOf<Self::Object>) {}
-
-    /// Reconciles what is outside of the API server, such as a bucket; before `desired`.
-    ///
-    /// What it returns is [`Observed::external`]. An error is retried with backoff, and shown as a condition.
-    fn prepare(
-        &self,
-        _object: &Self::Object,
-        _context: &Context,
-    ) -> impl Future<Output = Result<External, Error>> + Send {
-        async { Ok(External::none()) }
-    }
-
-    /// Cleans up what is outside of the API server when an object is deleted; needs [`Reconciler::FINALIZER`].
-    ///
-    /// Children are garbage-collected. An error is retried with backoff; the object stays until this succeeds.
-    fn cleanup(
-        &self,
-        _object: &Self::Object,
-        _context: &Context,
-    ) -> impl Future<Output = Result<(), Error>> + Send {
-        async { Ok(()) }
-    }
-
-    /// Returns the events of a reconcile. A warning is recorded in any case when the condition `Degraded` becomes true.
-    fn events(&self, _object: &Self::Object, changes: &Changes<'_>) -> Vec<Note> {
-        changes.notes()
-    }
-
-    /// Returns after which time to reconcile an object again although nothing changes.
-    fn requeue(&self, _object: &Self::Object, _observed: &Observed) -> Option<Duration> {
-        None
-    }
-
-    /// Returns the status of an object that is reconciled for the first time: unknown, unless it has conditions.
-    fn initial(&self, object: &Self::Object, observed: &Observed) -> Option<StatusOf<Self::Object>> {
-        let mut draft = observed.draft(object);
-        if conditions::find(draft.conditions(), conditions::AVAILABLE).is_some() {
-            return None;
-        }
-        draft.set(conditions::AVAILABLE, State::Unknown, "Reconciling", "Starting reconciliation");
-        Some(draft.finish())
-    }
-
-    /// Returns the status of an object that is being deleted; only with a finalizer.
-    fn finalizing(&self, object: &Self::Object, observed: &Observed) -> Option<StatusOf<Self::Object>> {
-        let name = object.meta().name.as_deref().unwrap_or_default();
-        let mut draft = observed.draft(object);
-        let message = format!("Performing finalizer operations for the custom resource: {name}");
-        draft.set(DEGRADED, State::True, "Finalizing", message);
-        Some(draft.finish())
-    }
-
-    /// Has children compared by digests of the fields that are applied; off unless implemented.
-    ///
-    /// Without it, a child is applied when it should be another one, when its generation or labels change (or anything, for
-    /// kinds without generations), and once after each start of the manager. With it, a restart writes nothing, and neither
-    /// do changes of fields that belong to others.
-    fn digests(&self) -> Option<Digests<Self::Object>> {
-        None
-    }
-}
-
-/// How children are compared by digests: through the fields of an example that has everything set.
-///
-/// A child with a field that the example's children lack is applied in every reconcile.
-#[derive(Clone, Debug)]
-pub struct Digests<O> {
-    pub(crate) example: O,
-    pub(crate) by_generation: bool,
-}
-
-impl<O> Digests<O> {
-    /// Returns digests through the children of an object with every optional field set.
-    #[must_use]
-    pub fn of(example: O) -> Self {
-        Self { example, by_generation: false }
-    }
-
-    /// Has `desired` called once per generation of an object only: it depends on name and spec, and not on what is
-    /// observed.
-    #[must_use]
-    pub fn by_generation(self) -> Self {
-        Self { by_generation: true, ..self }
-    }
-}
-
-/// What [`Reconciler::prepare`] found outside of the API server.
-#[derive(Clone, Default)]
-pub struct External {
-    value: Option<Arc<dyn Any + Send + Sync>>,
-    pub(crate) again: Option<Duration>,
-}
-
-impl External {
-    /// Returns nothing.
-    #[must_use]
-    pub fn none() -> Self {
-        Self::default()
-    }
-
-    /// Returns a value for [`Observed::external`].
-    pub fn of<T: Send + Sync + 'static>(value: T) -> Self {
-        Self { value: Some(Arc::new(value)), again: None }
-    }
-
-    /// Has the object reconciled again after this time.
-    #[must_use]
-    pub fn again_after(self, time: Duration) -> Self {
-        Self { again: Some(time), ..self }
-    }
-
-    pub(crate) fn get<T: 'static>(&self) -> Option<&T> {
-        self.value.as_ref()?.downcast_ref()
-    }
-}
-
-impl Debug for External {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("External").field("again", &self.again).finish_non_exhaustive()
-    }
-}
+pub(crate) use run::Probe;
+pub(crate) use run::{AnyController, Launch, Typed};

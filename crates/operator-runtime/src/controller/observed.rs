@@ -2,16 +2,17 @@
 
 use super::cache::{Cache, OwnerKind, Seen};
 use super::children::Outlines;
-use super::error::Problem;
+use super::external::External;
 use super::key::Key;
 use super::live::Live;
+use super::object::{Object, StatusOf};
 use super::owns::Owns;
 use super::related::{Related, Views};
 use super::view::View;
 use super::written::Written;
-use super::{External, Object, StatusOf};
 use crate::conditions::{Conditioned, Draft};
 use crate::context::Platform;
+use crate::problem::Problem;
 use crate::views::PodState;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;

@@ -3,13 +3,15 @@
 use super::cache::OwnerKind;
 use super::children::{Outlines, outlines};
 use super::error::Error;
+use super::info::ControllerInfo;
 use super::key::Key;
 use super::live::Live;
+use super::object::Object;
 use super::observed::{Caches, Observed};
 use super::owns::Owns;
 use super::queued::Queued;
 use super::reconcile::{Scope, Shared};
-use super::{Object, Reconciler};
+use super::reconciler::Reconciler;
 use crate::backoff::{WatchBackoff, jittered};
 use crate::context::{Context, Platform};
 use crate::identity::Identity;
@@ -35,17 +37,6 @@ use tokio::task::JoinSet;
 
 /// Objects of one page of a list; a page is held in memory as a whole.
 const PAGE_SIZE: u32 = 100;
-
-/// What manifests, permissions and metrics need of a controller.
-#[derive(Clone, Debug)]
-pub(crate) struct ControllerInfo {
-    /// The kind in lower case, for metrics.
-    pub(crate) name: String,
-    pub(crate) resource: ApiResource,
-    pub(crate) namespaced: bool,
-    pub(crate) owns: Arc<Owns>,
-    pub(crate) finalizer: Option<&'static str>,
-}
 
 /// Counts what is kept in memory, for tests.
 pub(crate) type Probe = Arc<Mutex<Vec<Box<dyn Fn() -> Vec<(&'static str, usize)> + Send>>>>;
@@ -126,7 +117,7 @@ impl<R: Reconciler> AnyController for Typed<R> {
 }
 
 /// Returns the fields that a reconciler applies to each kind, if it has its children compared by digests.
-fn example_outlines<R: Reconciler>(
+pub(crate) fn example_outlines<R: Reconciler>(
     reconciler: &R,
     info: &ControllerInfo,
     identity: &Identity,
@@ -145,71 +136,6 @@ fn example_outlines<R: Reconciler>(
         Err(invalid) => {
             Err(Error::other(format!("the example of `digests` is invalid: {}", invalid.message())))
         }
-    }
-}
-
-/// Runs a reconciler's pure functions, for tests.
-#[cfg(any(test, feature = "testing"))]
-pub(crate) mod pure {
-    use super::{ControllerInfo, Error, Key, Observed, Reconciler, Resource};
-    use crate::context::Platform;
-    use crate::controller::Invalid;
-    use crate::identity::Identity;
-    use serde_json::Value;
-    use std::sync::Arc;
-
-    fn info<R: Reconciler>(reconciler: &R) -> Arc<ControllerInfo> {
-        let mut owns = super::Owns::default();
-        reconciler.owns(&mut owns);
-        Arc::new(ControllerInfo {
-            name: String::new(),
-            resource: super::ApiResource::erase::<R::Object>(&()),
-            namespaced: true,
-            owns: Arc::new(owns),
-            finalizer: R::FINALIZER,
-        })
-    }
-
-    /// Returns a view of a world in which nothing but the object exists.
-    pub(crate) fn observed<R: Reconciler>(reconciler: &R, object: &R::Object) -> Observed {
-        Observed::nothing(Key::of(object.meta()), &info(reconciler).owns, Platform::default())
-    }
-
-    /// Returns the children of an object as they are applied.
-    pub(crate) fn desired<R: Reconciler>(
-        reconciler: &R,
-        object: &R::Object,
-        observed: &Observed,
-        identity: &Identity,
-    ) -> Result<Result<Vec<Value>, Invalid>, Error> {
-        let owns = Arc::clone(&info(reconciler).owns);
-        match reconciler.desired(object, observed) {
-            Ok(children) => {
-                let bodies = children.complete(object, &owns, identity)?;
-                Ok(Ok(bodies.into_iter().map(|body| body.object).collect()))
-            }
-            Err(invalid) => Ok(Err(invalid)),
-        }
-    }
-
-    /// Returns whether the example of a reconciler's digests covers everything that is applied for an object.
-    pub(crate) fn covered<R: Reconciler>(
-        reconciler: &R,
-        object: &R::Object,
-        observed: &Observed,
-        identity: &Identity,
-    ) -> Result<bool, Error> {
-        let info = info(reconciler);
-        let (outlines, _) = super::example_outlines(reconciler, &info, identity, observed.platform())?;
-        if outlines.iter().all(Option::is_none) {
-            return Ok(false);
-        }
-        let children = match reconciler.desired(object, observed) {
-            Ok(children) => children,
-            Err(invalid) => return Err(Error::other(invalid.message().to_owned())),
-        };
-        let bodies = children.complete(object, &info.owns, identity)?;
-        Ok(super::super::children::wanted(&bodies, &outlines).iter().all(|wanted| wanted.digest.is_some()))
     }
 }
 

@@ -3,8 +3,8 @@
 use super::apply::api;
 use super::error::Error;
 use super::key::Key;
+use super::object::{Object, StatusOf};
 use super::observed::Caches;
-use super::{Object, StatusOf};
 use crate::conditions::{Conditioned, phase};
 use kube::Client;
 use kube::api::{Patch, PatchParams};

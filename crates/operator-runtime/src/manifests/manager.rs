@@ -1,7 +1,7 @@
 //! The manager: its namespace, service account and Deployment.
 
-use super::{Naming, observe, webhook};
-use crate::identity::Identity;
+use super::naming::Naming;
+use super::{observe, webhook};
 use crate::operator::Operator;
 use crate::workload::{
     env, env_from_field, http_probe, port, resources, restricted_container, restricted_pod, select,
@@ -9,7 +9,6 @@ use crate::workload::{
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
 use k8s_openapi::api::core::v1::{Container, Namespace, PodSpec, PodTemplateSpec, Probe, ServiceAccount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use std::collections::BTreeMap;
 
 /// Port of `/healthz` and `/readyz`.
 const HEALTH_PORT: i32 = 8081;
@@ -29,16 +28,9 @@ pub(crate) fn service_account(naming: Naming) -> ServiceAccount {
     ServiceAccount { metadata: naming.namespaced("controller-manager"), ..ServiceAccount::default() }
 }
 
-/// Returns the labels of the manager's pods.
-pub(crate) fn selector(identity: &Identity) -> BTreeMap<String, String> {
-    [("app.kubernetes.io/name", identity.name), ("control-plane", "controller-manager")]
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .into()
-}
-
 /// Returns the manager's Deployment.
 pub(crate) fn deployment(naming: Naming, operator: &Operator, image: &str) -> Deployment {
-    let labels = selector(&operator.identity);
+    let labels = naming.selector();
     let mut metadata = naming.namespaced("controller-manager");
     metadata.labels.get_or_insert_default().extend(labels.clone());
     let mut deployment = Deployment {
@@ -115,7 +107,7 @@ fn container(operator: &Operator, image: &str) -> Container {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::manifests::Form;
+    use crate::manifests::naming::Form;
     use crate::testing::sample::{IDENTITY, operator};
 
     #[test]

@@ -1,7 +1,9 @@
 //! Monitoring of the manager: the metrics Service and, for clusters that support them, a `ServiceMonitor`, alerts and a
 //! `NetworkPolicy`. Only the Service is deployed by default: the others need kinds or plugins that a cluster may lack.
 
-use super::{Naming, names, webhook};
+use super::naming::Naming;
+use super::webhook;
+use crate::identity::names;
 use crate::operator::Operator;
 use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 use k8s_openapi::api::networking::v1::{
@@ -17,7 +19,7 @@ pub(crate) const METRICS_PORT: i32 = 8443;
 /// Returns the Service by which Prometheus reaches the metrics.
 pub(crate) fn metrics_service(naming: Naming) -> Service {
     let mut metadata = naming.namespaced(names::METRICS_SERVICE);
-    metadata.labels.get_or_insert_default().extend(super::manager::selector(&naming.identity));
+    metadata.labels.get_or_insert_default().extend(naming.selector());
     Service {
         metadata,
         spec: Some(ServiceSpec {
@@ -28,7 +30,7 @@ pub(crate) fn metrics_service(naming: Naming) -> Service {
                 target_port: Some(IntOrString::Int(METRICS_PORT)),
                 ..ServicePort::default()
             }]),
-            selector: Some(super::manager::selector(&naming.identity)),
+            selector: Some(naming.selector()),
             ..ServiceSpec::default()
         }),
         ..Service::default()
@@ -50,7 +52,7 @@ pub(crate) fn service_monitor(naming: Naming) -> Value {
                 // The manager issues its own certificate; the token authenticates the client.
                 "tlsConfig": { "insecureSkipVerify": true },
             }],
-            "selector": { "matchLabels": super::manager::selector(&naming.identity) },
+            "selector": { "matchLabels": naming.selector() },
         },
     })
 }
@@ -141,7 +143,7 @@ pub(crate) fn network_policy(naming: Naming, operator: &Operator) -> NetworkPoli
         metadata: naming.namespaced("controller-manager"),
         spec: Some(NetworkPolicySpec {
             pod_selector: Some(LabelSelector {
-                match_labels: Some(super::manager::selector(&naming.identity)),
+                match_labels: Some(naming.selector()),
                 ..LabelSelector::default()
             }),
             policy_types: Some(vec!["Ingress".to_owned()]),
@@ -182,7 +184,7 @@ pub(crate) fn scorecard() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::manifests::Form;
+    use crate::manifests::naming::Form;
     use crate::metrics::Metrics;
     use crate::testing::sample::{IDENTITY, operator};
     use serde::Deserialize;

@@ -1,6 +1,6 @@
 //! Roles and bindings from the typed rules of [`crate::rbac`].
 
-use super::Naming;
+use super::naming::Naming;
 use crate::crd::Crd;
 use crate::rbac::{Permissions, policy_rules};
 use k8s_openapi::api::rbac::v1::{

@@ -5,8 +5,11 @@
 //! Their failure policy is `Ignore` unless they fail closed: while no manager is ready, as during a node drain or an
 //! upgrade, objects can still be written. The schema and the controller should check the same.
 
-use super::{Naming, names};
+#[cfg(any(test, feature = "testing"))]
+use super::naming::Form;
+use super::naming::Naming;
 use crate::admission::{Handler, Webhook};
+use crate::identity::names;
 use crate::operator::Operator;
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhook, MutatingWebhookConfiguration, RuleWithOperations, ServiceReference, ValidatingWebhook,
@@ -32,7 +35,7 @@ pub(crate) fn service(naming: Naming) -> Service {
                 target_port: Some(IntOrString::Int(PORT)),
                 ..ServicePort::default()
             }]),
-            selector: Some(super::manager::selector(&naming.identity)),
+            selector: Some(naming.selector()),
             ..ServiceSpec::default()
         }),
         ..Service::default()
@@ -68,6 +71,15 @@ configuration! {
 configuration! {
     /// Returns the configuration of the validating webhooks.
     validating: ValidatingWebhookConfiguration of ValidatingWebhook, Validating, VALIDATING
+}
+
+/// Returns the webhook configurations with complete names.
+#[cfg(any(test, feature = "testing"))]
+pub(crate) fn webhooks(
+    operator: &Operator,
+) -> (MutatingWebhookConfiguration, ValidatingWebhookConfiguration) {
+    let naming = Naming { identity: operator.identity, form: Form::Complete };
+    (mutating(naming, operator), validating(naming, operator))
 }
 
 /// Returns what the API server does if a webhook does not respond.

@@ -1,6 +1,7 @@
 //! Writes a generated tree to disk: each file whole or not at all, and only if it changed.
 
-use super::{Error, Tree};
+use super::error::Error;
+use super::tree::Tree;
 use std::path::Path;
 
 /// Writes every file of the tree below `directory`, and returns how many changed. Other files are unchanged.

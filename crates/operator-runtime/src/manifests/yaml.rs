@@ -1,6 +1,6 @@
 //! Kubernetes objects as YAML: the same object gives the same bytes.
 
-use super::Error;
+use super::error::Error;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -1,0 +1,167 @@
+//! The snippets of `docs/cookbook.md`, in an operator that compiles.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
+use k8s_openapi::api::core::v1::{ConfigMap, Container, Secret, Service};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
+use kube::runtime::{Controller, watcher};
+use kube::{CustomResource, ResourceExt};
+use operator_runtime::controller::{Children, Exists, Invalid, Observed, Owns, Reconciler};
+use operator_runtime::crd::Crd;
+use operator_runtime::labels::Instance;
+use operator_runtime::rbac::Rule;
+use operator_runtime::testing;
+use operator_runtime::views::Rollout;
+use operator_runtime::{Identity, Operator, workload};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+const IDENTITY: Identity = Identity {
+    name: "cache-operator",
+    group: "example.com",
+    version: "0.0.1",
+    about: "Runs caches",
+    image: "example.com/cache-operator",
+};
+
+/// Desired state of a Cache.
+#[derive(CustomResource, Serialize, Deserialize, JsonSchema, Clone, Debug, Default, PartialEq)]
+#[kube(
+    group = "example.com",
+    version = "v1",
+    kind = "Cache",
+    namespaced,
+    status = "CacheStatus",
+    derive = "Default"
+)]
+struct CacheSpec {
+    /// Number of servers.
+    size: i32,
+}
+
+/// Observed state of a Cache.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default, PartialEq)]
+struct CacheStatus {
+    #[serde(default)]
+    #[schemars(schema_with = "operator_runtime::conditions::schema")]
+    conditions: Vec<Condition>,
+}
+operator_runtime::conditioned!(CacheStatus);
+
+struct Caches {
+    image: String,
+}
+
+impl Reconciler for Caches {
+    type Object = Cache;
+
+    #[rustfmt::skip]
+    fn owns(&self, owns: &mut Owns) {
+        owns.child::<Deployment, Rollout>();                          // status reads the rollout
+        owns.child::<Service, Exists>();                              // status reads nothing
+        owns.child::<PodDisruptionBudget, Exists>().optional();       // deleted when `desired` no longer contains it
+    }
+
+    fn desired(&self, object: &Cache, _: &Observed) -> Result<Children, Invalid> {
+        let container =
+            Container { name: "cache".to_owned(), image: Some(self.image.clone()), ..Container::default() };
+        let mut children = Children::new();
+        #[rustfmt::skip]
+        let instance = Instance { operator: &IDENTITY, app: "cache", name: &object.name_any(), image: &self.image };
+        #[rustfmt::skip]
+        children.add(workload::deployment(&instance, object.spec.size, workload::restricted_pod(vec![container])));
+        children.add(workload::headless_service(&instance, "cache", 11211));
+        Ok(children)
+    }
+
+    fn status(&self, object: &Cache, observed: &Observed) -> CacheStatus {
+        observed.draft(object).finish()
+    }
+}
+
+/// Applies in steps.
+struct Steps;
+
+impl Reconciler for Steps {
+    type Object = Cache;
+
+    fn owns(&self, owns: &mut Owns) {
+        owns.child::<ConfigMap, Exists>();
+        owns.child::<StatefulSet, Exists>();
+    }
+
+    fn desired(&self, object: &Cache, observed: &Observed) -> Result<Children, Invalid> {
+        let config = format!("{}-config", object.name_any());
+        let metadata = |name: String| ObjectMeta { name: Some(name), ..ObjectMeta::default() };
+        let mut children = Children::new();
+        children.add(ConfigMap { metadata: metadata(config.clone()), ..ConfigMap::default() });
+        let stateful_set = StatefulSet { metadata: metadata(object.name_any()), ..StatefulSet::default() };
+        if observed.child::<ConfigMap, Exists>(&config).is_some() {
+            children.add(stateful_set);
+        }
+        Ok(children)
+    }
+
+    fn status(&self, object: &Cache, observed: &Observed) -> CacheStatus {
+        observed.draft(object).finish()
+    }
+}
+
+fn operator() -> Operator {
+    let caches = Caches { image: "example.com/cache:v1".to_owned() };
+    #[allow(unused_must_use, reason = "the snippet omits how it goes on")]
+    #[rustfmt::skip]
+    let operator =
+Operator::new(IDENTITY).task("secrets", [Rule::new("", "secrets", &["list", "watch"], "counts them")], |context, stop| async move {
+    for api in context.apis::<Secret>() {
+        Controller::new(api, watcher::Config::default()).graceful_shutdown_on(stop.clone().wait()) /* … */;
+    }
+});
+    operator.crd(Crd::of::<Cache>()).controller(caches)
+}
+
+fn cache() -> Cache {
+    let mut cache = Cache::new("one", CacheSpec { size: 2 });
+    cache.metadata.namespace = Some("default".to_owned());
+    cache
+}
+
+/// The lines of a text without indentation.
+fn lines(text: &str) -> String {
+    text.lines().map(|line| line.trim().to_owned() + "\n").collect()
+}
+
+#[test]
+fn every_snippet_of_the_cookbook_is_here() {
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cookbook.md");
+    let cookbook = std::fs::read_to_string(docs).unwrap();
+    let here = lines(include_str!("cookbook.rs")).replace("#[rustfmt::skip]\n", "");
+    let snippets: Vec<_> =
+        cookbook.split("```rust\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(snippets.len() >= 4, "{}", snippets.len());
+    for snippet in snippets {
+        let wanted = lines(snippet);
+        // The last line of an expression may go on here.
+        assert!(here.contains(wanted.trim_end()), "not in this file:\n{snippet}");
+    }
+}
+
+#[test]
+fn the_snippets_do_what_the_cookbook_says() {
+    let caches = Caches { image: "example.com/cache:v1".to_owned() };
+    let objects = testing::desired(&caches, &cache(), &IDENTITY).unwrap();
+    let kinds: Vec<_> = objects.iter().map(|object| object["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["Deployment", "Service"]);
+    let first = testing::desired(&Steps, &cache(), &IDENTITY).unwrap();
+    let kinds: Vec<_> = first.iter().map(|object| object["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["ConfigMap"]);
+    let manifests = operator_runtime::manifests::documents(&operator(), IDENTITY.image).unwrap();
+    for resource in ["deployments", "poddisruptionbudgets", "secrets", "services"] {
+        assert!(
+            manifests.contains(&format!("  - {resource}\n")),
+            "no permission for {resource}:\n{manifests}"
+        );
+    }
+}
