@@ -359,12 +359,19 @@ impl Cluster {
         self.delete_at(&kind.path(Some(namespace)), name, &action).await
     }
 
-    /// Creates an object of any kind in the collection at `path`, and returns it as stored. An object that exists is an error.
+    /// Creates an object of any kind in the collection at `path`, and returns it as stored or, in a dry run, as it would be stored. An
+    /// object that exists is an error.
     ///
     /// # Errors
     /// The API server rejects the object, or does not respond.
-    pub async fn create_at(&self, path: &str, object: &Value, action: &str) -> Result<Value, Error> {
-        let parameters = PostParams { field_manager: Some(MANAGER.into()), ..PostParams::default() };
+    pub async fn create_at(
+        &self,
+        path: &str,
+        object: &Value,
+        action: &str,
+        write: Write,
+    ) -> Result<Value, Error> {
+        let parameters = PostParams { field_manager: Some(MANAGER.into()), dry_run: write == Write::DryRun };
         let request = Request::new(path).create(&parameters, object.to_string().into_bytes());
         self.send_request(request, action).await
     }

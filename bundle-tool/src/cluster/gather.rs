@@ -1,11 +1,12 @@
 //! What `doctor` reads: the objects of all operators, from a cluster or from files.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use super::client::{Cluster, Error, Select};
-use super::diagnose::{Problem, Scope, v1};
+use super::diagnose::{AUTOSCALERS, Problem, Scope, is_unschedulable, v1};
 use super::kinds::{self, Kind};
 use super::snapshot::{Snapshot, list, name_of, namespace_of, string};
 use crate::model::text::counted;
@@ -16,6 +17,12 @@ const WARNINGS: Select<'static> = Select { labels: "", fields: "type=Warning" };
 
 /// The maximum number of CRDs in deletion whose objects are looked at.
 const MAX_STUCK: usize = 4;
+/// The maximum number of nodes that are looked at.
+const MAX_NODES: usize = 50;
+/// The maximum number of namespaces whose events are searched for what autoscalers do.
+const MAX_NAMESPACES: usize = 3;
+/// How long nodes and what autoscalers do are remembered: nodes are large.
+const SCHEDULING: Duration = Duration::from_secs(10);
 /// The maximum number of objects of a CRD that are named.
 const MAX_NAMED: usize = 5;
 
@@ -65,7 +72,64 @@ pub async fn cluster(cluster: &Cluster, namespace: Option<&str>) -> Result<Snaps
         }
     }
     snapshot.deduplicate();
+    Scheduling::default().add(cluster, &mut snapshot).await?;
     Ok(snapshot)
+}
+
+/// What explains pods that cannot be scheduled: nodes, and events of autoscalers.
+#[derive(Default)]
+pub(super) struct Scheduling {
+    read: Option<Instant>,
+    nodes: Vec<Value>,
+    events: Vec<Value>,
+}
+
+impl Scheduling {
+    /// Adds nodes and events to what was observed, if a pod cannot be scheduled; reads them again after [`SCHEDULING`]. What the
+    /// client may not read is skipped.
+    ///
+    /// # Errors
+    /// The API server does not respond.
+    pub(super) async fn add(&mut self, cluster: &Cluster, snapshot: &mut Snapshot) -> Result<(), Error> {
+        let pods = snapshot.of(kinds::POD).iter().filter(|pod| is_unschedulable(pod));
+        let namespaces: BTreeSet<String> = pods.map(|pod| namespace_of(pod).to_owned()).collect();
+        let namespaces: BTreeSet<String> = namespaces.into_iter().take(MAX_NAMESPACES).collect();
+        if namespaces.is_empty() {
+            return Ok(());
+        }
+        if self.read.is_none_or(|read| read.elapsed() >= SCHEDULING) {
+            self.nodes = nodes(cluster).await?;
+            self.events = scale_ups(cluster, &namespaces).await?;
+            self.read = Some(Instant::now());
+        }
+        snapshot.extend(kinds::NODE, self.nodes.iter().cloned());
+        snapshot.extend(kinds::EVENT, self.events.iter().cloned());
+        snapshot.deduplicate();
+        Ok(())
+    }
+}
+
+async fn nodes(cluster: &Cluster) -> Result<Vec<Value>, Error> {
+    let path = format!("{}?limit={MAX_NODES}", kinds::NODE.path(None));
+    match cluster.get_path(&path, "list nodes").await {
+        Ok(mut page) => match page.get_mut("items").map(Value::take) {
+            Some(Value::Array(nodes)) => Ok(nodes),
+            _ => Ok(Vec::new()),
+        },
+        Err(error @ Error::Unreachable { .. }) => Err(error),
+        Err(_) => Ok(Vec::new()),
+    }
+}
+
+/// Returns the events in which autoscalers say what they do for pods.
+async fn scale_ups(cluster: &Cluster, namespaces: &BTreeSet<String>) -> Result<Vec<Value>, Error> {
+    let fields = AUTOSCALERS.map(|reason| format!("reason={reason},involvedObject.kind=Pod"));
+    let reads: Vec<_> = namespaces
+        .iter()
+        .flat_map(|namespace| fields.iter().map(move |fields| (namespace, fields)))
+        .map(|(namespace, fields)| (kinds::EVENT, Some(namespace.as_str()), Select { labels: "", fields }))
+        .collect();
+    Ok(cluster.snapshot(&reads).await?.of(kinds::EVENT).to_vec())
 }
 
 /// Returns CRDs that are being deleted and cannot be, with the objects that block them.

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::client::{Cluster, Error, Select, Write};
 use super::diagnose::{Log, Problem, Scope, problems};
+use super::gather::Scheduling;
 use super::kinds::{self, Kind};
 use super::manifests::Request;
 use super::snapshot::{Snapshot, name_of, namespace_of, string, strings};
@@ -227,8 +228,9 @@ impl<'c> Installation<'c> {
         let mut since: HashMap<(&'static str, String), Instant> = HashMap::new();
         let mut last = None;
         let mut found = Vec::new();
+        let mut scheduling = Scheduling::default();
         loop {
-            match self.look().await {
+            match self.look(&mut scheduling).await {
                 Ok(snapshot) => {
                     if is_done(&snapshot) {
                         return Ok(());
@@ -312,8 +314,10 @@ impl<'c> Installation<'c> {
         }
     }
 
-    async fn look(&self) -> Result<Snapshot, Error> {
-        look(self.cluster, &self.target.namespace).await
+    async fn look(&self, scheduling: &mut Scheduling) -> Result<Snapshot, Error> {
+        let mut snapshot = look(self.cluster, &self.target.namespace).await?;
+        scheduling.add(self.cluster, &mut snapshot).await?;
+        Ok(snapshot)
     }
 }
 

@@ -37,6 +37,8 @@ kinds! {
     OPERATOR_GROUP = "operators.coreos.com/v1", "OperatorGroup", "operatorgroups", true;
     /// A namespace.
     NAMESPACE = "v1", "Namespace", "namespaces", false;
+    /// A node.
+    NODE = "v1", "Node", "nodes", false;
     /// A pod.
     POD = "v1", "Pod", "pods", true;
     /// An event.

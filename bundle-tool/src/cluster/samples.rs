@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::client::{Cluster, Error};
+use super::client::{Cluster, Error, Write};
 use super::snapshot::{list, name_of, number, string};
 use crate::model::text::excerpt;
 
@@ -131,7 +131,8 @@ impl Sample {
         } else {
             format!("{api}/{}", string(resource, "/name"))
         };
-        let observed = cluster.create_at(&path, &object, &format!("create {}", named(&object))).await?;
+        let observed =
+            cluster.create_at(&path, &object, &format!("create {}", named(&object)), Write::Stored).await?;
         Ok(Self { path, api, observed, readiness: Readiness::Accepted })
     }
 

@@ -75,13 +75,21 @@ impl Snapshot {
         self.objects.values().map(Vec::len).sum()
     }
 
+    /// Returns whether an object is one of a cluster, and no manifest.
+    #[must_use]
+    pub fn is_observed(&self) -> bool {
+        let is_of_cluster =
+            |object: &Value| object["metadata"]["uid"].is_string() || object["status"].is_object();
+        self.objects.values().flatten().any(is_of_cluster)
+    }
+
     /// Returns whether there is no object.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns the warnings about an object, the latest last.
+    /// Returns the events about an object.
     pub fn events<'s>(&'s self, kind: Kind, object: &Value) -> impl Iterator<Item = &'s Value> {
         self.of(super::kinds::EVENT).iter().filter(move |event| {
             let about = &event["involvedObject"];

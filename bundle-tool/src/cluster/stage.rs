@@ -192,7 +192,9 @@ fn stability(snapshot: &Snapshot, target: &Target, csv: &Value) -> Progress {
         let pods = snapshot
             .within(kinds::POD, &target.namespace)
             .filter(|pod| super::diagnose::deployment_of(pod) == Some(name))
-            .filter(|pod| string(pod, "/metadata/deletionTimestamp").is_empty());
+            .filter(|pod| string(pod, "/metadata/deletionTimestamp").is_empty())
+            // Pods that are over, such as evicted ones, are kept; others replace them.
+            .filter(|pod| !matches!(string(pod, "/status/phase"), "Failed" | "Succeeded"));
         for pod in pods {
             unprobed |= list(pod, "/spec/containers").iter().any(|one| one["readinessProbe"].is_null());
             for status in list(pod, "/status/containerStatuses") {
@@ -205,15 +207,13 @@ fn stability(snapshot: &Snapshot, target: &Target, csv: &Value) -> Progress {
             }
         }
     }
-    match (unprobed, restarts) {
-        (false, _) => is(Stage::Done, ""),
-        (true, 0) => is(Stage::Stability, "; a container without a readiness probe has to stay up"),
-        (true, _) => {
-            let rest =
-                format!("; a container without a readiness probe has to stay up ({restarts} restarts)");
-            is(Stage::Stability, &rest)
-        }
+    if !unprobed {
+        return is(Stage::Done, "");
     }
+    let seconds = STABLE.as_secs();
+    let restarts = if restarts == 0 { String::new() } else { format!(" ({restarts} restarts)") };
+    let rest = format!("; a container without a readiness probe has to stay up for {seconds} s{restarts}");
+    is(Stage::Stability, &rest)
 }
 
 /// Returns what a deployment waits for; `None` if it is available.
@@ -346,7 +346,7 @@ mod tests {
 
     #[test]
     fn containers_without_a_readiness_probe_have_to_stay_up() {
-        let look = |container: Value, status: Value| {
+        let look = |phase: &str, container: Value, status: Value| {
             let mut snapshot = Snapshot::default();
             snapshot.add(object(
                 kinds::CSV,
@@ -362,7 +362,7 @@ mod tests {
                     "name": "operator-1-a", "namespace": "ns", "labels": {"pod-template-hash": "1"},
                     "ownerReferences": [{"kind": "ReplicaSet", "name": "operator-1"}],
                 },
-                "spec": {"containers": [container]}, "status": {"containerStatuses": [status]},
+                "spec": {"containers": [container]}, "status": {"phase": phase, "containerStatuses": [status]},
             }));
             progress(&snapshot, &target())
         };
@@ -371,12 +371,15 @@ mod tests {
         let running = json!({"name": "manager", "restartCount": 0, "state": {"running": {}}});
         let restarted = json!({"name": "manager", "restartCount": 2, "state": {"running": {}}});
         let ended = json!({"name": "manager", "restartCount": 0, "state": {"terminated": {"exitCode": 3}}});
-        assert_eq!(look(probed.clone(), running.clone()).stage, Stage::Done);
-        let (first, later) = (look(unprobed.clone(), running), look(unprobed.clone(), restarted));
+        assert_eq!(look("Running", probed.clone(), running.clone()).stage, Stage::Done);
+        let (first, later) =
+            (look("Running", unprobed.clone(), running), look("Running", unprobed.clone(), restarted));
         assert_eq!((first.stage, later.stage), (Stage::Stability, Stage::Stability));
         assert_ne!(first.text, later.text);
+        let evicted = look("Failed", unprobed.clone(), ended.clone());
+        assert_eq!(evicted.stage, Stage::Done, "a pod that is over is kept");
         for container in [probed, unprobed] {
-            let found = look(container, ended.clone());
+            let found = look("Running", container, ended.clone());
             assert_eq!(found.stage, Stage::Deployments);
             assert!(found.text.contains("container `manager` of deployment `operator` does not run"));
         }

@@ -6,6 +6,11 @@ use super::problem::{Problem, Scope, object, shortened};
 use crate::cluster::kinds;
 use crate::cluster::snapshot::{Snapshot, name_of, namespace_of, string};
 
+/// How long OLM may need to connect to a catalog, in seconds: its gRPC client looks up a name that was not known yet again after 30 s.
+///
+/// Source: `MinResolutionInterval` of `internal/resolver/dns` of grpc-go.
+const RECONNECT: u64 = 45;
+
 /// Reports catalogs that OLM cannot use.
 pub(super) fn catalogs(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Problem>) {
     for catalog in snapshot.of(kinds::CATALOG_SOURCE) {
@@ -18,7 +23,7 @@ pub(super) fn catalogs(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Probl
         let text = string(catalog, "/status/message");
         if !text.is_empty() {
             let reason = string(catalog, "/status/reason");
-            let (id, help) = message::known(text, namespace).unwrap_or_else(|| match reason {
+            let (id, help) = message::explain_message(text, namespace).unwrap_or_else(|| match reason {
                 "SpecInvalidError" => ("catalog-invalid", "fix the spec of the CatalogSource".to_owned()),
                 _ => (
                     "catalog-not-served",
@@ -50,7 +55,7 @@ pub(super) fn catalogs(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Probl
                     "check the pod, the service and the network policies of the catalog: \
                      kubectl get pods,services,endpoints -n {namespace}"
                 ))
-                .patience(if state == "TRANSIENT_FAILURE" { 25 } else { 40 })
+                .patience(RECONNECT)
                 .symptom(),
             );
         }

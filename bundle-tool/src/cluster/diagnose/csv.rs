@@ -29,7 +29,7 @@ pub(super) fn csvs(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Problem>)
                 ),
             "Installing" => {
                 let text = string(csv, "/status/message");
-                if let Some((id, help)) = message::known(text, namespace_of(csv)) {
+                if let Some((id, help)) = message::explain_message(text, namespace_of(csv)) {
                     found.push(base(id, csv, &shortened(text)).help(help).patience(6));
                 }
             }
@@ -94,7 +94,7 @@ fn failed(snapshot: &Snapshot, csv: &Value, reason: &str) -> Problem {
                 .help("fix the CSV: `bundle-tool validate` reports the field")
         }
         _ => {
-            let (id, help) = message::known(text, namespace).unwrap_or_else(|| {
+            let (id, help) = message::explain_message(text, namespace).unwrap_or_else(|| {
                 (
                     "csv-failed",
                     format!("see its conditions: kubectl describe csv {} -n {namespace}", name_of(csv)),

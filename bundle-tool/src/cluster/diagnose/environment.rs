@@ -105,6 +105,9 @@ pub(super) fn operator_groups(snapshot: &Snapshot, scope: &Scope, found: &mut Ve
     }
 }
 
+/// For how many seconds OLM may not run: its programs end when they lose the API server, and are started again after a back-off.
+const OLM_RESTART: u64 = 120;
+
 /// Returns the deployments of OLM among those of a snapshot.
 pub fn olm_deployments(snapshot: &Snapshot) -> impl Iterator<Item = &Value> {
     snapshot.of(kinds::DEPLOYMENT).iter().filter(|deployment| {
@@ -141,7 +144,7 @@ pub(super) fn olm(snapshot: &Snapshot, found: &mut Vec<Problem>) {
                 } else {
                     format!("see why: kubectl describe pods -n {namespace} -l app={name}")
                 })
-                .patience(if stopped { 2 } else { 10 }),
+                .patience(if stopped { 2 } else { OLM_RESTART }),
         );
     }
 }

@@ -1,7 +1,7 @@
 //! What to do about messages of the API server that appear in the status of many objects.
 
 /// Returns the reason and the help for a message, if it is a known one.
-pub(super) fn known(message: &str, namespace: &str) -> Option<(&'static str, String)> {
+pub(in crate::cluster) fn explain_message(message: &str, namespace: &str) -> Option<(&'static str, String)> {
     let lower = message.to_lowercase();
     let has = |parts: &[&str]| parts.iter().all(|part| lower.contains(part));
     if has(&["exceeded quota"]) {

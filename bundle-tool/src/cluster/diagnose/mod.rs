@@ -7,13 +7,16 @@ mod message;
 mod pod;
 mod problem;
 mod resolution;
+mod scheduling;
 pub(super) mod v1;
 
 use super::snapshot::Snapshot;
 
 pub use environment::olm_deployments;
 pub(super) use environment::targets;
+pub(super) use message::explain_message;
 pub use problem::{Log, Problem, Scope, UNPACK_LABEL, deletion, deployment_of, object, shortened};
+pub(super) use scheduling::{AUTOSCALERS, is_unschedulable};
 
 /// Returns what is wrong, causes first. A problem that only follows from others is omitted.
 #[must_use]

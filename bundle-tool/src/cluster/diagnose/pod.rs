@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::message;
 use super::problem::{Problem, Scope, UNPACK_LABEL, covers_csv, deployment_of, object, shortened};
+use super::scheduling;
 use super::v1::is_of_extension;
 use crate::cluster::kinds;
 use crate::cluster::manifests::{CATALOG_LABEL, catalog_name};
@@ -77,7 +78,7 @@ pub(super) fn pods(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Problem>)
             }
             continue;
         }
-        if let Some(problem) = unscheduled(snapshot, pod, &role) {
+        if let Some(problem) = scheduling::unscheduled(snapshot, pod, &role.text()) {
             found.push(problem);
             continue;
         }
@@ -171,24 +172,6 @@ fn ended_by_node(snapshot: &Snapshot, pod: &Value, role: &Role<'_>) -> Problem {
     .help(help)
     .patience(15)
     .events(snapshot, kinds::POD, pod)
-}
-
-fn unscheduled(snapshot: &Snapshot, pod: &Value, role: &Role<'_>) -> Option<Problem> {
-    let scheduled = condition(pod, "PodScheduled", "False")?;
-    let reason = string(scheduled, "/reason");
-    (reason == "Unschedulable" || reason == "SchedulingGated").then(|| {
-        Problem::new(
-            "pod-unschedulable",
-            object(kinds::POD, pod),
-            format!("{} cannot be scheduled: {}", role.text(), shortened(string(scheduled, "/message"))),
-        )
-        .condition(scheduled)
-        .help(
-            "add a node that fits, or change the requests, node selector, affinity or tolerations of the pod",
-        )
-        .patience(12)
-        .events(snapshot, kinds::POD, pod)
-    })
 }
 
 /// Reports a pod that waits for its volumes or its network, which only events explain.
@@ -445,7 +428,7 @@ pub(super) fn deployments(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Pr
         }
         if let Some(failure) = condition(deployment, "ReplicaFailure", "True") {
             let text = string(failure, "/message");
-            let (reason, help) = message::known(text, namespace).unwrap_or_else(|| {
+            let (reason, help) = message::explain_message(text, namespace).unwrap_or_else(|| {
                 (
                     "pod-not-created",
                     format!("see the events: kubectl describe deployment {name} -n {namespace}"),

@@ -191,7 +191,7 @@ pub(super) fn plans(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Problem>
             condition(plan, "Installed", "False").filter(|state| !string(state, "/message").is_empty());
         let text = failed.map_or_else(|| string(plan, "/status/message"), |state| string(state, "/message"));
         if phase == "Failed" || (phase == "Installing" && !text.is_empty()) {
-            let (id, help) = message::known(text, namespace).unwrap_or_else(|| {
+            let (id, help) = message::explain_message(text, namespace).unwrap_or_else(|| {
                 (
                     "plan-failed",
                     format!("see its steps: kubectl get installplan {name} -n {namespace} -o yaml"),

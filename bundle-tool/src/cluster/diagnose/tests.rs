@@ -114,6 +114,97 @@ fn the_reason_why_a_container_does_not_stay_up() {
     assert!(problem.help.contains("create the missing object"), "{}", problem.help);
 }
 
+/// A pod that no node fits, beside a node.
+fn unschedulable(node: Value) -> Snapshot {
+    let mut snapshot = Snapshot::default();
+    let pod = with_pod(&json!({}));
+    for kind in [kinds::SUBSCRIPTION, kinds::CSV, kinds::OPERATOR_GROUP] {
+        snapshot.extend(kind, pod.of(kind).iter().cloned());
+    }
+    let mut pod = pod.of(kinds::POD)[0].clone();
+    pod["status"] = json!({"phase": "Pending", "conditions": [{
+        "type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+        "message": "0/1 nodes are available: 1 node(s) had untolerated taint(s).",
+    }]});
+    snapshot.extend(kinds::POD, [pod]);
+    snapshot.extend(kinds::NODE, [node]);
+    snapshot
+}
+
+#[test]
+fn a_pod_that_no_node_fits_waits_for_nodes_that_come() {
+    let node = |taint: Value| {
+        json!({
+            "apiVersion": "v1", "kind": "Node", "metadata": {"name": "one"}, "spec": {"taints": [taint]},
+            "status": {"conditions": [{
+                "type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status.",
+            }]},
+        })
+    };
+    let dedicated = unschedulable(node(json!({"key": "dedicated", "value": "gpu", "effect": "NoSchedule"})));
+    let problem = first(&dedicated);
+    assert_eq!((problem.reason, problem.patience), ("pod-unschedulable", 30));
+    assert_eq!(problem.evidence[1], "node `one` has taint `dedicated=gpu:NoSchedule`");
+    assert!(problem.help.contains("tolerations"), "{}", problem.help);
+
+    let away = unschedulable(node(json!({"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"})));
+    let problem = first(&away);
+    assert_eq!(problem.patience, 90);
+    assert_eq!(
+        problem.evidence[1],
+        "node `one` is not ready: NodeStatusUnknown: Kubelet stopped posting node status."
+    );
+    assert!(problem.help.contains("kubectl describe node"), "{}", problem.help);
+
+    // The latest word of the autoscaler counts.
+    let event = |time: u32, reason: &str, message: &str| {
+        json!({
+            "involvedObject": {"kind": "Pod", "name": "gizmo-operator-5f-abc", "namespace": "ns"},
+            "lastTimestamp": format!("2026-01-01T00:00:0{time}Z"), "reason": reason, "message": message,
+        })
+    };
+    let mut scaled = dedicated;
+    scaled.extend(kinds::EVENT, [event(1, "NotTriggerScaleUp", "no group fits")]);
+    assert_eq!(first(&scaled).patience, 12);
+    scaled.extend(kinds::EVENT, [event(2, "TriggeredScaleUp", "group 1->2 (max: 3)")]);
+    let problem = first(&scaled);
+    assert_eq!(problem.patience, 900);
+    assert!(problem.help.contains("autoscaler"), "{}", problem.help);
+    assert_eq!(problem.evidence[3], "event TriggeredScaleUp: group 1->2 (max: 3)");
+}
+
+#[test]
+fn nodes_that_have_nothing_to_do_with_a_pod_are_not_named() {
+    let tainted = |key: &str| {
+        unschedulable(json!({
+            "apiVersion": "v1", "kind": "Node", "metadata": {"name": "one"},
+            "spec": {"taints": [{"key": key, "effect": "NoSchedule"}]},
+        }))
+    };
+    let changed = |snapshot: &Snapshot, change: &dyn Fn(&mut Value)| {
+        let mut pod = snapshot.of(kinds::POD)[0].clone();
+        change(&mut pod);
+        let mut other = Snapshot::default();
+        for kind in [kinds::SUBSCRIPTION, kinds::CSV, kinds::OPERATOR_GROUP, kinds::NODE] {
+            other.extend(kind, snapshot.of(kind).iter().cloned());
+        }
+        other.extend(kinds::POD, [pod]);
+        first(&other)
+    };
+    let away = tainted("node.kubernetes.io/unreachable");
+    let problem = changed(&away, &|pod| {
+        pod["status"]["conditions"][0]["message"] = "1 node(s) didn't match Pod's node affinity".into();
+    });
+    assert_eq!((problem.patience, problem.evidence.len()), (30, 1));
+    // The scheduler does not look for a node for a gated pod.
+    let problem = changed(&away, &|pod| pod["status"]["conditions"][0]["reason"] = "SchedulingGated".into());
+    assert!(problem.help.contains("scheduling gates") && problem.evidence.len() == 1, "{problem:?}");
+    let problem = changed(&tainted("dedicated"), &|pod| {
+        pod["spec"] = json!({"tolerations": [{"key": "dedicated", "operator": "Exists"}]});
+    });
+    assert_eq!(problem.evidence.len(), 1, "{problem:?}");
+}
+
 #[test]
 fn a_ready_container_and_a_foreign_pod_are_no_problem() {
     let ready = json!({"name": "manager", "ready": true, "restartCount": 3, "state": {"running": {}}});
@@ -212,11 +303,11 @@ fn messages_of_the_api_server_have_a_reason_and_help() {
         ),
         ("error validating existing CRs against new CRD's schema for \"x\"", "crd-breaks-objects"),
     ] {
-        let (found, help) = message::known(message, "ns").expect(message);
+        let (found, help) = message::explain_message(message, "ns").expect(message);
         assert_eq!(found, reason, "{message}");
         assert!(!help.is_empty());
     }
-    assert!(message::known("something else", "ns").is_none());
+    assert!(message::explain_message("something else", "ns").is_none());
 }
 
 #[test]

@@ -269,7 +269,7 @@ pub(in crate::cluster) fn explain(extension: &Value, progressing: &Value) -> Exp
     } else if string(progressing, "/reason") == "ProgressDeadlineExceeded" {
         let help = format!("see why its pods do not become ready: kubectl describe pods -n {namespace}");
         ("progress-deadline-exceeded", help)
-    } else if let Some(known) = message::known(message, namespace) {
+    } else if let Some(known) = message::explain_message(message, namespace) {
         known
     } else if let Some(help) = image_help(message, "operator-controller").filter(|_| is_of_image(message)) {
         ("image-pull-failed", help)

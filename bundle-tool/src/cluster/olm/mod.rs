@@ -1,6 +1,6 @@
 //! OLM itself on a cluster: installed from its manifests, inspected, and removed.
 //!
-//! [`prepare`] and [`status()`] are pure; [`install`] and [`uninstall`] change the cluster.
+//! `prepare` and `status` are pure; `install` and `uninstall` change the cluster.
 
 mod operations;
 mod prepare;

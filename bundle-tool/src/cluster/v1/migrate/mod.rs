@@ -1,6 +1,6 @@
 //! The plan of a move from OLM v0 to OLM v1: what blocks it, what is applied, and what of OLM v0 is deleted, in order.
 //!
-//! A pure function of a bundle and observed objects: [`observe`] reads the objects, [`Operator::plan`] writes the steps.
+//! A pure function of a bundle and observed objects: `observe` reads the objects, `Operator::plan` writes the steps.
 //! Nothing that the plan deletes takes CRDs or their objects with it: OLM v0 does not make a CSV the owner of its CRDs.
 //!
 //! Sources: `api/v1` of operator-controller 1.11, `internal/operator-controller/applier/helm.go`, and Helm's

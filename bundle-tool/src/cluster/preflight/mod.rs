@@ -1,8 +1,13 @@
-//! What can be known before anything is created: a pure function of a bundle and observed objects.
+//! Checks before an installation. [`problems`] and [`operator_group`] are pure functions of a bundle and observed objects;
+//! [`rejected_pods`] asks the API server with dry runs.
+
+mod pods;
 
 use std::str::FromStr;
 
 use serde_json::Value;
+
+pub use pods::rejected_pods;
 
 use super::diagnose::{Problem, object};
 use super::kinds;
@@ -66,8 +71,8 @@ pub struct Candidate {
     pub min_kube_version: String,
     /// The names of the owned CRDs.
     pub owned: Vec<String>,
-    /// The names of the required CRDs.
-    pub required: Vec<String>,
+    /// The required CRDs with the version that is used of each.
+    pub required: Vec<(String, String)>,
     /// Packages that the bundle depends on.
     pub packages: Vec<String>,
     /// Whether the namespace is created.
@@ -187,15 +192,9 @@ pub fn operator_group(
     Ok(None)
 }
 
-/// Returns what keeps the bundle from being installed. `kube_version` is the version of the API server; `crds` are the
-/// names of the cluster's CRDs.
+/// Returns what keeps the bundle from being installed. `kube_version` is the version of the API server.
 #[must_use]
-pub fn problems(
-    snapshot: &Snapshot,
-    candidate: &Candidate,
-    kube_version: &str,
-    crds: &[String],
-) -> Vec<Problem> {
+pub fn problems(snapshot: &Snapshot, candidate: &Candidate, kube_version: &str) -> Vec<Problem> {
     let mut found = Vec::new();
     let (package, namespace) = (candidate.package.as_str(), candidate.namespace.as_str());
     match snapshot.of(kinds::NAMESPACE).iter().find(|one| name_of(one) == namespace) {
@@ -273,16 +272,7 @@ pub fn problems(
         }
     }
     owners(snapshot, candidate, &mut found);
-    for name in candidate.required.iter().filter(|name| !crds.contains(name)) {
-        found.push(
-            Problem::new(
-                "required-crd-missing",
-                format!("CSV `{}`", candidate.csv),
-                format!("the bundle requires CRD `{name}`, which the cluster does not have"),
-            )
-            .help("install the operator that owns it first, or add its catalog to the namespace; --force continues without it"),
-        );
-    }
+    required(snapshot, candidate, &mut found);
     for name in &candidate.packages {
         let is_installed =
             snapshot.of(kinds::SUBSCRIPTION).iter().any(|one| string(one, "/spec/name") == name);
@@ -298,6 +288,34 @@ pub fn problems(
         }
     }
     found
+}
+
+/// Reports CRDs that the bundle requires and the cluster does not serve.
+///
+/// Source: `requirementStatus` of `pkg/controller/operators/olm/requirements.go` of operator-lifecycle-manager.
+fn required(snapshot: &Snapshot, candidate: &Candidate, found: &mut Vec<Problem>) {
+    if snapshot.unreadable.contains_key(kinds::CRD.kind) {
+        return;
+    }
+    for (name, version) in &candidate.required {
+        let served = |one: &&Value| one["name"] == **version && one["served"] == true;
+        let (reason, message, help) = match crd(snapshot, name) {
+            Some(crd) if list(crd, "/spec/versions").iter().any(|one| served(&one)) => continue,
+            Some(_) => (
+                "required-crd-version-missing",
+                format!(
+                    "the bundle requires version `{version}` of CRD `{name}`, which the cluster does not serve"
+                ),
+                "upgrade the operator that owns it first; --force continues without it",
+            ),
+            None => (
+                "required-crd-missing",
+                format!("the bundle requires CRD `{name}`, which the cluster does not have"),
+                "install the operator that owns it first, or add its catalog to the namespace; --force continues without it",
+            ),
+        };
+        found.push(Problem::new(reason, format!("CSV `{}`", candidate.csv), message).help(help));
+    }
 }
 
 fn kubernetes(candidate: &Candidate, kube_version: &str, found: &mut Vec<Problem>) {
@@ -400,7 +418,7 @@ mod tests {
             modes: modes.iter().map(|mode| (*mode).to_owned()).collect(),
             min_kube_version: "1.30".into(),
             owned: vec!["gizmos.example.com".into()],
-            required: vec!["parts.example.com".into()],
+            required: vec![("parts.example.com".into(), "v1".into())],
             packages: vec!["supplier".into()],
             create_namespace: false,
             is_upgrade: false,
@@ -460,23 +478,29 @@ mod tests {
         }
     }
 
-    fn reasons(snapshot: &Snapshot, version: &str, crds: &[&str]) -> Vec<&'static str> {
-        let crds: Vec<String> = crds.iter().map(|crd| (*crd).to_owned()).collect();
-        problems(snapshot, &candidate(&["OwnNamespace"]), version, &crds)
-            .iter()
-            .map(|one| one.reason)
-            .collect()
+    fn reasons(snapshot: &Snapshot, version: &str) -> Vec<&'static str> {
+        problems(snapshot, &candidate(&["OwnNamespace"]), version).iter().map(|one| one.reason).collect()
+    }
+
+    fn parts(version: &str) -> Value {
+        json!({"metadata": {"name": "parts.example.com"}, "spec": {"versions": [
+            {"name": version, "served": true}, {"name": "v1beta1", "served": false},
+        ]}})
     }
 
     #[test]
     fn what_is_known_before_anything_is_created() {
         let mut snapshot = Snapshot::default();
-        assert_eq!(reasons(&snapshot, "1.34.0", &[]), ["namespace-missing"]);
+        assert_eq!(reasons(&snapshot, "1.34.0"), ["namespace-missing"]);
         snapshot.extend(kinds::NAMESPACE, [json!({"metadata": {"name": "own"}})]);
         assert_eq!(
-            reasons(&snapshot, "1.29.5+k3s1", &[]),
+            reasons(&snapshot, "1.29.5+k3s1"),
             ["kubernetes-too-old", "required-crd-missing", "dependency-missing"]
         );
+        let mut other = snapshot.clone();
+        other.extend(kinds::CRD, [parts("v1alpha1")]);
+        assert_eq!(reasons(&other, "1.30.0"), ["required-crd-version-missing", "dependency-missing"]);
+        snapshot.extend(kinds::CRD, [parts("v1")]);
         snapshot.extend(
             kinds::SUBSCRIPTION,
             [
@@ -495,10 +519,7 @@ mod tests {
                 "spec": {"customresourcedefinitions": {"owned": [{"name": "gizmos.example.com"}]}},
             })],
         );
-        assert_eq!(
-            reasons(&snapshot, "1.30.0", &["parts.example.com"]),
-            ["already-subscribed", "name-taken", "api-conflict"]
-        );
+        assert_eq!(reasons(&snapshot, "1.30.0"), ["already-subscribed", "name-taken", "api-conflict"]);
         // The same operator for all namespaces, for one of its own, and the copy of one.
         for (targets, status, expected) in [
             (json!(""), "Succeeded", &["already-installed"][..]),
@@ -508,6 +529,7 @@ mod tests {
         ] {
             let mut snapshot = Snapshot::default();
             snapshot.extend(kinds::NAMESPACE, [json!({"metadata": {"name": "own"}})]);
+            snapshot.extend(kinds::CRD, [parts("v1")]);
             snapshot.extend(
                 kinds::SUBSCRIPTION,
                 [json!({"metadata": {"name": "s", "namespace": "other"}, "spec": {"name": "supplier"}})],
@@ -523,7 +545,7 @@ mod tests {
                     "status": {"reason": status},
                 })],
             );
-            assert_eq!(reasons(&snapshot, "1.30.0", &["parts.example.com"]), expected, "{targets}");
+            assert_eq!(reasons(&snapshot, "1.30.0"), expected, "{targets}");
         }
     }
 }
