@@ -122,10 +122,11 @@ impl PackageBlob {
 /// Adds `bundle` to the blobs of its package: a bundle of the same name is replaced, the package and the channels are
 /// created if they do not exist, and the bundle becomes an entry of each of `channels` with the upgrade edges of its CSV.
 ///
-/// The package's description and icon are those of the bundle with the highest version.
+/// The package's description and icon are those of the bundle with the highest version. Whether the default channel exists is
+/// left to [`check_default_channel`], because a bundle that is added next may create it.
 ///
 /// # Errors
-/// There is no channel, a channel has no valid name, or the default channel is not one of the package's.
+/// There is no channel, or a channel has no valid name.
 pub fn add(
     blobs: &mut Vec<PackageBlob>,
     bundle: &Bundle,
@@ -178,22 +179,9 @@ pub fn add(
         }
         channel.set("entries", Json::Array(entries));
     }
-    let known: Vec<String> = blobs
-        .iter()
-        .filter(|blob| blob.json["schema"] == "olm.channel")
-        .filter_map(|blob| blob.json["name"].as_str().map(str::to_owned))
-        .collect();
     if let Some(package) = blobs.iter_mut().find(|blob| blob.is("olm.package", &bundle.package)) {
         if let Some(default) = default_channel {
             package.set("defaultChannel", default.into());
-        }
-        let default = package.json["defaultChannel"].as_str().unwrap_or_default();
-        if !known.iter().any(|channel| channel == default) {
-            return Err(AddError::NoDefaultChannel {
-                package: bundle.package.clone(),
-                default: default.to_owned(),
-                channels: known.join(", "),
-            });
         }
         if is_newest {
             if !csv.spec.description.is_empty() {
@@ -213,6 +201,25 @@ pub fn add(
         None => blobs.push(PackageBlob::new(json)),
     }
     Ok(())
+}
+
+/// Checks that the default channel of a package is one of its channels. `blobs` are those of the package.
+///
+/// # Errors
+/// It is not.
+pub fn check_default_channel(blobs: &[PackageBlob], package: &str) -> Result<(), AddError> {
+    let Some(blob) = blobs.iter().find(|blob| blob.is("olm.package", package)) else { return Ok(()) };
+    let default = blob.json["defaultChannel"].as_str().unwrap_or_default();
+    let channels = blobs.iter().filter(|blob| blob.json["schema"] == "olm.channel");
+    let channels: Vec<&str> = channels.filter_map(|blob| blob.json["name"].as_str()).collect();
+    if channels.contains(&default) {
+        return Ok(());
+    }
+    Err(AddError::NoDefaultChannel {
+        package: package.to_owned(),
+        default: default.to_owned(),
+        channels: channels.join(", "),
+    })
 }
 
 /// Returns the versions of the bundles of the package.

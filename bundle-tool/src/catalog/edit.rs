@@ -45,6 +45,22 @@ pub fn rewrite(text: &str, root: Value<'_>, new: &Map<String, Json>) -> Option<S
     Some(out)
 }
 
+/// Returns what to remove of a file together with the document in `range`: the separator before it, or the end of the line of a JSON
+/// value.
+#[must_use]
+pub fn removal(file: &[u8], range: Range<usize>, is_json: bool) -> Range<usize> {
+    let Range { mut start, mut end } = range;
+    let before = &file[..start];
+    let line = before[..before.len().saturating_sub(1)].iter().rposition(|byte| *byte == b'\n');
+    let line = line.map_or(0, |newline| newline + 1);
+    if is_json {
+        end += usize::from(file.get(end) == Some(&b'\n'));
+    } else if before[line..].starts_with(b"---") {
+        start = line;
+    }
+    start..end
+}
+
 /// Appends lines; the last line before them may lack its end.
 fn push(out: &mut String, lines: &str) {
     if !out.is_empty() && !out.ends_with('\n') {

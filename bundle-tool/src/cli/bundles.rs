@@ -13,12 +13,10 @@ use crate::model::Bundle;
 use crate::read::catalog::Source;
 use crate::read::format::{self, Format};
 use crate::read::{self, catalog};
+use oci_images::labels;
 
 /// The maximum size of standard input in bytes.
 const MAX_STDIN: u64 = 512 << 20;
-
-/// The label of an image with an `SQLite` index.
-const DATABASE_LABEL: &str = "operators.operatorframework.io.index.database.v1";
 
 /// What to do about an `SQLite` index.
 const MIGRATE_SQLITE: &str = "is an SQLite index, which OLM no longer reads: convert it with `opm migrate IMAGE catalog`, then validate that";
@@ -133,7 +131,7 @@ pub(super) fn image(
         .get()?
         .block_on(location.contents(registries))
         .with_context(|| format!("failed to read {reference}"))?;
-    if contents.labels.contains_key(DATABASE_LABEL) {
+    if contents.labels.contains_key(labels::DATABASE) {
         bail!("{reference} {MIGRATE_SQLITE}");
     }
     Ok(if contents.is_catalog() {

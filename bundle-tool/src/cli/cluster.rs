@@ -2,11 +2,12 @@
 
 use std::io::{self, IsTerminal as _, Write};
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow};
 use clap::Args;
 
+use super::images::duration;
 use crate::cluster::install::{Failure, Report};
 use crate::cluster::{Cluster, Problem};
 use crate::model::text::printable;
@@ -26,9 +27,31 @@ pub(super) struct Connection {
     /// Context of the kubeconfig [default: its current context]
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
-    /// Namespace of the operator [default: the namespace of the context]
+    /// Namespace of the operator [default: that of the context; `doctor` and `migrate`: all]
     #[arg(long, short, value_name = "NAMESPACE")]
     pub(super) namespace: Option<String>,
+}
+
+/// How long reading a cluster may take.
+#[derive(Debug, Clone, Copy, Args)]
+#[command(next_help_heading = "Cluster options")]
+pub(super) struct ReadTimeout {
+    /// Maximum time for reading the cluster
+    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration)]
+    timeout: Duration,
+}
+
+impl ReadTimeout {
+    /// Waits for what reads the cluster, no longer than this.
+    pub(super) async fn of<T>(self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let limit = self.timeout;
+        tokio::time::timeout(limit, work).await.unwrap_or_else(|_| {
+            Err(anyhow!(
+                "reading the cluster took longer than {} s; check the API server, or set a longer --timeout",
+                limit.as_secs()
+            ))
+        })
+    }
 }
 
 impl Connection {

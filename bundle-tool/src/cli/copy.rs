@@ -23,14 +23,17 @@ use super::runtime::runtime;
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Copy a catalog for all platforms to another registry
-  bundle-tool copy quay.io/example/catalog:latest registry.example.com/mirror/catalog:latest
+  bundle-tool copy quay.io/example/catalog:latest \\
+    registry.example.com/mirror/catalog:latest
 
   # Keep an image in an OCI layout, and push it from there
   bundle-tool copy quay.io/example/operator:v1.0.0 oci:images
-  bundle-tool copy oci:images:quay.io/example/operator:v1.0.0 registry.example.com/operator:v1.0.0
+  bundle-tool copy oci:images:quay.io/example/operator:v1.0.0 \\
+    registry.example.com/operator:v1.0.0
 
   # Load the image for one platform into Docker
-  bundle-tool copy --platform linux/arm64 quay.io/example/app:v1 docker-archive:app.tar
+  bundle-tool copy --platform linux/arm64 quay.io/example/app:v1 \\
+    docker-archive:app.tar
   docker load --input app.tar")]
 pub(super) struct Copy {
     /// Image to copy

@@ -16,14 +16,16 @@ use super::images::Registries;
 use super::runtime::SharedRuntime;
 use super::versions::Versions;
 use crate::catalog::validate::link;
+use crate::model::text::{counted, excerpt};
 use crate::model::yaml::Tree;
 use crate::{diff, read};
 
 /// Show what an upgrade from one bundle to another changes and breaks
 ///
-/// Compares CRDs as OLM v1 does before it upgrades, and permissions, install modes, webhooks, required APIs and images.
+/// Compares CRDs as OLM v1 does before it upgrades, and permissions, install modes, webhooks, required APIs, images, descriptors and size.
 ///
-/// Exit status: 0 if nothing breaks, 1 if something does, 2 if a bundle cannot be read.
+/// Exit status: 0 if nothing breaks, 1 if something does, 2 if a bundle cannot be read. Validating existing objects is limited to a few
+/// seconds; a warning reports those beyond.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Compare two bundle directories
@@ -33,7 +35,8 @@ use crate::{diff, read};
   bundle-tool diff --strict registry.example.com/my-operator-bundle:v1 bundle
 
   # Validate the objects of a cluster against both versions
-  kubectl get memcacheds -A -o yaml | bundle-tool diff --objects - bundle-0.0.1 bundle-0.0.2
+  kubectl get memcacheds -A -o yaml |
+    bundle-tool diff --objects - bundle-0.0.1 bundle-0.0.2
 
   # Compare the CRDs along every upgrade that the edges of a catalog permit
   bundle-tool diff --catalog catalog --package my-operator --bundles ./bundles
@@ -67,7 +70,7 @@ pub(super) struct Diff {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Output {
-    /// Text for people
+    /// Human-readable text
     Text,
     /// Markdown, for a pull request
     Markdown,
@@ -92,6 +95,10 @@ impl Diff {
             [] => None,
             paths => Some(diff::objects(&old, &new, &existing(paths)?, &tree)),
         };
+        if let Some(objects) = objects.as_ref().filter(|objects| objects.unverified > 0) {
+            let count = counted(objects.unverified, "existing object");
+            writeln!(io::stderr(), "warning: {count} not validated: the limit on work was exceeded")?;
+        }
         let options = diff::Options { strict: self.strict, stored_versions: self.stored_versions };
         let mut difference = diff::compare(old, new, &options);
         difference.objects = objects;
@@ -145,25 +152,33 @@ impl Diff {
     }
 }
 
-/// Reads the objects of --objects; lists stand for their items.
+/// Reads the objects of --objects; lists stand for their items, and may be empty.
 fn existing(paths: &[PathBuf]) -> Result<Vec<Json>> {
     let mut objects = Vec::new();
     for path in paths {
-        let documents = if path.as_os_str() == "-" {
-            read::manifests::stream("-", io::stdin().lock())?
-        } else {
-            read::manifests::directory(path)?
+        let (name, documents) = match path.to_str() {
+            Some("-") => ("standard input".into(), read::manifests::stream("-", io::stdin().lock())?),
+            _ => (path.to_string_lossy(), read::manifests::directory(path)?),
         };
+        if documents.is_empty() {
+            bail!("{name} contains no objects");
+        }
+        let first = objects.len();
         for document in documents {
             let mut object = document.tree.root().to_json();
-            match object.get_mut("items").map(Json::take) {
+            let is_list = object["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
+            match object.get_mut("items").filter(|_| is_list).map(Json::take) {
                 Some(Json::Array(items)) => objects.extend(items),
                 _ => objects.push(object),
             }
         }
-    }
-    if objects.is_empty() {
-        bail!("--objects contains no objects");
+        if let Some(other) = objects[first..].iter().find(|object| !object["kind"].is_string()) {
+            let text = other.to_string();
+            bail!(
+                "{name} contains a value that is not a Kubernetes object: `{}` has no kind",
+                excerpt(&text)
+            );
+        }
     }
     Ok(objects)
 }

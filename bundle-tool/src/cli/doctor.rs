@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 
-use super::cluster::{Connection, print_problem};
+use super::cluster::{Connection, ReadTimeout, print_problem};
 use super::exit::Exit;
 use super::format::{Format, OutputOption};
 use super::must_gather::MustGather;
@@ -20,8 +20,9 @@ use crate::model::text::printable;
 /// Explain why operators are not installed, upgraded or deleted
 ///
 /// Reads the catalogs, subscriptions, install plans, CSVs and operator groups of OLM v0, the cluster catalogs and cluster
-/// extensions of OLM v1, deployments, pods and events, and prints each problem with its evidence and what to do. Changes nothing. Exit status: 0 if nothing is wrong, 1 if something is, 2 if the cluster
-/// cannot be read.
+/// extensions of OLM v1, deployments, pods and events, and prints each problem with its evidence and what to do. Changes nothing.
+///
+/// Exit status: 0 if nothing is wrong, 1 if something is, 2 if the cluster cannot be read.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Diagnose all operators of the cluster
@@ -43,6 +44,8 @@ pub(super) struct Doctor {
     format: OutputOption<Format>,
     #[command(flatten)]
     connection: Connection,
+    #[command(flatten)]
+    timeout: ReadTimeout,
 }
 
 /// The maximum number of problems whose logs are read.
@@ -64,7 +67,7 @@ impl Doctor {
                 let logs = found.iter().enumerate().map(log).collect();
                 (gather.snapshot, found, logs)
             }
-            None => runtime()?.block_on(self.online(&scope))?,
+            None => runtime()?.block_on(self.timeout.of(self.online(&scope)))?,
         };
         if let Some(package) = &self.package {
             let known =

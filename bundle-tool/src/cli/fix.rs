@@ -1,20 +1,21 @@
-//! `bundle-tool fix`: fixes findings in the files of bundles.
+//! `bundle-tool fix`: fixes findings in the files of bundles and catalogs.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use similar::TextDiff;
 
+use super::catalog::validate::OpenshiftOption;
+use super::catalog::{fix_catalog, fixed_catalog};
 use super::exit::Exit;
+use super::fixed::Fixed;
 use super::images::Location;
-use super::settings::Choice;
+use super::settings::{Choice, Selections};
 use crate::fix;
 use crate::model::dockerfile::BESIDE;
-use crate::model::text::printable;
 use crate::read;
+use crate::read::format::{self, Format};
 use crate::read::overlay::Overlay;
 use crate::report::{Fix as FindingFix, Safety};
 use crate::rules::{self, Selection};
@@ -22,21 +23,26 @@ use crate::rules::{self, Selection};
 /// Maximum number of times that a bundle is validated: a fix can bring up the next finding.
 const MAX_ROUNDS: usize = 50;
 
-/// Fix findings in the files of bundles
+/// Fix findings in the files of bundles and catalogs
 ///
-/// Applies the fixes that need no decision. Comments and layout are preserved. Exit status: 0 if the files were written or need no change, 1 if `--diff` found a
+/// Applies the fixes that need no decision. Comments and layout are preserved. In file-based catalogs, fixes the findings of
+/// `catalog validate`; the options that choose rules do not apply to them.
+///
+/// Exit status: 0 if the files were written or need no change, 1 if `--diff` found a
 /// change, 2 if a file could not be read or written.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct Fix {
-    /// Bundles: directories with manifests/ and metadata/
+    /// Directories of bundles, with manifests/ and metadata/, or of file-based catalogs
     #[arg(required = true, value_name = "DIRECTORY")]
-    bundles: Vec<String>,
+    directories: Vec<String>,
     /// Print the changes as a diff instead of writing files
     #[arg(long)]
     diff: bool,
     #[command(flatten)]
     options: FixOptions,
+    #[command(flatten)]
+    openshift: OpenshiftOption,
     #[command(flatten)]
     choice: Choice,
 }
@@ -57,44 +63,58 @@ Examples:
   # Show what would change, including fixes that require review
   bundle-tool fix ./bundle --unsafe-fixes --diff
 
-  # Fix the findings of the OpenShift community catalog in all bundles of an operator
+  # Apply the safe fixes to a file-based catalog
+  bundle-tool fix ./catalog
+
+  # Fix the bundles of an operator for the OpenShift community catalog
   bundle-tool fix operators/gizmo-operator/*/ --profile community";
 
 impl Fix {
     pub(super) fn run(self) -> Result<Exit> {
         let selections = self.choice.selections()?;
         let mut changed = false;
-        for bundle in &self.bundles {
-            let fixed = self.options.fix(bundle, &*selections.of(Some(Path::new(bundle)))?)?;
-            changed |= !fixed.files.is_empty();
-            if self.diff {
-                fixed.print_diff(bundle)?;
+        for directory in &self.directories {
+            let fixed = if self.diff {
+                let fixed = self.options.find(directory, &selections, self.openshift)?;
+                fixed.print_diff(directory)?;
+                fixed
             } else {
-                fixed.write(bundle)?;
-            }
-            fixed.print_summary(bundle, self.diff)?;
+                self.options.fix(directory, &selections, self.openshift)?
+            };
+            changed |= !fixed.files.is_empty();
+            fixed.print_summary(directory, self.diff)?;
         }
         Ok(if self.diff && changed { Exit::Findings } else { Exit::Success })
     }
 }
 
-/// What fixing a bundle changes.
-pub(super) struct Fixed {
-    /// The files that change: path below the bundle, old text, new text.
-    files: BTreeMap<String, (String, String)>,
-    /// The fixes: file, rule, what was done.
-    done: Vec<(String, &'static str, String)>,
-    /// How many findings have a fix that has to be reviewed, and was not applied.
-    unsafe_fixes: usize,
-}
-
 impl FixOptions {
-    /// Fixes the bundle in a directory, in memory.
-    pub(super) fn fix(&self, bundle: &str, selection: &Selection) -> Result<Fixed> {
-        if Location::of_image(bundle)?.is_some() || !Path::new(bundle).is_dir() {
-            bail!("cannot fix {bundle}: expected a directory");
+    /// Fixes the bundle or the catalog in a directory.
+    pub(super) fn fix(
+        &self,
+        directory: &str,
+        selections: &Selections,
+        openshift: OpenshiftOption,
+    ) -> Result<Fixed> {
+        if is_catalog(directory)? {
+            return fix_catalog(Path::new(directory), openshift, self.unsafe_fixes);
         }
-        let mut fixed = Fixed { files: BTreeMap::new(), done: Vec::new(), unsafe_fixes: 0 };
+        let fixed = self.bundle(directory, &*selections.of(Some(Path::new(directory)))?)?;
+        write(&fixed, directory)?;
+        Ok(fixed)
+    }
+
+    /// Returns what fixing the bundle or the catalog in a directory would change.
+    fn find(&self, directory: &str, selections: &Selections, openshift: OpenshiftOption) -> Result<Fixed> {
+        if is_catalog(directory)? {
+            return fixed_catalog(Path::new(directory), openshift, self.unsafe_fixes);
+        }
+        self.bundle(directory, &*selections.of(Some(Path::new(directory)))?)
+    }
+
+    /// Fixes the bundle in a directory, in memory.
+    fn bundle(&self, bundle: &str, selection: &Selection) -> Result<Fixed> {
+        let mut fixed = Fixed::default();
         let mut contents = texts(Path::new(bundle))?;
         let mut dockerfile = read::dockerfile::of(Path::new(bundle), &Overlay::default());
         for _ in 0..MAX_ROUNDS {
@@ -146,6 +166,17 @@ impl FixOptions {
     }
 }
 
+/// Returns whether a directory is a catalog.
+///
+/// # Errors
+/// It is not a directory.
+fn is_catalog(directory: &str) -> Result<bool> {
+    if Location::of_image(directory)?.is_some() || !Path::new(directory).is_dir() {
+        bail!("cannot fix {directory}: expected a directory");
+    }
+    Ok(format::of(Path::new(directory))? == Format::Catalog)
+}
+
 /// Returns the files that a bundle is validated from.
 fn texts(directory: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let bundle = read::bundle::directory(directory)?;
@@ -161,67 +192,34 @@ fn texts(directory: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     }
     if texts.is_empty() {
         bail!(
-            "cannot fix {}: expected a bundle, with files in manifests/ and metadata/",
+            "cannot fix {}: expected a bundle, with files in manifests/ and metadata/, or a file-based catalog",
             directory.display()
         );
     }
     Ok(texts)
 }
 
-impl Fixed {
-    /// Writes the files that change.
-    ///
-    /// # Errors
-    /// A file is a symbolic link that leads out of the bundle: then nothing is written. A file cannot be written.
-    pub(super) fn write(&self, bundle: &str) -> Result<()> {
-        let resolved = |path: &Path| {
-            path.canonicalize().with_context(|| format!("failed to resolve {}", path.display()))
-        };
-        let root = resolved(Path::new(bundle))?;
-        for file in self.files.keys() {
-            let path = root.join(file);
-            // The Dockerfile beside the bundle belongs to it.
-            let root = if file == BESIDE { root.parent().unwrap_or(&root) } else { &root };
-            if !resolved(&path)?.starts_with(root) {
-                bail!(
-                    "cannot fix {}: symbolic link to a file outside the bundle; fix that file, or replace the link with it",
-                    Path::new(bundle).join(file).display()
-                );
-            }
+/// Writes the files of a bundle that change.
+///
+/// # Errors
+/// A file is a symbolic link that leads out of the bundle: then nothing is written. A file cannot be written.
+fn write(fixed: &Fixed, bundle: &str) -> Result<()> {
+    let resolved =
+        |path: &Path| path.canonicalize().with_context(|| format!("failed to resolve {}", path.display()));
+    let root = resolved(Path::new(bundle))?;
+    for file in fixed.files.keys() {
+        let path = root.join(file);
+        // The Dockerfile beside the bundle belongs to it.
+        let root = if file == BESIDE { root.parent().unwrap_or(&root) } else { &root };
+        if !resolved(&path)?.starts_with(root) {
+            bail!(
+                "cannot fix {}: symbolic link to a file outside the bundle; fix that file, or replace the link with it",
+                Path::new(bundle).join(file).display()
+            );
         }
-        for (file, (_, new)) in &self.files {
-            atomic_files::file(&Path::new(bundle).join(file), new.as_bytes())?;
-        }
-        Ok(())
     }
-
-    fn print_diff(&self, bundle: &str) -> Result<()> {
-        let mut out = io::stdout().lock();
-        for (file, (old, new)) in &self.files {
-            let name = printable(&format!("{}/{file}", bundle.trim_end_matches('/'))).into_owned();
-            let diff = TextDiff::from_lines(old.as_str(), new.as_str());
-            write!(out, "{}", diff.unified_diff().context_radius(3).header(&name, &name))?;
-        }
-        Ok(())
+    for (file, (_, new)) in &fixed.files {
+        atomic_files::file(&Path::new(bundle).join(file), new.as_bytes())?;
     }
-
-    /// Prints what was fixed to standard error.
-    pub(super) fn print_summary(&self, bundle: &str, is_diff: bool) -> Result<()> {
-        let mut out = io::stderr().lock();
-        let bundle = bundle.trim_end_matches('/');
-        for (file, rule, title) in &self.done {
-            writeln!(out, "{}: {rule}: {}", printable(&format!("{bundle}/{file}")), printable(title))?;
-        }
-        let verb = if is_diff { "would fix" } else { "fixed" };
-        let count = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-        write!(out, "{}: {verb} {}", printable(bundle), count(self.done.len(), "finding"))?;
-        if !self.files.is_empty() {
-            write!(out, " in {}", count(self.files.len(), "file"))?;
-        }
-        if self.unsafe_fixes > 0 {
-            write!(out, "; {} with --unsafe-fixes", self.unsafe_fixes)?;
-        }
-        writeln!(out)?;
-        Ok(())
-    }
+    Ok(())
 }

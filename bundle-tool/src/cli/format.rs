@@ -19,7 +19,7 @@ pub(super) struct OutputOption<F: Formats> {
 /// The formats of most commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
-    /// Text for people
+    /// Human-readable text
     Text,
     /// One JSON document
     Json,

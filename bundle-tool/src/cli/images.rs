@@ -144,6 +144,11 @@ impl Location {
     }
 }
 
+/// Returns the name of an image as clusters know it, without `docker://`.
+pub(super) fn image_name(reference: &str) -> &str {
+    reference.strip_prefix("docker://").unwrap_or(reference)
+}
+
 /// Where an image is written: `--to`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Target(pub(super) Place);
@@ -164,9 +169,9 @@ impl std::str::FromStr for Target {
 /// Returns the creation time of images: `SOURCE_DATE_EPOCH`, or 1970, so that the same input gives the same image.
 pub(super) fn created() -> Result<u64> {
     match std::env::var("SOURCE_DATE_EPOCH") {
-        Ok(text) if !text.is_empty() => text
-            .parse()
-            .with_context(|| format!("invalid SOURCE_DATE_EPOCH {text:?}: expected seconds since 1970")),
+        Ok(text) if !text.is_empty() => text.parse().with_context(|| {
+            format!("invalid SOURCE_DATE_EPOCH `{}`: expected seconds since 1970", text.escape_debug())
+        }),
         Ok(_) | Err(std::env::VarError::NotPresent) => Ok(0),
         Err(std::env::VarError::NotUnicode(_)) => {
             bail!("invalid SOURCE_DATE_EPOCH: expected seconds since 1970")
@@ -195,6 +200,18 @@ mod tests {
         assert_eq!(first.options().deadline, deadline);
         assert_eq!(first.clone().options().deadline, deadline);
         assert_ne!(first.for_another_task().options().deadline, deadline);
+    }
+
+    #[test]
+    fn the_key_of_a_client_certificate_may_be_in_the_same_file() {
+        let files = |key: Option<&str>| {
+            let (client_cert, client_key) = (Some("client.pem".into()), key.map(PathBuf::from));
+            let registries = Registries { client_cert, client_key, ..Registries::default() };
+            let ClientCertificate { certificate, key } = registries.options().client_certificate.unwrap();
+            (certificate, key)
+        };
+        assert_eq!(files(None), ("client.pem".into(), "client.pem".into()));
+        assert_eq!(files(Some("key.pem")), ("client.pem".into(), "key.pem".into()));
     }
 
     #[test]

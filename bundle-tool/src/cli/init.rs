@@ -30,11 +30,12 @@ const MIN_RUST: (u64, u64) = (1, 95);
 #[command(after_long_help = "\
 Examples:
   # Create a project in the current directory
-  bundle-tool init --domain example.com --repo github.com/example/flight-operator
+  bundle-tool init --domain example.com \\
+    --repo github.com/example/flight-operator
 
-  # Create one in another directory, with another name, that uses a local copy of operator-runtime
-  bundle-tool init --project-dir flights --project-name flight-operator --domain example.com \\
-    --runtime-path ../operator-runtime
+  # Create one in another directory with a local copy of operator-runtime
+  bundle-tool init --project-dir flights --project-name flight-operator \\
+    --domain example.com --runtime-path ../operator-runtime
 
   # Package an existing operator
   bundle-tool init --from ~/src/lake-operator
@@ -104,6 +105,13 @@ impl Init {
         write(&mut lock, &project, &files, &plan)?;
         if !self.quiet {
             report(&plan, &self.project_dir)?;
+            if self.runtime_path.is_none() {
+                let version = env!("CARGO_PKG_VERSION");
+                writeln!(
+                    io::stderr(),
+                    "note: Cargo.toml refers to operator-runtime {version} on crates.io; --runtime-path DIR uses a checkout"
+                )?;
+            }
             writeln!(
                 io::stderr(),
                 "next: bundle-tool create api --group GROUP --version v1alpha1 --kind KIND"

@@ -7,12 +7,13 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use atomic_files::Tree;
-use walkdir::WalkDir;
 
 use super::exit::Exit;
 use super::generate::write_base;
 use super::scaffold::{directory_name, lock};
-use crate::read::{self, file};
+use crate::read;
+use crate::read::file::{self, Unreadable};
+use crate::read::walk::{Kind, Options, WalkError, walk};
 use crate::scaffold::adopt::{self, Found};
 use crate::scaffold::{Error, project};
 
@@ -78,26 +79,31 @@ fn look(directory: &Path) -> Result<Found> {
         bail!("{} is not a directory: set --from to the directory of the operator", directory.display());
     }
     let mut found = Found::default();
-    let mut seen = 0;
-    let walk = WalkDir::new(directory).min_depth(1).max_depth(MAX_DEPTH).sort_by_file_name().into_iter();
-    let own = |entry: &walkdir::DirEntry| {
-        let name = entry.file_name().to_string_lossy();
-        !(entry.file_type().is_dir() && (name.starts_with('.') || FOREIGN.contains(&&*name)))
+    let options = Options {
+        max_depth: MAX_DEPTH,
+        max_entries: MAX_ENTRIES,
+        skip_hidden_directories: true,
+        skipped_directories: FOREIGN,
+        ..Options::default()
     };
-    for entry in walk.filter_entry(own) {
-        let entry = entry.with_context(|| format!("failed to read {}", directory.display()))?;
-        seen += 1;
-        if seen > MAX_ENTRIES {
-            bail!(
-                "{} has more than {MAX_ENTRIES} files: set --from to the directory of the operator",
-                directory.display()
-            );
+    let entries = match walk(directory, options) {
+        Err(error @ WalkError::TooManyEntries { .. }) => {
+            bail!("{error}: set --from to the directory of the operator")
         }
-        let path = entry.path().strip_prefix(directory).unwrap_or(entry.path());
-        if let Some(path) = path.to_str().filter(|_| !entry.file_type().is_dir())
-            && adopt::matters(&entry.file_name().to_string_lossy())
-        {
-            found.files.push(path.to_owned());
+        entries => entries?,
+    };
+    for entry in entries {
+        let name = entry.name.rsplit('/').next().unwrap_or_default();
+        match entry.kind {
+            Kind::File(_) if adopt::matters(name) && !entry.name.contains(char::REPLACEMENT_CHARACTER) => {
+                found.files.push(entry.name);
+            }
+            // A link that leads nowhere is not the operator's.
+            Kind::Unreadable(Unreadable::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}
+            Kind::Unreadable(error @ Unreadable::Io(_)) if adopt::matters(name) || entry.path.is_dir() => {
+                return Err(error).with_context(|| format!("failed to read {}", entry.path.display()));
+            }
+            _ => {}
         }
     }
     found.name = name(directory, &found)?;

@@ -25,7 +25,8 @@ const MAX_PASSWORD: u64 = 64 << 10;
   bundle-tool login quay.io --username example+robot --password-stdin < token
 
   # Log in for the repositories of one organization only
-  bundle-tool login quay.io/example --username example+robot --password-stdin < token")]
+  bundle-tool login quay.io/example --username example+robot \\
+    --password-stdin < token")]
 pub(super) struct Login {
     /// Registry, or registry and the first parts of repositories
     #[arg(value_name = "REGISTRY[/PATH]", value_parser = scope)]

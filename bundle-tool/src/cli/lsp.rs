@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Result;
 use clap::Args;
 
-use super::catalog::validate::validate as validate_catalog;
+use super::catalog::validate::{OpenshiftOption, validate as validate_catalog};
 use super::exit::Exit;
 use super::settings::Choice;
 use super::validate::validate_directory;
@@ -96,7 +96,9 @@ fn bundle(choice: &Choice, path: &Path, overlay: &Overlay) -> Result<Validated, 
 /// Validates a catalog.
 fn catalog(path: &Path, overlay: &Overlay) -> Result<Validated, Failure> {
     let sources = read::catalog::sources_with(path, overlay);
-    let report = sources.and_then(validate_catalog).map_err(|error| failed(&error.into()))?;
+    let openshift = OpenshiftOption::default().of(path);
+    let report = sources.and_then(|sources| validate_catalog(sources, openshift));
+    let report = report.map_err(|error| failed(&error.into()))?;
     let mut items: Vec<Item> = report.problems.into_iter().map(Item::from).collect();
     let mut texts = BTreeMap::new();
     for name in items.iter().filter_map(|item| item.file.as_ref()) {

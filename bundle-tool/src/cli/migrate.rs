@@ -50,7 +50,8 @@ const MAX_CHANNELS: usize = 10;
   bundle-tool migrate quay.io/example/catalog:latest
 
   # Print the manifests for one package of a catalog
-  bundle-tool migrate quay.io/example/catalog:latest --package gizmo-operator --output yaml")]
+  bundle-tool migrate quay.io/example/catalog:latest \\
+    --package gizmo-operator --output yaml")]
 pub(super) struct Migrate {
     /// Package that is installed on the cluster; or a bundle or a catalog: a directory, a file, `oci:DIR`,
     /// `oci-archive:FILE` or an image name
@@ -78,7 +79,7 @@ pub(super) struct Migrate {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Output {
-    /// Text for people
+    /// Human-readable text
     Text,
     /// The manifests to apply
     Yaml,

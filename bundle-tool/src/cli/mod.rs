@@ -16,6 +16,7 @@ mod edit;
 mod exit;
 mod explain;
 mod fix;
+mod fixed;
 mod format;
 mod generate;
 mod git;

@@ -74,6 +74,12 @@ impl MustGather {
         if snapshot.is_empty() {
             bail!("{} contains no objects of OLM, pods, deployments or events", directory.display());
         }
+        if !snapshot.is_observed() {
+            bail!(
+                "{} contains manifests, not objects of a cluster: none has a `metadata.uid` or a `status`; pass the directory of a must-gather",
+                directory.display()
+            );
+        }
         snapshot.deduplicate();
         Ok(Self { snapshot, logs })
     }

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, Subcommand};
 use sha2::{Digest as _, Sha256};
 
-use super::cluster::{Connection, Printer};
+use super::cluster::{Connection, Printer, ReadTimeout};
 use super::exit::Exit;
 use super::format::{Format, OutputOption};
 use super::images::duration;
@@ -90,6 +90,8 @@ struct ShowStatus {
     format: OutputOption<Format>,
     #[command(flatten)]
     connection: Connection,
+    #[command(flatten)]
+    timeout: ReadTimeout,
 }
 
 /// Remove OLM with its CRDs
@@ -154,8 +156,8 @@ impl Install {
 
 impl ShowStatus {
     async fn show(&self) -> Result<Exit> {
-        let cluster = self.connection.connect().await?;
-        let snapshot = olm::look(&cluster).await?;
+        let read = async { Ok(olm::look(&self.connection.connect().await?).await?) };
+        let snapshot = self.timeout.of(read).await?;
         if let Some((kind, reason)) = snapshot.unreadable.iter().next() {
             bail!("the state of OLM cannot be read: {kind}: {reason}");
         }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 
 use super::exit::Exit;
@@ -79,7 +79,8 @@ Examples:
 
   # Cache what is pulled from quay.io, for tests without network access
   bundle-tool registry serve --dir cache --proxy quay.io
-  bundle-tool copy --plain-http localhost:5000/example/operator:v1.0.0 oci:operator")]
+  bundle-tool copy --plain-http localhost:5000/example/operator:v1.0.0 \\
+    oci:operator")]
 struct Serve {
     /// Address to listen on; port 0 chooses a free port
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:5000")]
@@ -127,7 +128,7 @@ impl Gc {
         let Garbage { manifests, contents, bytes, .. } = collect_garbage(&dir, untagged, dry_run)?;
         let verb = if dry_run { "would remove" } else { "removed" };
         let mut out = io::stdout().lock();
-        writeln!(out, "{verb} {manifests} untagged manifests and {contents} contents ({bytes} bytes)")?;
+        writeln!(out, "{verb} {manifests} untagged manifests and {contents} blobs ({bytes} bytes)")?;
         out.flush()?;
         Ok(Exit::Success)
     }
@@ -147,6 +148,12 @@ impl Serve {
             htpasswd,
             registries,
         } = self;
+        if listen_anywhere && address.ip().is_loopback() {
+            bail!(
+                "--listen-anywhere has no effect with loopback address `{address}`: set --address, such as 0.0.0.0:{}",
+                address.port()
+            );
+        }
         let mut options = Options::new(address, dir);
         options.listen_anywhere = listen_anywhere;
         options.hosts = host;

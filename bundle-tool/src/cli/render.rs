@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::exit::Exit;
 use super::format::{Formats, OutputOption};
-use super::images::{Location, Registries};
+use super::images::{Location, Registries, image_name};
 use super::rendering::Rendering;
 use super::runtime::SharedRuntime;
 use crate::model::catalog::Catalog;
@@ -71,7 +71,8 @@ impl Output {
 const EXAMPLES: &str = "\
 Examples:
   # Render a bundle directory for a catalog that serves its image
-  bundle-tool render ./bundle --image quay.io/example/gizmo-bundle:v1.2.0 --output yaml
+  bundle-tool render ./bundle --output yaml \\
+    --image quay.io/example/gizmo-bundle:v1.2.0
 
   # Render a bundle image
   bundle-tool render quay.io/example/gizmo-bundle:v1.2.0
@@ -125,7 +126,7 @@ pub(super) fn read(
     }
     let bundle = read::bundle::files(reference, &contents.into_bundle());
     // The image of a bundle in a registry is its own.
-    let pulled = location.registry().is_some().then_some(reference);
+    let pulled = location.registry().is_some().then(|| image_name(reference));
     let blob = rendering.blob(&bundle, image.or(pulled))?;
     Ok(Catalog { bundles: vec![blob], ..Catalog::default() })
 }

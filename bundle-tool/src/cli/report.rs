@@ -38,7 +38,7 @@ pub(super) struct ReportOptions {
 /// The formats of findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum ReportFormat {
-    /// Text for people
+    /// Human-readable text
     Text,
     /// One JSON document (docs/report.schema.json)
     Json,

@@ -38,7 +38,8 @@ Examples:
   bundle-tool rules --output-dir docs/rules
 
   # Print the names of all rules that report errors
-  bundle-tool rules --output json | jq -r '.[] | select(.severity == \"error\").id'";
+  bundle-tool rules --output json |
+    jq -r '.[] | select(.severity == \"error\").id'";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Output {

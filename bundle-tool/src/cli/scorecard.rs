@@ -52,7 +52,7 @@ pub(super) struct Scorecard {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Output {
-    /// Text for people
+    /// Human-readable text
     Text,
     /// A `TestList`
     Json,

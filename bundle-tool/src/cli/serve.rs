@@ -49,7 +49,7 @@ const MAX_MISSING: u32 = 4;
   bundle-tool serve catalog --http 8080 --watch
 
   # Query the API as clients of OLM v1 do
-  curl 'http://localhost:8080/api/v1/metas?schema=olm.channel&package=gizmo-operator'
+  curl 'http://localhost:8080/api/v1/metas?schema=olm.channel&package=gizmo'
 
   # Write the index of a catalog, and serve the catalog from it
   bundle-tool serve catalog --build-index catalog.index

@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 
 use super::bundles::{self, Target};
-use super::catalog::validate::{CatalogReport, validate as validate_catalog};
+use super::catalog::validate::{CatalogReport, OpenshiftOption, validate as validate_catalog};
 use super::exit::{Exit, is_broken_pipe, print_error};
 use super::fix::FixOptions;
 use super::images::{Location, Registries};
@@ -31,7 +31,7 @@ use crate::rules::{self, Selection};
 
 /// Validate bundles against the API server's and OLM's rules
 ///
-/// A catalog repository stands for all bundles in its operators/NAME/VERSION. File-based catalogs are validated as `catalog
+/// For a catalog repository, all bundles in operators/NAME/VERSION and all catalogs in catalogs/vX.Y are validated. File-based catalogs are validated as `catalog
 /// validate` does.
 ///
 /// Errors reproduce rejections by the API server, OLM or operator-sdk. Warnings are not rejected, but likely to cause
@@ -54,7 +54,7 @@ pub(super) struct Validate {
     /// `community`
     #[arg(long, value_name = "COMMIT")]
     base: Option<String>,
-    /// Apply safe fixes before validating; each REF must be a bundle directory
+    /// Apply safe fixes before validating; each REF must be the directory of a bundle or a catalog
     #[arg(long)]
     fix: bool,
     #[command(flatten)]
@@ -79,15 +79,17 @@ Examples:
   bundle-tool validate ./bundle
 
   # Validate a bundle image against all suites and print JSON
-  bundle-tool validate quay.io/example/gizmo-bundle:v1.2.0 --suite all --output json
+  bundle-tool validate quay.io/example/gizmo-bundle:v1.2.0 \\
+    --suite all --output json
 
   # Validate a bundle as the pipeline of the OpenShift community catalog does
   bundle-tool validate ./bundle --profile community
 
   # Validate a submission, and what its pull request changes in the repository
-  bundle-tool validate operators/gizmo-operator/1.2.0 --profile community --base origin/main
+  bundle-tool validate operators/gizmo-operator/1.2.0 \\
+    --profile community --base origin/main
 
-  # Also ask the registries for the images, and whether they exist for the platforms that labels declare
+  # Also check in the registries that the images exist for all platforms
   bundle-tool validate ./bundle --online --suite disconnected,multiarch
 
   # Validate a bundle while it is edited
@@ -97,13 +99,16 @@ Examples:
   bundle-tool validate ./bundle --fix
 
   # Validate the configuration of a ClusterExtension of OLM v1 against a bundle
-  bundle-tool validate ./bundle --suite olmv1 --watch-namespace gizmos --install-namespace operators
+  bundle-tool validate ./bundle --suite olmv1 \\
+    --watch-namespace gizmos --install-namespace operators
 
   # Validate all bundles of a catalog repository, ignoring one rule
-  bundle-tool validate community-operators --suite operatorhubv2 --allow channel-unconventional
+  bundle-tool validate community-operators --suite operatorhubv2 \\
+    --allow channel-unconventional
 
   # Annotate a pull request on GitHub and write a report for code scanning
-  bundle-tool validate ./bundle --output github --output-file sarif=findings.sarif";
+  bundle-tool validate ./bundle --output github \\
+    --output-file sarif=findings.sarif";
 
 /// From this number of bundles on, a terminal shows progress.
 const MIN_PROGRESS: usize = 20;
@@ -203,8 +208,7 @@ impl Validate {
     fn validate_once(&self, selections: Selections) -> Result<Exit> {
         if self.fix {
             for bundle in &self.references {
-                let fixed = self.fix_options.fix(bundle, &*selections.of(Some(Path::new(bundle)))?)?;
-                fixed.write(bundle)?;
+                let fixed = self.fix_options.fix(bundle, &selections, OpenshiftOption::default())?;
                 fixed.print_summary(bundle, false)?;
             }
         }
@@ -286,7 +290,9 @@ impl Validate {
     ) -> Result<Found> {
         let fill_images = |bundle: &mut Bundle| lookup.map_or(Ok(()), |lookup| lookup.fill(bundle, runtime));
         let catalog = |name: &str, root: Option<&Path>, sources| {
-            let report = validate_catalog(sources).with_context(|| format!("failed to read {name}"))?;
+            let openshift = root.and_then(|path| OpenshiftOption::default().of(path));
+            let report =
+                validate_catalog(sources, openshift).with_context(|| format!("failed to read {name}"))?;
             Ok(Found::new(Report::Catalog(CatalogReport::new(name, root, report)), style))
         };
         match target {

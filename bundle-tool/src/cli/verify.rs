@@ -23,7 +23,8 @@ use crate::model::text::printable;
   bundle-tool verify quay.io/example/operator-bundle:v1.0.0 --key cosign.pub
 
   # Sign when pushing
-  bundle-tool push bundle bundle quay.io/example/operator-bundle:v1.0.0 --sign cosign.key")]
+  bundle-tool push bundle bundle quay.io/example/operator-bundle:v1.0.0 \\
+    --sign cosign.key")]
 pub(super) struct Verify {
     /// Name of the image
     #[arg(value_name = "IMAGE", value_parser = parse)]

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
+use super::catalog_fix::{self, Document};
 use super::position::{self, Encoding, Range};
 use super::project::{CheckedFile, Found};
 use super::protocol::{Client, CodeActionParams, TextEdit};
@@ -50,12 +51,17 @@ pub(super) fn actions(
         params.context.only.as_ref().is_none_or(|only| only.iter().any(is_of))
     };
     let mut actions = Vec::new();
+    // The text is read once for all fixes of a catalog.
+    let has_fix = |found: &Found| found.item.is_of_catalog && found.item.fix.is_some();
+    let documents =
+        if file.found.iter().any(has_fix) { catalog_fix::documents(&file.name, text) } else { None };
+    let documents = documents.unwrap_or_default();
     if is_wanted(QUICK_FIX) {
         let in_range = file.found.iter().filter(|found| found.diagnostic.range.touches(params.range));
         let in_range: Vec<&Found> = in_range.take(MAX_FINDINGS).collect();
         for found in &in_range {
             let Some(fix) = &found.item.fix else { continue };
-            let Some(edit) = fixed(text, &[fix.as_ref()], client.encoding) else { continue };
+            let Some(edit) = fixed(&documents, text, &[found], client.encoding) else { continue };
             let edit = edit.behind(file.mark);
             let is_safe = fix.safety == Safety::Safe;
             let title =
@@ -67,9 +73,9 @@ pub(super) fn actions(
         actions.extend(comments(file, text, &in_range, target, client));
     }
     if is_wanted(FIX_ALL) {
-        let fixes = file.found.iter().filter_map(|found| found.item.fix.as_deref());
-        let fixes: Vec<&Fix> = fixes.filter(|fix| fix.safety == Safety::Safe).collect();
-        if let Some(edit) = fixed(text, &fixes, client.encoding) {
+        let is_safe = |found: &&Found| found.item.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe);
+        let found: Vec<&Found> = file.found.iter().filter(is_safe).collect();
+        if let Some(edit) = fixed(&documents, text, &found, client.encoding) {
             let edit = edit.behind(file.mark);
             actions.push(json!({
                 "title": "fix all findings in this file that need no decision",
@@ -81,23 +87,34 @@ pub(super) fn actions(
     actions
 }
 
-/// Returns the edit that applies fixes; nothing if none of them can be applied.
-fn fixed(text: &str, fixes: &[&Fix], encoding: Encoding) -> Option<TextEdit> {
-    if fixes.is_empty() {
-        return None;
-    }
-    let (new, applied) = fix::apply(text, fixes);
-    (!applied.is_empty()).then(|| difference(text, &new, encoding)).flatten()
+/// Returns the edit that applies the fixes of findings; nothing if none of them can be applied.
+///
+/// `documents` are those of the file of a catalog.
+fn fixed(documents: &[Document], text: &str, found: &[&Found], encoding: Encoding) -> Option<TextEdit> {
+    let fixes: Vec<(u32, &Fix)> = found
+        .iter()
+        .filter_map(|found| Some((found.item.place.map_or(0, |(line, _)| line), found.item.fix.as_deref()?)))
+        .collect();
+    let new = if found.first()?.item.is_of_catalog {
+        catalog_fix::apply(documents, text, &fixes)?
+    } else {
+        let fixes: Vec<&Fix> = fixes.into_iter().map(|(_, fix)| fix).collect();
+        fix::apply(text, &fixes).0
+    };
+    difference(text, &new, encoding)
 }
 
 /// Returns the actions that ignore findings with a comment, one for each rule and line.
 fn comments(file: &CheckedFile, text: &str, found: &[&Found], target: &Target, client: Client) -> Vec<Value> {
     let mut actions = Vec::new();
     let mut seen = BTreeSet::new();
+    if found.iter().all(|found| found.item.is_of_catalog) {
+        return actions;
+    }
     let contents = BTreeMap::from([(file.name.clone(), text.as_bytes().to_vec())]);
     let bundle = read::bundle::files("", &contents);
     let Some(parsed) = bundle.files.first() else { return actions };
-    for found in found.iter().filter(|found| found.item.is_ignorable) {
+    for found in found.iter().filter(|found| !found.item.is_of_catalog) {
         let rule = found.item.rule;
         let Some((line, _)) = found.item.place.filter(|(line, _)| seen.insert((rule, *line))) else {
             continue;

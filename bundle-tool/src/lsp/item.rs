@@ -47,8 +47,8 @@ pub struct Item {
     pub related: Vec<RelatedPlace>,
     /// How it can be fixed.
     pub fix: Option<Box<Fix>>,
-    /// Whether a comment can ignore it.
-    pub is_ignorable: bool,
+    /// Whether it is a problem of a catalog, whose files have many documents and no comments that ignore findings.
+    pub is_of_catalog: bool,
 }
 
 /// Another place that explains an item.
@@ -82,7 +82,7 @@ impl From<Finding> for Item {
             end_column: finding.end_column,
             related: related.collect(),
             fix: finding.fix,
-            is_ignorable: true,
+            is_of_catalog: false,
         }
     }
 }
@@ -98,8 +98,8 @@ impl From<Problem> for Item {
             place: (place.line > 0).then_some((place.line, place.column)),
             end_column: None,
             related: Vec::new(),
-            fix: None,
-            is_ignorable: false,
+            fix: problem.fix,
+            is_of_catalog: true,
             message: problem.message,
         }
     }

@@ -112,6 +112,19 @@ pub struct Bundle {
     pub place: Place,
     /// Where the package is named.
     pub package_place: Place,
+    /// Its properties of type `olm.bundle.object`; nothing where it has none.
+    pub objects: Option<Objects>,
+}
+
+/// The properties of type `olm.bundle.object` of a bundle.
+#[derive(Debug)]
+pub struct Objects {
+    /// Where the first one begins.
+    pub place: Place,
+    /// Its path below the document's root.
+    pub path: String,
+    /// Whether the bundle also has `olm.csv.metadata`.
+    pub has_metadata: bool,
 }
 
 impl Bundle {

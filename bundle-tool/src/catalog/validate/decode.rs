@@ -1,18 +1,21 @@
 //! One document into its [`Blob`], with all problems that show without looking at another document.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::blob::{Blob, Bundle, Channel, Deprecation, Deprecations, Entry, Package};
+use super::blob::{Blob, Bundle, Channel, Deprecation, Deprecations, Entry, Objects, Package};
 use super::fields::{self, Mismatch, Type, bytes, check};
 use super::problem::{Place, Problem, Rule};
-use super::reference;
-use super::rules;
+use super::{reference, repair, rules};
 use crate::model::version::{self, Range};
 use crate::model::yaml::{Kind, Path, Position, SyntaxError, Value, field, fold, string};
+use crate::report::{Fix, Safety};
 
 /// The maximum length of a package's name: a DNS label's.
 const MAX_PACKAGE_NAME: usize = 63;
+
+/// What to do about a document that belongs to no catalog.
+const MANIFEST: &str = "this is a Kubernetes manifest: validate a bundle with `bundle-tool validate`, or move the file out of the catalog";
 
 /// The maximum length of a release.
 const MAX_RELEASE: usize = 20;
@@ -75,8 +78,19 @@ impl Decoder<'_, '_> {
         path: impl Into<String>,
         message: impl Into<String>,
     ) {
+        self.report_with(rule, position, path, message, None);
+    }
+
+    fn report_with(
+        &mut self,
+        rule: &'static Rule,
+        position: Position,
+        path: impl Into<String>,
+        message: impl Into<String>,
+        fix: Option<Fix>,
+    ) {
         let place = self.place(position);
-        self.problems.push(Problem::new(rule, place, &path.into(), &message.into()));
+        self.problems.push(Problem::new(rule, place, &path.into(), &message.into()).fix(fix));
     }
 
     fn mismatch(&mut self, rule: &'static Rule, mismatch: Mismatch) {
@@ -107,7 +121,10 @@ impl Decoder<'_, '_> {
         match string(root, "schema") {
             "" => {
                 let message = "missing required field `schema`";
-                self.report(&rules::CATALOG_SCHEMA_MISSING, root.position(), "", message);
+                let place = self.place(root.position());
+                let problem = Problem::new(&rules::CATALOG_SCHEMA_MISSING, place, "", message);
+                let is_manifest = root.get("apiVersion").is_some() && root.get("kind").is_some();
+                self.problems.push(problem.propose(is_manifest.then(|| MANIFEST.to_owned())));
                 Blob::Invalid
             }
             "olm.package" => self.package(root),
@@ -181,12 +198,13 @@ impl Decoder<'_, '_> {
     fn icon(&mut self, icon: Value<'_>) {
         let data = bytes(string(icon, "base64data")).unwrap_or_default();
         let named = string(icon, "mediatype");
+        let found = media_type(&data);
         let message = if data.is_empty() {
             "the icon has no data".to_owned()
         } else if named.is_empty() {
             "the icon has no media type".to_owned()
         } else {
-            match media_type(&data) {
+            match found {
                 Some(found) if found != named => {
                     format!("the icon's media type is `{named}`, but its data is `{found}`")
                 }
@@ -194,7 +212,11 @@ impl Decoder<'_, '_> {
                 None => "the icon's data is not an image in a known format".to_owned(),
             }
         };
-        self.report(&rules::PACKAGE_ICON_INVALID, icon.position(), "icon", message);
+        let fix = found.map(|found| match field(icon, "mediatype") {
+            Some(_) => repair::set(Safety::Safe, "icon.mediatype", found),
+            None => repair::insert(Safety::Safe, "icon", "mediatype", found),
+        });
+        self.report_with(&rules::PACKAGE_ICON_INVALID, icon.position(), "icon", message, fix);
     }
 
     fn channel(&mut self, root: Value<'_>) -> Blob {
@@ -208,18 +230,19 @@ impl Decoder<'_, '_> {
             self.report(&rules::CHANNEL_NAME_INVALID, at, "name", message);
         }
         let mut entries = Vec::new();
-        let mut seen = HashSet::new();
+        let mut seen: HashMap<String, Value<'_>> = HashMap::new();
         let items = field(root, "entries").into_iter().flat_map(Value::items);
         for (index, item) in items.enumerate() {
             let entry = self.entry(item, index);
-            if !seen.insert(entry.name.clone()) {
+            if let Some(first) = seen.get(&entry.name) {
                 let message = format!("duplicate entry `{}`", entry.name);
-                self.report(
-                    &rules::CHANNEL_ENTRY_DUPLICATE,
-                    item.position(),
-                    format!("entries[{index}]"),
-                    message,
-                );
+                let path = format!("entries[{index}]");
+                let is_same = first.to_json() == item.to_json();
+                let what = "the second entry, which equals the first";
+                let fix = is_same.then(|| repair::remove(Safety::Safe, &path, what));
+                self.report_with(&rules::CHANNEL_ENTRY_DUPLICATE, item.position(), path, message, fix);
+            } else {
+                seen.insert(entry.name.clone(), item);
             }
             entries.push(entry);
         }
@@ -240,7 +263,12 @@ impl Decoder<'_, '_> {
             skips.iter().enumerate().filter(|(_, skip)| skip.text().is_empty() || skip.is_null())
         {
             let path = format!("entries[{index}].skips[{skip_index}]");
-            self.report(&rules::CHANNEL_SKIP_EMPTY, skip.position(), path, "empty name in `skips`");
+            let message = "empty name in `skips`";
+            // An empty list in block style would be null.
+            let list = format!("entries[{index}].skips");
+            let removed = if skips.len() == 1 { &list } else { &path };
+            let fix = repair::remove(Safety::Safe, removed, "the empty name");
+            self.report_with(&rules::CHANNEL_SKIP_EMPTY, skip.position(), path, message, Some(fix));
         }
         let name = string(item, "name");
         if name.is_empty() {
@@ -285,13 +313,14 @@ impl Decoder<'_, '_> {
             release: String::new(),
             place: self.place(root.position()),
             package_place: self.field_place(root, "package"),
+            objects: None,
         };
         if !is_complete {
             return Blob::Bundle(bundle);
         }
         self.images(root, &bundle.image);
-        let (packages, objects) = self.properties(root);
-        if bundle.image.is_empty() && objects == 0 {
+        let packages = self.properties(root, &mut bundle);
+        if bundle.image.is_empty() && bundle.objects.is_none() {
             let message =
                 "bundle without an image: neither `image` nor properties of type `olm.bundle.object` are set";
             self.report(&rules::BUNDLE_IMAGE_MISSING, root.position(), "image", message);
@@ -299,7 +328,9 @@ impl Decoder<'_, '_> {
         let [(index, property)] = packages[..] else {
             let message =
                 format!("expected exactly one property of type `olm.package`, found {}", packages.len());
-            self.report(&rules::BUNDLE_PACKAGE_PROPERTY_COUNT, root.position(), "properties", message);
+            let fix = same_property(root, &packages);
+            let at = root.position();
+            self.report_with(&rules::BUNDLE_PACKAGE_PROPERTY_COUNT, at, "properties", message, fix);
             return Blob::Bundle(bundle);
         };
         self.package_property(property, &format!("properties[{index}].value"), &mut bundle);
@@ -332,9 +363,9 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// Checks the properties; returns the values of those of type `olm.package`, and how many objects there are.
-    fn properties<'v>(&mut self, root: Value<'v>) -> (Vec<(usize, Value<'v>)>, usize) {
-        let (mut packages, mut objects) = (Vec::new(), 0);
+    /// Checks the properties; returns the values of those of type `olm.package`.
+    fn properties<'v>(&mut self, root: Value<'v>, bundle: &mut Bundle) -> Vec<(usize, Value<'v>)> {
+        let (mut packages, mut has_metadata) = (Vec::new(), false);
         let items = field(root, "properties").into_iter().flat_map(Value::items);
         for (index, item) in items.enumerate() {
             let name = string(item, "type");
@@ -352,8 +383,13 @@ impl Decoder<'_, '_> {
             }
             match name {
                 "olm.package" => packages.push((index, value)),
+                "olm.csv.metadata" => has_metadata = true,
                 "olm.bundle.object" => {
-                    objects += 1;
+                    bundle.objects.get_or_insert_with(|| Objects {
+                        place: self.place(item.position()),
+                        path: format!("properties[{index}]"),
+                        has_metadata: false,
+                    });
                     let data = field(value, "data").map(fields::data).unwrap_or_default();
                     if !data.trim_ascii_start().starts_with(b"{")
                         && let Err(error) = (self.input.check_yaml)(&data)
@@ -370,7 +406,10 @@ impl Decoder<'_, '_> {
                 _ => {}
             }
         }
-        (packages, objects)
+        if let Some(objects) = &mut bundle.objects {
+            objects.has_metadata = has_metadata;
+        }
+        packages
     }
 
     fn package_property(&mut self, property: Value<'_>, path: &str, bundle: &mut Bundle) {
@@ -393,12 +432,11 @@ impl Decoder<'_, '_> {
             Ok(version) => bundle.version = Some(version),
             Err(error) => {
                 let message = format!("invalid version `{text}`: {error}");
-                self.report(
-                    &rules::BUNDLE_VERSION_INVALID,
-                    at("version"),
-                    format!("{path}.version"),
-                    message,
-                );
+                let path = format!("{path}.version");
+                // What OLM reads the version of a CSV as.
+                let meant = version::tolerant(text).ok().map(|version| version.to_string());
+                let fix = meant.map(|version| repair::set(Safety::Safe, &path, &version));
+                self.report_with(&rules::BUNDLE_VERSION_INVALID, at("version"), path, message, fix);
             }
         }
         let release = string(property, "release");
@@ -451,6 +489,18 @@ impl Decoder<'_, '_> {
             package_place: self.field_place(root, "package"),
         })
     }
+}
+
+/// Returns the fix that removes the last of several equal properties of a bundle.
+fn same_property(root: Value<'_>, packages: &[(usize, Value<'_>)]) -> Option<Fix> {
+    let items: Vec<_> = field(root, "properties")?.items().collect();
+    let ((first, _), others) = packages.split_first()?;
+    let first = items.get(*first)?.to_json();
+    let is_same =
+        |(index, _): &(usize, Value<'_>)| items.get(*index).is_some_and(|item| item.to_json() == first);
+    let (last, _) = others.last().filter(|_| others.iter().all(is_same))?;
+    let what = "the second property `olm.package`, which equals the first";
+    Some(repair::remove(Safety::Safe, &format!("properties[{last}]"), what))
 }
 
 /// Checks that a package's name is a DNS label.

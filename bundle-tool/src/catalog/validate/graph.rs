@@ -6,8 +6,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::blob::{Channel, Entry};
 use super::problem::{Place, Problem, Rule};
-use super::rules;
+use super::{repair, rules};
 use crate::model::version::Version;
+use crate::report::Safety;
 
 /// How many names a message lists.
 const MAX_NAMES: usize = 10;
@@ -161,8 +162,13 @@ pub(super) fn check<'v>(
             cycle.extend(names.first());
             let message =
                 format!("cycle in the `replaces` chain of channel `{name}`: `{}`", cycle.join("` → `"));
-            let proposal = format!("remove `replaces: {}` from the entry `{}`", at.replaces, at.name);
-            report(&rules::CHANNEL_CYCLE, of_entry(at), message, Some(proposal));
+            let what = format!("`replaces: {}` from the entry `{}`", at.replaces, at.name);
+            let index = channel.entries.iter().position(|entry| std::ptr::eq(entry, at));
+            // Without any other edge of the cycle, entries could not be reached.
+            let fix = index
+                .map(|index| repair::remove(Safety::Unsafe, &format!("entries[{index}].replaces"), &what));
+            let problem = Problem::new(&rules::CHANNEL_CYCLE, of_entry(at), "entries", &message);
+            problems.push(problem.fix(fix));
         }
         Shape::Stranded { head, entries } => {
             let message = format!(

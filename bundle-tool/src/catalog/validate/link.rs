@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::blob::{Blob, Bundle, Channel, Deprecations, Package};
 use super::graph;
 use super::problem::{Place, Problem, Rule};
-use super::rules;
+use super::{repair, rules};
 use crate::report::suggest::nearest;
+use crate::report::{Fix, Safety};
 
 /// How many names are looked up for a suggestion: it takes time, and only so many problems of a rule are shown.
 const MAX_SUGGESTIONS: usize = 100;
@@ -66,13 +67,31 @@ struct Linker {
 
 impl Linker {
     fn report(&mut self, rule: &'static Rule, place: &Place, path: &str, message: impl Into<String>) {
-        self.propose(rule, place, path, message, None);
+        self.propose(rule, place, path, message, None, None);
     }
 
-    /// Returns the name that is likely meant.
-    fn near<'n>(&mut self, name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    /// Returns the name that is likely meant, and whether no other name is.
+    fn near<'n>(
+        &mut self,
+        name: &str,
+        names: impl Iterator<Item = &'n str> + Clone,
+    ) -> Option<(&'n str, bool)> {
         self.suggestions += 1;
-        if self.suggestions > MAX_SUGGESTIONS { None } else { nearest(name, names) }
+        if self.suggestions > MAX_SUGGESTIONS {
+            return None;
+        }
+        let near = nearest(name, names.clone())?;
+        Some((near, nearest(name, names.filter(|other| *other != near)).is_none()))
+    }
+
+    /// Returns the bundle whose name differs in case alone, and whether no other one does: another version is no misspelling.
+    fn near_bundle<'b>(&mut self, name: &str, linked: &Linked<'b>) -> Option<(&'b str, bool)> {
+        self.suggestions += 1;
+        if self.suggestions > MAX_SUGGESTIONS {
+            return None;
+        }
+        let mut same = linked.bundles.keys().copied().filter(|other| other.eq_ignore_ascii_case(name));
+        same.next().map(|near| (near, same.next().is_none()))
     }
 
     fn propose(
@@ -82,8 +101,10 @@ impl Linker {
         path: &str,
         message: impl Into<String>,
         proposal: Option<String>,
+        fix: Option<Fix>,
     ) {
-        self.problems.push(Problem::new(rule, place.clone(), path, &message.into()).propose(proposal));
+        let problem = Problem::new(rule, place.clone(), path, &message.into());
+        self.problems.push(problem.propose(proposal).fix(fix));
     }
 
     fn packages<'b>(&mut self, blobs: &'b [Blob]) -> Packages<'b> {
@@ -121,12 +142,16 @@ impl Linker {
             );
             return None;
         }
-        let found = packages.get_mut(name);
-        if found.is_none() {
+        if !packages.contains_key(name) {
             let message = format!("{of} belongs to package `{name}`, which is not in the catalog");
-            self.report(&rules::PACKAGE_UNKNOWN, place, "package", message);
+            let near = self.near(name, packages.keys().copied());
+            let proposal = near.map(|(near, _)| {
+                format!("correct `package` if `{near}` is meant; otherwise, add the `olm.package` blob")
+            });
+            let fix = sole(near).map(|near| repair::set(Safety::Unsafe, "package", near));
+            self.propose(&rules::PACKAGE_UNKNOWN, place, "package", message, proposal, fix);
         }
-        found
+        packages.get_mut(name)
     }
 
     fn channel<'b>(&mut self, channel: &'b Channel, packages: &mut Packages<'b>) {
@@ -170,7 +195,16 @@ impl Linker {
         if !package.is_incomplete {
             if package.default_channel.is_empty() {
                 let message = format!("package `{}` has no default channel", package.name);
-                self.report(&rules::DEFAULT_CHANNEL_MISSING, &package.place, "defaultChannel", message);
+                let is_set = package.default_channel_place != package.place;
+                let fix = only_channel(linked).map(|channel| {
+                    if is_set {
+                        repair::set(Safety::Safe, "defaultChannel", channel)
+                    } else {
+                        repair::insert(Safety::Safe, "", "defaultChannel", channel)
+                    }
+                });
+                let place = &package.place;
+                self.propose(&rules::DEFAULT_CHANNEL_MISSING, place, "defaultChannel", message, None, fix);
             } else if !linked.channels.contains_key(package.default_channel.as_str()) {
                 let message = match known(linked) {
                     Some(known) => format!(
@@ -179,16 +213,18 @@ impl Linker {
                     ),
                     None => format!("default channel `{}` does not exist", package.default_channel),
                 };
-                let names = || linked.channels.keys().copied();
-                let near = self.near(&package.default_channel, names());
-                let only = names().next().filter(|_| names().count() == 1);
-                let proposal = near.or(only).map(|channel| format!("set `defaultChannel: {channel}`"));
+                let near = self.near(&package.default_channel, linked.channels.keys().copied());
+                let set = |safety| move |channel: &str| repair::set(safety, "defaultChannel", channel);
+                let proposal = near.map(|(near, _)| format!("set `defaultChannel: {near}`"));
+                let fix = only_channel(linked).map(set(Safety::Safe));
+                let fix = fix.or_else(|| sole(near).map(set(Safety::Unsafe)));
                 self.propose(
                     &rules::DEFAULT_CHANNEL_UNKNOWN,
                     &package.default_channel_place,
                     "defaultChannel",
                     message,
                     proposal,
+                    fix,
                 );
             }
         }
@@ -211,7 +247,7 @@ impl Linker {
             .flat_map(|channel| channel.entries.iter().map(|entry| entry.name.as_str()))
             .collect();
         for channel in linked.channels.values() {
-            for entry in &channel.entries {
+            for (index, entry) in channel.entries.iter().enumerate() {
                 let place =
                     Place { file: channel.place.file.clone(), line: entry.line, column: entry.column };
                 let Some(bundle) = linked.bundles.get(entry.name.as_str()) else {
@@ -223,10 +259,14 @@ impl Linker {
                         );
                         // Another version is no misspelling: only bundles that no channel has are likely to be meant.
                         let unused = linked.bundles.keys().copied().filter(|name| !entries.contains(name));
-                        let proposal = self.near(&entry.name, unused).map(|near| {
+                        let near = self.near(&entry.name, unused);
+                        let path = format!("entries[{index}].name");
+                        let fix = sole(near).map(|near| repair::set(Safety::Unsafe, &path, near));
+                        let proposal = near.map(|(near, _)| {
                             format!("correct the name if `{near}` is meant; otherwise, add the `olm.bundle` blob or remove the entry")
                         });
-                        self.propose(&rules::CHANNEL_BUNDLE_MISSING, &place, "entries", message, proposal);
+                        let rule = &rules::CHANNEL_BUNDLE_MISSING;
+                        self.propose(rule, &place, "entries", message, proposal, fix);
                     }
                     continue;
                 };
@@ -268,22 +308,35 @@ impl Linker {
     }
 
     fn deprecated(&mut self, deprecations: &Deprecations, linked: &Linked<'_>) {
-        let mut seen = HashSet::new();
+        let mut seen = HashMap::new();
+        // Without its last entry, a list in block style would be null.
+        let is_last = deprecations.entries.len() == 1;
+        let remove = |index: usize, what: &str| {
+            let path = if is_last { String::new() } else { format!("entries[{index}]") };
+            repair::remove(Safety::Safe, &path, what)
+        };
         for (index, deprecation) in deprecations.entries.iter().enumerate() {
             let path = format!("entries[{index}].reference");
             let (schema, name) = (deprecation.schema.as_str(), deprecation.name.as_str());
             let place = &deprecation.place;
-            if !seen.insert((schema, name)) {
+            if let Some(first) = seen.get(&(schema, name)) {
                 let message = format!("duplicate deprecation of {schema} `{name}`");
-                self.report(&rules::DEPRECATION_DUPLICATE, place, &path, message);
+                let is_same = *first == deprecation.message;
+                let fix = is_same.then(|| remove(index, "the second deprecation, which equals the first"));
+                self.propose(&rules::DEPRECATION_DUPLICATE, place, &path, message, None, fix);
                 continue;
             }
+            seen.insert((schema, name), deprecation.message.as_str());
             let is_known = match schema {
                 "olm.package" if name.is_empty() => true,
                 "olm.package" => {
                     let message =
                         format!("a deprecation of the package must not have a name, found `{name}`");
-                    self.report(&rules::DEPRECATION_REFERENCE_INVALID, place, &path, message);
+                    let is_package = name == linked.package.name;
+                    let removed = format!("{path}.name");
+                    let fix = is_package.then(|| repair::remove(Safety::Safe, &removed, "`name`"));
+                    let rule = &rules::DEPRECATION_REFERENCE_INVALID;
+                    self.propose(rule, place, &path, message, None, fix);
                     true
                 }
                 "olm.channel" => linked.channels.contains_key(name),
@@ -304,14 +357,33 @@ impl Linker {
             if !is_known {
                 let what = if schema == "olm.channel" { "channel" } else { "bundle" };
                 let message = format!("{what} `{name}` is not in package `{}`", linked.package.name);
-                // Another version of a bundle is no misspelling.
-                let channels = linked.channels.keys().copied().filter(|_| schema == "olm.channel");
-                let near = self.near(name, channels);
-                let proposal = near.map(|near| format!("set `name: {near}`, or remove the deprecation"));
-                self.propose(&rules::DEPRECATION_TARGET_UNKNOWN, place, &path, message, proposal);
+                let near = if schema == "olm.channel" {
+                    self.near(name, linked.channels.keys().copied())
+                } else {
+                    self.near_bundle(name, linked)
+                };
+                let proposal = near.map(|(near, _)| format!("set `name: {near}`, or remove the deprecation"));
+                let named = format!("{path}.name");
+                let fix = match near {
+                    Some(_) => sole(near).map(|near| repair::set(Safety::Unsafe, &named, near)),
+                    // Nothing is known of names that were not looked up.
+                    None if self.suggestions > MAX_SUGGESTIONS => None,
+                    None => Some(remove(index, &format!("the deprecation of {what} `{name}`"))),
+                };
+                self.propose(&rules::DEPRECATION_TARGET_UNKNOWN, place, &path, message, proposal, fix);
             }
         }
     }
+}
+
+/// Returns the name that is likely meant, if no other one is.
+fn sole(near: Option<(&str, bool)>) -> Option<&str> {
+    near.filter(|(_, is_only)| *is_only).map(|(name, _)| name)
+}
+
+/// Returns the only channel of a package.
+fn only_channel<'b>(linked: &Linked<'b>) -> Option<&'b str> {
+    linked.channels.keys().copied().next().filter(|_| linked.channels.len() == 1)
 }
 
 /// The channels of a package for a message.

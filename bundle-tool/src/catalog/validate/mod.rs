@@ -8,8 +8,10 @@ mod decode;
 mod fields;
 mod graph;
 mod link;
+mod openshift;
 mod problem;
 mod reference;
+mod repair;
 mod rules;
 
 use crate::report::Severity;
@@ -19,6 +21,7 @@ pub use decode::{Decoded, Input, check_package_name, decode};
 pub use fields::bytes as base64_data;
 pub use graph::{Shape, heads, shape, upgrade_breaks};
 pub use link::{Linked, Packages, link};
+pub use openshift::OpenshiftVersion;
 pub use problem::{Place, Problem, Rule};
 pub use rules::RULES;
 
@@ -48,12 +51,31 @@ impl Report {
     }
 }
 
-/// Puts together what was found in all documents of a catalog.
+/// Returns everything that is wrong with a catalog of which every document can be read, sorted by place: what was found in its
+/// `documents`, and what linking its blobs finds.
+#[must_use]
+pub fn problems(
+    documents: Vec<Problem>,
+    blobs: &[Blob],
+    openshift: Option<OpenshiftVersion>,
+) -> Vec<Problem> {
+    let mut problems = documents;
+    problems.extend(link(blobs).1);
+    problems.extend(openshift.into_iter().flat_map(|version| openshift::check(blobs, version)));
+    sort(&mut problems);
+    problems
+}
+
+fn sort(problems: &mut [Problem]) {
+    problems.sort_by(|a, b| (&a.place, a.rule.id).cmp(&(&b.place, b.rule.id)));
+}
+
+/// Puts together what was found in all documents of a catalog, which is for a version of OpenShift if one is given.
 ///
 /// Where a document could not be read, the documents are not linked: what it lacks would be reported of the others.
 #[must_use]
-pub fn report(documents: Vec<Decoded>) -> Report {
-    match report_with(documents, |_| Ok::<_, std::convert::Infallible>(Vec::new())) {
+pub fn report(documents: Vec<Decoded>, openshift: Option<OpenshiftVersion>) -> Report {
+    match report_with(documents, openshift, |_| Ok::<_, std::convert::Infallible>(Vec::new())) {
         Ok(report) => report,
         Err(never) => match never {},
     }
@@ -65,6 +87,7 @@ pub fn report(documents: Vec<Decoded>) -> Report {
 /// That of `check`.
 pub fn report_with<E>(
     documents: Vec<Decoded>,
+    openshift: Option<OpenshiftVersion>,
     check: impl FnOnce(&Packages<'_>) -> Result<Vec<Problem>, E>,
 ) -> Result<Report, E> {
     let mut problems = Vec::new();
@@ -82,12 +105,13 @@ pub fn report_with<E>(
     if is_complete {
         problems.extend(check(&packages)?);
     }
+    problems.extend(openshift.into_iter().flat_map(|version| openshift::check(&blobs, version)));
     for (name, linked) in packages {
         report.packages.push(name.to_owned());
         report.channels += linked.channels.len();
         report.bundles += linked.bundles.len();
     }
-    problems.sort_by(|a, b| (&a.place, a.rule.id).cmp(&(&b.place, b.rule.id)));
+    sort(&mut problems);
     let mut counts = std::collections::HashMap::new();
     let all = problems.len();
     problems.retain(|problem| {

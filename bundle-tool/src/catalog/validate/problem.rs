@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::model::text::{sentence, shortened};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 /// A rule of `catalog validate`.
 #[derive(Debug, PartialEq, Eq)]
@@ -58,8 +58,10 @@ pub struct Problem {
     pub place: Place,
     /// The field below the document's root; empty for the document as a whole.
     pub path: String,
-    /// What to do here, where more is known than [`Rule::help`] says.
+    /// What to do here, where more is known than [`Rule::help`] or the fix says.
     pub proposal: Option<String>,
+    /// How to fix the problem in the document that it is in.
+    pub fix: Option<Box<Fix>>,
 }
 
 /// The maximum number of characters of a message or a path: they quote names from the catalog.
@@ -70,7 +72,7 @@ impl Problem {
     pub(super) fn new(rule: &'static Rule, place: Place, path: &str, message: &str) -> Self {
         let (path, message) =
             (shortened(path, MAX_TEXT).into_owned(), shortened(message, MAX_TEXT).into_owned());
-        Self { rule, message, place, path, proposal: None }
+        Self { rule, message, place, path, proposal: None, fix: None }
     }
 
     /// Adds what to do here.
@@ -79,10 +81,17 @@ impl Problem {
         self
     }
 
+    /// Adds how to fix the problem.
+    pub(super) fn fix(mut self, fix: Option<Fix>) -> Self {
+        self.fix = fix.map(Box::new);
+        self
+    }
+
     /// Returns what to do.
     #[must_use]
     pub fn help(&self) -> &str {
-        self.proposal.as_deref().unwrap_or(self.rule.help)
+        let of_fix = self.fix.as_ref().map(|fix| fix.title.as_str());
+        self.proposal.as_deref().or(of_fix).unwrap_or(self.rule.help)
     }
 }
 
@@ -100,6 +109,8 @@ struct Json<'a> {
     column: Option<u32>,
     #[serde(skip_serializing_if = "str::is_empty")]
     path: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fix: Option<&'a Fix>,
 }
 
 impl Serialize for Problem {
@@ -114,6 +125,7 @@ impl Serialize for Problem {
             line: of_line(self.place.line),
             column: of_line(self.place.column),
             path: &self.path,
+            fix: self.fix.as_deref(),
         }
         .serialize(serializer)
     }

@@ -36,6 +36,10 @@ rules! {
     BUNDLE_OBJECT_INVALID "bundle-object-invalid" Error
         "The data of an `olm.bundle.object` property is neither JSON nor YAML."
         "render the bundle again" "operator-registry `alpha/declcfg/load.go`";
+    BUNDLE_OBJECT_OBSOLETE "bundle-object-obsolete" Warning
+        "A catalog for OpenShift 4.17 or later contains `olm.bundle.object` properties, which its pipeline rejects; OLM and opm accept them. The rule applies to catalogs in `catalogs/vX.Y` of a catalog repository, and with --openshift-version."
+        "run `bundle-tool catalog migrate` to replace them with `olm.csv.metadata`"
+        "operator-pipelines `operatorcert/static_tests/common/operator_catalogs.py`";
     BUNDLE_PACKAGE_MISMATCH "bundle-package-mismatch" Error
         "A bundle's `olm.package` property names a different package than the blob."
         "use the same package name in both" "operator-registry `alpha/declcfg/declcfg_to_model.go`";

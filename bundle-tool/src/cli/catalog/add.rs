@@ -1,48 +1,68 @@
 //! `bundle-tool catalog add`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
+use serde_json::Value as Json;
 
-use super::store::{Store, lock};
+use super::store::{Change, Store, lock};
 use crate::catalog::validate::Blob;
 use crate::catalog::{self, PackageBlob};
+use crate::cli::bundles;
 use crate::cli::exit::Exit;
+use crate::cli::images::{Location, Registries, image_name};
+use crate::cli::runtime::SharedRuntime;
 use crate::model::Annotations;
+use crate::model::catalog::Bundle;
 use crate::model::csv::ClusterServiceVersion;
-use crate::read;
+use crate::model::version;
 
-/// Add a bundle to a file-based catalog
+/// Add bundles to a file-based catalog
 ///
-/// The bundle becomes an entry of its channels, with the upgrade edges of its CSV; a bundle of the same name is replaced.
+/// Each bundle becomes an entry of its channels, with the upgrade edges of its CSV; a bundle of the same name is replaced.
 /// The blobs of its package are changed in place; new ones are added to the file of the `olm.package` blob, which is
-/// CATALOG/PACKAGE/catalog.yaml for a new package. Nothing is written unless the resulting catalog is valid.
+/// CATALOG/PACKAGE/catalog.yaml for a new package. Several bundles are added from the lowest to the highest version. Nothing is
+/// written unless all of them can be added and the resulting catalog is valid.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Add a bundle to the channels of its annotations
-  bundle-tool catalog add catalog bundle --image quay.io/example/operator-bundle:v1.0.0
+  bundle-tool catalog add catalog bundle \\
+    --image quay.io/example/operator-bundle:v1.0.0
 
   # Add a bundle to other channels, one of which becomes the default
-  bundle-tool catalog add catalog bundle --image quay.io/example/operator-bundle:v1.0.0 \\
+  bundle-tool catalog add catalog bundle \\
+    --image quay.io/example/operator-bundle:v1.0.0 \\
     --channels stable,candidate --default-channel stable
 
+  # Add several bundles at once, with the image of each
+  bundle-tool catalog add catalog bundle-1.1.0 bundle-1.2.0 \\
+    --image quay.io/example/operator-bundle:v1.1.0 \\
+    --image quay.io/example/operator-bundle:v1.2.0
+
+  # Add bundles from a registry, without --image
+  bundle-tool catalog add catalog \\
+    quay.io/example/operator-bundle:v1.1.0 quay.io/example/gadget-bundle:v3.0.0
+
   # Replace the bundle with the next lower version, whatever its CSV replaces
-  bundle-tool catalog add catalog bundle --image quay.io/example/operator-bundle:v1.0.1 \\
-    --edges semver")]
+  bundle-tool catalog add catalog bundle \\
+    --image quay.io/example/operator-bundle:v1.0.1 --edges semver")]
 pub(super) struct Add {
     /// Catalog directory, created if it does not exist
     catalog: PathBuf,
-    /// Bundle directory
-    bundle: PathBuf,
-    /// Image of the bundle, which need not exist yet
+    /// Bundles: directories, oci:DIR, oci-archive:FILE or image names
+    #[arg(required = true, value_name = "BUNDLE")]
+    bundles: Vec<String>,
+    /// Image of a bundle, which need not exist yet; required for each BUNDLE that is not an image name, in the same order (repeatable); with one for each
+    /// BUNDLE, they apply to all
     #[arg(long, value_name = "NAME")]
-    image: String,
-    /// Channels, separated by commas [default: the channels in the bundle's annotations]
-    #[arg(long, value_delimiter = ',', value_name = "CHANNEL")]
+    image: Vec<String>,
+    /// Channels, separated by commas [default: the channels in the annotations of each bundle]
+    #[arg(long, visible_alias = "channel", value_delimiter = ',', value_name = "CHANNEL")]
     channels: Vec<String>,
-    /// Default channel of the package [default: the one in the bundle's annotations]
+    /// Default channel of the packages [default: the one in the annotations of each bundle]
     #[arg(long, value_name = "CHANNEL")]
     default_channel: Option<String>,
     /// Where the upgrade edges of the bundle come from
@@ -51,6 +71,8 @@ pub(super) struct Add {
     /// Write the catalog even if it is invalid
     #[arg(long)]
     no_validate: bool,
+    #[command(flatten)]
+    registries: Registries,
 }
 
 /// Where upgrade edges come from.
@@ -71,13 +93,90 @@ impl From<Edges> for catalog::Edges {
     }
 }
 
+/// A bundle that is added.
+struct Added {
+    /// The REF of the bundle.
+    reference: String,
+    blob: Bundle,
+    csv: ClusterServiceVersion,
+    channels: Vec<String>,
+    default_channel: Option<String>,
+}
+
+impl Added {
+    fn failed(&self) -> String {
+        format!("failed to add {}", self.reference)
+    }
+}
+
 impl Add {
     pub(super) fn run(self) -> Result<Exit> {
-        let bundle = read::bundle::directory(&self.bundle)?;
-        let failed = || format!("failed to add {}", self.bundle.display());
-        let blob = catalog::render(&bundle, Some(&self.image)).with_context(failed)?;
+        let added = self.read()?;
+        let mut lock = lock(&self.catalog)?;
+        let store = Store::read(lock.path())?;
+        let mut by_package: BTreeMap<&str, Vec<&Added>> = BTreeMap::new();
+        for one in &added {
+            by_package.entry(&one.blob.package).or_default().push(one);
+        }
+        let mut changes = BTreeMap::new();
+        let mut new = Vec::new();
+        for (package, added) in by_package {
+            self.package(&store, package, &added, &mut changes, &mut new)?;
+        }
+        let files = store.changed(&changes, &new)?;
+        let is_written = store.write(&mut lock, &self.catalog, files, self.no_validate)?;
+        Ok(if is_written { Exit::Success } else { Exit::Findings })
+    }
+
+    /// Reads the bundles, sorted by their versions.
+    fn read(&self) -> Result<Vec<Added>> {
+        let runtime = SharedRuntime::default();
+        let mut added = Vec::with_capacity(self.bundles.len());
+        for (reference, image) in self.bundles.iter().zip(self.images()?) {
+            let one = self.rendered(reference, &image, &runtime);
+            added.push(one.with_context(|| format!("failed to add {reference}"))?);
+        }
+        let mut names = BTreeSet::new();
+        for one in &added {
+            if !names.insert((&one.blob.package, &one.blob.name)) {
+                bail!("{}: bundle `{}` is given twice", one.failed(), one.blob.name);
+            }
+        }
+        added.sort_by_cached_key(|one| version::tolerant(&one.csv.spec.version).ok());
+        Ok(added)
+    }
+
+    /// Returns the image of each bundle: those of `--image` in order, for all bundles or for those that are not in a registry.
+    fn images(&self) -> Result<Vec<String>> {
+        if self.image.len() == self.bundles.len() {
+            return Ok(self.image.clone());
+        }
+        let mut given = self.image.iter();
+        let mut images = Vec::with_capacity(self.bundles.len());
+        let mut without = 0;
+        for reference in &self.bundles {
+            let location = Location::of_image(reference)?;
+            if location.as_ref().and_then(Location::registry).is_some() {
+                images.push(image_name(reference).to_owned());
+            } else {
+                without += 1;
+                images.extend(given.next().cloned());
+            }
+        }
+        if without != self.image.len() {
+            bail!(
+                "--image is required for each bundle that is not an image name: expected {without}, found {}",
+                self.image.len()
+            );
+        }
+        Ok(images)
+    }
+
+    fn rendered(&self, reference: &str, image: &str, runtime: &SharedRuntime) -> Result<Added> {
+        let bundle = bundles::read(reference, &self.registries, runtime)?;
+        let blob = catalog::render(&bundle, Some(image))?;
         if let Err(reason) = catalog::validate::check_package_name(&blob.package) {
-            bail!("{}: invalid package name `{}`: {reason}", failed(), blob.package);
+            bail!("invalid package name `{}`: {reason}", blob.package);
         }
         let csv = bundle.csv().context("the bundle has no ClusterServiceVersion")?;
         let csv = csv.decode::<ClusterServiceVersion>()?.object;
@@ -87,36 +186,48 @@ impl Add {
         } else {
             self.channels.clone()
         };
-        let default =
-            self.default_channel.as_deref().or_else(|| annotations.get(Annotations::DEFAULT_CHANNEL));
-        let mut lock = lock(&self.catalog)?;
-        let store = Store::read(lock.path())?;
+        let default = self.default_channel.as_deref();
+        let default = default.or_else(|| annotations.get(Annotations::DEFAULT_CHANNEL)).map(str::to_owned);
+        Ok(Added { reference: reference.to_owned(), blob, csv, channels, default_channel: default })
+    }
+
+    /// Adds the bundles of a package.
+    fn package(
+        &self,
+        store: &Store,
+        package: &str,
+        added: &[&Added],
+        changes: &mut BTreeMap<usize, Change>,
+        new: &mut Vec<(Arc<str>, Json)>,
+    ) -> Result<()> {
         let of_package = |found: &&(usize, &Blob)| {
-            found.1.package() == blob.package
+            found.1.package() == package
                 && matches!(found.1, Blob::Package(_) | Blob::Channel(_) | Blob::Bundle(_))
         };
         let known: Vec<(usize, &Blob)> =
             store.blobs.iter().enumerate().filter(|found| of_package(&found)).collect();
         let home = known.iter().find(|(_, blob)| matches!(blob, Blob::Package(_)));
         let home = home.and_then(|(index, _)| store.file(*index));
-        let home = home.unwrap_or_else(|| format!("{}/catalog.yaml", blob.package).into());
+        let home = home.unwrap_or_else(|| format!("{package}/catalog.yaml").into());
         let mut blobs = Vec::with_capacity(known.len());
         for (index, _) in &known {
             blobs.push(PackageBlob::known(store.json(*index)?));
         }
-        catalog::add(&mut blobs, &blob, &csv, &channels, default, self.edges.into()).with_context(failed)?;
-        let mut changes = BTreeMap::new();
-        let mut new = Vec::new();
+        for one in added {
+            let default = one.default_channel.as_deref();
+            catalog::add(&mut blobs, &one.blob, &one.csv, &one.channels, default, self.edges.into())
+                .with_context(|| one.failed())?;
+        }
+        catalog::check_default_channel(&blobs, package)
+            .with_context(|| added.last().map_or_else(String::new, |one| one.failed()))?;
         for (place, blob) in blobs.into_iter().enumerate().filter(|(_, blob)| blob.is_changed) {
             match known.get(place) {
                 Some((index, _)) => {
-                    changes.insert(*index, Some(blob.json));
+                    changes.insert(*index, Change::To(blob.json));
                 }
                 None => new.push((home.clone(), blob.json)),
             }
         }
-        let files = store.changed(&changes, &new)?;
-        let is_written = store.write(&mut lock, &self.catalog, files, self.no_validate)?;
-        Ok(if is_written { Exit::Success } else { Exit::Findings })
+        Ok(())
     }
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::{Value as Json, json};
 
 use super::load;
-use super::store::{Store, lock};
+use super::store::{Change, Store, lock};
 use crate::catalog::validate::{Blob, link};
 use crate::cli::exit::Exit;
 use crate::model::yaml::is_same_name;
@@ -29,7 +29,8 @@ use crate::model::yaml::is_same_name;
     --message 'Versions before 1.1.0 lose data: upgrade'
 
   # Deprecate the package
-  bundle-tool catalog deprecate catalog --package gizmo --message 'Use gadget instead'
+  bundle-tool catalog deprecate catalog --package gizmo \\
+    --message 'Use gadget instead'
 
   # Undo a deprecation
   bundle-tool catalog deprecate catalog --package gizmo --channel alpha --undo")]
@@ -92,7 +93,7 @@ impl Deprecate {
             Some(index) => {
                 let mut blob = store.json(index)?;
                 let is_empty = self.edit(&mut blob, references)?;
-                changes.insert(index, (!is_empty).then_some(blob));
+                changes.insert(index, if is_empty { Change::Remove } else { Change::To(blob) });
             }
             None if self.undo => bail!("package `{}` has no deprecations", self.package),
             None => {

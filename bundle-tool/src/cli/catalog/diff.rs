@@ -26,7 +26,8 @@ use crate::model::text::printable;
   bundle-tool catalog diff quay.io/example/catalog:latest catalog
 
   # Show also what each cluster that follows a channel of a package would do now
-  bundle-tool catalog diff quay.io/example/catalog:latest catalog --package my-operator --upgrades")]
+  bundle-tool catalog diff quay.io/example/catalog:latest catalog \\
+    --package my-operator --upgrades")]
 pub(super) struct Diff {
     /// Catalog before the change: a directory, a file, `oci:DIR`, `oci-archive:FILE` or an image name
     #[arg(value_name = "OLD")]

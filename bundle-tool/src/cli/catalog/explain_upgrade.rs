@@ -28,7 +28,8 @@ const MAX_EXPLAINED: usize = 10;
   bundle-tool catalog explain-upgrade catalog --package my-operator --from 1.0.0
 
   # Show the upgrades of a bundle that is no longer in the catalog
-  bundle-tool catalog explain-upgrade catalog --package my-operator --from my-operator.v0.9.0")]
+  bundle-tool catalog explain-upgrade catalog --package my-operator \\
+    --from my-operator.v0.9.0")]
 pub(super) struct ExplainUpgrade {
     /// Catalog: a directory, a file, `oci:DIR`, `oci-archive:FILE`, an image name, or `-` for standard input
     #[arg(value_name = "REF")]

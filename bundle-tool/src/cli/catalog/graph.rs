@@ -25,10 +25,11 @@ use crate::cli::images::Registries;
   bundle-tool catalog graph catalog --output html > graph.html
 
   # Draw a package, and highlight the upgrades from version 1.0.0
-  bundle-tool catalog graph catalog --package my-operator --output svg --from 1.0.0 > graph.svg
+  bundle-tool catalog graph catalog --package my-operator --output svg \\
+    --from 1.0.0 > graph.svg
 
   # Draw one channel with Graphviz
-  bundle-tool catalog graph catalog --package my-operator --channel stable --output dot |
+  bundle-tool catalog graph catalog --package my-operator --output dot |
     dot -Tsvg > graph.svg")]
 pub(super) struct Graph {
     /// Catalog: a directory, a file, `oci:DIR`, `oci-archive:FILE`, an image name, or `-` for standard input

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use serde_json::Value as Json;
 
-use super::store::{Store, check_target, lock};
+use super::store::{Change, Store, check_target, lock};
 use super::validate::check;
 use crate::catalog::validate::{Blob, check_package_name};
 use crate::cli::exit::Exit;
@@ -30,8 +29,9 @@ use crate::read::catalog::{Content, Source};
   # Migrate a catalog in place
   bundle-tool catalog migrate catalog
 
-  # Write a migrated copy of a published catalog that has only what consoles read
-  bundle-tool catalog migrate quay.io/example/catalog:latest --to catalog --minimal --output yaml")]
+  # Write a copy of a published catalog that has only what consoles read
+  bundle-tool catalog migrate quay.io/example/catalog:latest --to catalog \\
+    --minimal --output yaml")]
 pub(super) struct Migrate {
     /// Catalog directory; with --to also `oci:DIR`, `oci-archive:FILE` or an image name
     #[arg(value_name = "REF")]
@@ -74,17 +74,11 @@ impl Migrate {
             bundles.push(store.bundle(index)?);
         }
         let is_changed = rendering.apply(&mut bundles).with_context(failed)?;
-        let mut changes: BTreeMap<usize, Option<Json>> = BTreeMap::new();
+        let mut changes = BTreeMap::new();
         for ((index, bundle), _) in
             indexes.into_iter().zip(bundles).zip(is_changed).filter(|(_, changed)| *changed)
         {
-            // Fields that are not known here stay.
-            let mut json = store.json(index)?;
-            if let (Some(json), Json::Object(new)) = (json.as_object_mut(), serde_json::to_value(bundle)?) {
-                json.retain(|key, _| !crate::model::yaml::is_same_name(key, "properties"));
-                json.extend(new.into_iter().filter(|(key, _)| key == "properties"));
-            }
-            changes.insert(index, Some(json));
+            changes.insert(index, Change::To(store.with_properties(index, bundle)?));
         }
         let count = changes.len();
         let files = store.changed(&changes, &[])?;

@@ -6,10 +6,11 @@ mod deprecate;
 mod diff;
 pub(super) mod edges;
 mod explain_upgrade;
+mod fix;
 mod graph;
 pub(super) mod load;
 mod migrate;
-mod prune;
+pub(super) mod prune;
 mod store;
 mod template;
 pub(super) mod validate;
@@ -19,6 +20,7 @@ use clap::{Args, Subcommand};
 
 use super::exit::Exit;
 
+pub(super) use fix::{fix_catalog, fixed_catalog};
 pub(super) use validate::check;
 
 /// Work with file-based catalogs
@@ -36,6 +38,7 @@ enum Command {
     ExplainUpgrade(explain_upgrade::ExplainUpgrade),
     Graph(graph::Graph),
     Migrate(migrate::Migrate),
+    #[command(visible_alias = "filter")]
     Prune(prune::Prune),
     Template(template::TemplateCommand),
     Validate(validate::Validate),

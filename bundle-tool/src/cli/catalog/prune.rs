@@ -2,24 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use serde_json::Value as Json;
 
-use super::store::{Changed, Store, check_target, lock};
-use super::validate::check;
+use super::store::{Change, Changed, MAX_FILE_SIZE, Store, check_target, lock};
+use super::validate::{check, validate};
 use crate::catalog::prune::{Keep, Kept, prune};
-use crate::catalog::validate::{Blob, link};
+use crate::catalog::validate::{Blob, Packages, link};
 use crate::cli::exit::Exit;
 use crate::model::text::{counted, printable};
 use crate::read::catalog::{self as reader};
 use crate::read::file;
-
-/// The maximum size in bytes of a file that is copied.
-const MAX_FILE_SIZE: u64 = 1 << 30;
+use crate::report::Severity;
 
 /// Remove packages, channels and versions from a file-based catalog
 ///
@@ -29,14 +27,15 @@ const MAX_FILE_SIZE: u64 = 1 << 30;
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Keep one package and one channel of another in a copy of the catalog
-  bundle-tool catalog prune catalog --keep gizmo --keep gadget/stable --to pruned
+  bundle-tool catalog prune catalog --keep gizmo --keep gadget/stable \\
+    --to pruned
 
   # Remove old versions of one package
   bundle-tool catalog prune catalog --keep 'gizmo@>=1.4.0'
 
   # Keep versions of several packages, and choose a new default channel
-  bundle-tool catalog prune catalog --keep 'gizmo/fast@>=1.2.0 <2.0.0' --keep gadget \\
-    --default-channel gizmo=fast")]
+  bundle-tool catalog prune catalog --keep 'gizmo/fast@>=1.2.0 <2.0.0' \\
+    --keep gadget --default-channel gizmo=fast")]
 pub(super) struct Prune {
     /// Catalog directory
     catalog: PathBuf,
@@ -74,18 +73,7 @@ impl Prune {
         let (packages, _) = link(&store.blobs);
         let defaults: BTreeMap<String, String> = self.default_channel.iter().cloned().collect();
         let kept = prune(&packages, &self.keep, &defaults).with_context(failed)?;
-        let mut changes: BTreeMap<usize, Option<Json>> = BTreeMap::new();
-        for (index, blob) in store.blobs.iter().enumerate() {
-            match change(blob, &kept, || store.json(index))? {
-                Change::None => {}
-                Change::Remove => {
-                    changes.insert(index, None);
-                }
-                Change::To(json) => {
-                    changes.insert(index, Some(json));
-                }
-            }
-        }
+        let changes = changes(&store, &kept)?;
         let files = store.changed(&changes, &[])?;
         let is_written = match &self.to {
             None => store.write(&mut lock, &self.catalog, files, self.no_validate)?,
@@ -106,39 +94,75 @@ impl Prune {
     }
 }
 
-enum Change {
-    None,
-    Remove,
-    To(Json),
+/// A part of a catalog.
+pub(in crate::cli) struct Part {
+    /// What it consists of.
+    pub(in crate::cli) keep: Vec<Keep>,
+    /// Default channels by package, where they change.
+    pub(in crate::cli) defaults: BTreeMap<String, String>,
 }
 
-/// What becomes of a blob.
+/// Writes the part that `choose` returns of the catalog in the directory `from` to the directory `to`.
+///
+/// # Errors
+/// The catalog cannot be read, or the part would not be valid; nothing is written then.
+pub(in crate::cli) fn prune_into(
+    from: &Path,
+    to: &Path,
+    choose: impl FnOnce(&Packages<'_>) -> Result<Part>,
+) -> Result<()> {
+    let store = Store::read(from)?;
+    let (packages, _) = link(&store.blobs);
+    let Part { keep, defaults } = choose(&packages)?;
+    let kept = prune(&packages, &keep, &defaults)?;
+    let changes = changes(&store, &kept)?;
+    let files = store.changed(&changes, &[])?;
+    let problems = validate(store.sources(&files)?, None)?.problems;
+    if let Some(error) = problems.iter().find(|problem| problem.rule.severity == Severity::Error) {
+        bail!("the pruned catalog is invalid: {}", error.message);
+    }
+    copy(&store, from, to, files)?;
+    report_between(&kept)
+}
+
+/// Returns what becomes of each blob that changes.
+fn changes(store: &Store, kept: &BTreeMap<&str, Kept<'_>>) -> Result<BTreeMap<usize, Change>> {
+    let mut changes = BTreeMap::new();
+    for (index, blob) in store.blobs.iter().enumerate() {
+        if let Some(change) = change(blob, kept, || store.json(index))? {
+            changes.insert(index, change);
+        }
+    }
+    Ok(changes)
+}
+
+/// What becomes of a blob, if anything.
 fn change(
     blob: &Blob,
     kept: &BTreeMap<&str, Kept<'_>>,
     json: impl FnOnce() -> Result<Json>,
-) -> Result<Change> {
+) -> Result<Option<Change>> {
     if blob.package().is_empty() {
-        return Ok(Change::None);
+        return Ok(None);
     }
-    let Some(kept) = kept.get(blob.package()) else { return Ok(Change::Remove) };
+    let Some(kept) = kept.get(blob.package()) else { return Ok(Some(Change::Remove)) };
     Ok(match blob {
         Blob::Package(package) if package.default_channel != kept.default_channel => {
             let mut json = json()?;
             set(&mut json, "defaultChannel", kept.default_channel.into());
-            Change::To(json)
+            Some(Change::To(json))
         }
         Blob::Channel(channel) => match kept.channels.get(channel.name.as_str()) {
-            None => Change::Remove,
+            None => Some(Change::Remove),
             Some(entries) if channel.entries.iter().all(|entry| entries.contains(entry.name.as_str())) => {
-                Change::None
+                None
             }
             Some(entries) => {
                 let names = channel.entries.iter().map(|entry| entries.contains(entry.name.as_str()));
-                Change::To(with_items(json()?, names))
+                Some(Change::To(with_items(json()?, names)))
             }
         },
-        Blob::Bundle(bundle) if !kept.has_bundle(&bundle.name) => Change::Remove,
+        Blob::Bundle(bundle) if !kept.has_bundle(&bundle.name) => Some(Change::Remove),
         Blob::Deprecations(deprecations) => {
             let is_kept = |schema: &str, name: &str| match schema {
                 "olm.channel" => kept.channels.contains_key(name),
@@ -148,12 +172,14 @@ fn change(
             let left: Vec<bool> =
                 deprecations.entries.iter().map(|entry| is_kept(&entry.schema, &entry.name)).collect();
             match () {
-                () if left.iter().all(|left| *left) => Change::None,
-                () if left.iter().any(|left| *left) => Change::To(with_items(json()?, left.into_iter())),
-                () => Change::Remove,
+                () if left.iter().all(|left| *left) => None,
+                () if left.iter().any(|left| *left) => {
+                    Some(Change::To(with_items(json()?, left.into_iter())))
+                }
+                () => Some(Change::Remove),
             }
         }
-        _ => Change::None,
+        _ => None,
     })
 }
 
@@ -179,7 +205,7 @@ fn set(json: &mut Json, name: &str, value: Json) {
 }
 
 /// Writes the catalog with the changed files to another directory.
-fn copy(store: &Store, root: &std::path::Path, to: &std::path::Path, changed: Changed) -> Result<()> {
+fn copy(store: &Store, root: &Path, to: &Path, changed: Changed) -> Result<()> {
     let mut files = BTreeMap::new();
     for source in reader::sources(root)? {
         let name: Arc<str> = source.name;
@@ -195,11 +221,18 @@ fn copy(store: &Store, root: &std::path::Path, to: &std::path::Path, changed: Ch
     Ok(())
 }
 
-fn report(
-    store: &Store,
-    kept: &BTreeMap<&str, Kept<'_>>,
-    changes: &BTreeMap<usize, Option<Json>>,
-) -> Result<()> {
+fn report(store: &Store, kept: &BTreeMap<&str, Kept<'_>>, changes: &BTreeMap<usize, Change>) -> Result<()> {
+    report_between(kept)?;
+    let bundles = || store.blobs.iter().enumerate().filter(|(_, blob)| matches!(blob, Blob::Bundle(_)));
+    let all = bundles().count();
+    let left = bundles().filter(|(index, _)| !changes.contains_key(index)).count();
+    let packages = counted(kept.len(), "package");
+    writeln!(io::stderr(), "kept {left} of {} in {packages}", counted(all, "bundle"))?;
+    Ok(())
+}
+
+/// Names what is kept without having been chosen.
+fn report_between(kept: &BTreeMap<&str, Kept<'_>>) -> Result<()> {
     let mut out = io::stderr().lock();
     for (package, kept) in kept {
         for (channel, bundle) in &kept.between {
@@ -212,9 +245,5 @@ fn report(
             )?;
         }
     }
-    let bundles = || store.blobs.iter().enumerate().filter(|(_, blob)| matches!(blob, Blob::Bundle(_)));
-    let all = bundles().count();
-    let left = bundles().filter(|(index, _)| !changes.contains_key(index)).count();
-    writeln!(out, "kept {left} of {} in {}", counted(all, "bundle"), counted(kept.len(), "package"))?;
     Ok(())
 }

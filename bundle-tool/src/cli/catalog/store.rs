@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 
 use super::validate::check;
 use crate::catalog::edit;
-use crate::catalog::validate::Blob;
+use crate::catalog::validate::{Blob, Place, Problem};
 use crate::model::catalog::Bundle;
 use crate::model::yaml::{Path as FieldPath, decode_ignoring_case};
 use crate::model::{json, yaml};
@@ -24,7 +24,7 @@ use crate::serve::load::decode;
 const LOCK_WAIT: Duration = Duration::from_mins(1);
 
 /// The maximum size in bytes of a file that is changed.
-const MAX_FILE_SIZE: u64 = 1 << 30;
+pub(super) const MAX_FILE_SIZE: u64 = 1 << 30;
 
 /// Locks a catalog from reading to writing, so that two processes do not overwrite each other's changes.
 pub(super) fn lock(catalog: &Path) -> Result<DirectoryLock> {
@@ -62,7 +62,13 @@ pub(super) struct Store {
     root: PathBuf,
     /// One for each of `slots`.
     pub(super) blobs: Vec<Blob>,
+    /// What is wrong with the documents, regardless of other documents.
+    pub(super) problems: Vec<Problem>,
     slots: Vec<Slot>,
+    /// The document that begins behind this number of lines of a file; nothing where several do.
+    lines: BTreeMap<(Arc<str>, u32), Option<usize>>,
+    /// The files whose bytes are not those on disk.
+    changed: Changed,
     /// Whether all documents of a file are JSON.
     is_json: BTreeMap<Arc<str>, bool>,
     /// The file that was read last.
@@ -75,9 +81,20 @@ type Cached = (Arc<str>, Arc<Vec<u8>>);
 /// Where a document is.
 struct Slot {
     file: Arc<str>,
+    line: u32,
     offset: u64,
     length: usize,
     is_json: bool,
+}
+
+/// What becomes of a document.
+pub(super) enum Change {
+    /// It is removed.
+    Remove,
+    /// It has other values: bytes that do not change are kept where that is possible.
+    To(Json),
+    /// It has another text.
+    Text(String),
 }
 
 /// The files of a catalog that change: their new bytes, nothing for those that are removed.
@@ -86,9 +103,15 @@ pub(super) type Changed = BTreeMap<String, Option<Vec<u8>>>;
 impl Store {
     /// Reads a catalog, which may be invalid as long as every document can be read.
     pub(super) fn read(root: &Path) -> Result<Self> {
-        let documents = reader::documents(reader::sources(root)?, Limits::default(), |document| {
+        Self::with(root, Changed::new())
+    }
+
+    /// Reads a catalog as it would be with changed files.
+    pub(super) fn with(root: &Path, changed: Changed) -> Result<Self> {
+        let documents = reader::documents(sources(root, &changed)?, Limits::default(), |document| {
             let slot = document.content.as_ref().ok().map(|parsed| Slot {
                 file: document.file.clone(),
+                line: parsed.line,
                 offset: parsed.offset,
                 length: parsed.length,
                 is_json: parsed.is_json,
@@ -98,7 +121,10 @@ impl Store {
         let mut store = Self {
             root: root.to_owned(),
             blobs: Vec::new(),
+            problems: Vec::new(),
             slots: Vec::new(),
+            lines: BTreeMap::new(),
+            changed,
             is_json: BTreeMap::new(),
             last: RefCell::default(),
         };
@@ -110,8 +136,11 @@ impl Store {
             }
             let Some(slot) = slot else { continue };
             *store.is_json.entry(slot.file.clone()).or_insert(true) &= slot.is_json;
+            let begins = store.lines.entry((slot.file.clone(), slot.line));
+            begins.and_modify(|index| *index = None).or_insert(Some(store.slots.len()));
             store.slots.push(slot);
             store.blobs.push(decoded.blob);
+            store.problems.extend(decoded.problems);
         }
         Ok(store)
     }
@@ -119,6 +148,25 @@ impl Store {
     /// Returns the file of a document.
     pub(super) fn file(&self, index: usize) -> Option<Arc<str>> {
         self.slots.get(index).map(|slot| slot.file.clone())
+    }
+
+    /// Returns the document at a place; nothing if it does not begin on a line of its own.
+    pub(super) fn at(&self, place: &Place) -> Result<Option<usize>> {
+        let key = (place.file.clone(), place.line);
+        let Some(((file, _), Some(index))) = self.lines.range(..key).next_back() else { return Ok(None) };
+        let Some(slot) = self.slots.get(*index).filter(|_| *file == place.file) else { return Ok(None) };
+        let bytes = self.cached(&slot.file)?;
+        let before = bytes.get(..slot.range().start).unwrap_or_default();
+        let line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+        Ok(line.iter().all(u8::is_ascii_whitespace).then_some(*index))
+    }
+
+    /// Returns the text of a document.
+    pub(super) fn text(&self, index: usize) -> Result<String> {
+        let Some(slot) = self.slots.get(index) else { return Ok(String::new()) };
+        let bytes = self.cached(&slot.file)?;
+        String::from_utf8(slot.text(&bytes)?.to_vec())
+            .with_context(|| format!("failed to read {}", slot.file))
     }
 
     /// Returns a document as JSON.
@@ -139,12 +187,25 @@ impl Store {
         Ok(decoded.with_context(|| format!("failed to read {}", slot.file))?.object)
     }
 
+    /// Returns the document of a bundle with the properties of `bundle`. Fields that are not known here stay.
+    pub(super) fn with_properties(&self, index: usize, bundle: Bundle) -> Result<Json> {
+        let mut json = self.json(index)?;
+        if let (Some(json), Json::Object(new)) = (json.as_object_mut(), serde_json::to_value(bundle)?) {
+            json.retain(|key, _| !yaml::is_same_name(key, "properties"));
+            json.extend(new.into_iter().filter(|(key, _)| key == "properties"));
+        }
+        Ok(json)
+    }
+
     /// Returns whether a file has documents of the catalog.
     pub(super) fn has(&self, name: &str) -> bool {
         self.is_json.contains_key(name)
     }
 
     fn bytes(&self, name: &str) -> Result<Vec<u8>> {
+        if let Some(Some(bytes)) = self.changed.get(name) {
+            return Ok(bytes.clone());
+        }
         let path = self.root.join(name);
         file::read(&path, MAX_FILE_SIZE).with_context(|| format!("failed to read {}", path.display()))
     }
@@ -160,11 +221,11 @@ impl Store {
         Ok(bytes)
     }
 
-    /// Returns the files with `changes` in place (nothing removes a document) and the documents of `new` at the end of
+    /// Returns the files with `changes` in place and the documents of `new` at the end of
     /// the files that they belong to.
     pub(super) fn changed(
         &self,
-        changes: &BTreeMap<usize, Option<Json>>,
+        changes: &BTreeMap<usize, Change>,
         new: &[(Arc<str>, Json)],
     ) -> Result<Changed> {
         let mut by_file: BTreeMap<Arc<str>, Vec<usize>> = BTreeMap::new();
@@ -176,7 +237,7 @@ impl Store {
             if !indexes.iter().any(|index| changes.contains_key(index)) {
                 continue;
             }
-            if indexes.iter().all(|index| changes.get(index).is_some_and(Option::is_none)) {
+            if indexes.iter().all(|index| matches!(changes.get(index), Some(Change::Remove))) {
                 files.insert(name.to_string(), None);
                 continue;
             }
@@ -184,7 +245,7 @@ impl Store {
             // From the end of the file, so that the offsets before it stay valid.
             for index in indexes.iter().rev() {
                 if let Some(change) = changes.get(index) {
-                    self.slots[*index].apply(&mut bytes, change.as_ref())?;
+                    self.slots[*index].apply(&mut bytes, change)?;
                 }
             }
             files.insert(name.to_string(), Some(bytes));
@@ -218,32 +279,43 @@ impl Store {
         if !no_validate && !check(&shown.display().to_string(), self.sources(&changed)?)? {
             return Ok(false);
         }
-        let mut tree = Tree::new();
-        for (path, bytes) in changed {
-            match bytes {
-                Some(bytes) => tree.file(path, bytes),
-                None => tree.remove(path),
-            };
-        }
-        lock.write(&tree)?;
+        write(lock, changed)?;
         Ok(true)
     }
 
     /// Returns the files as they will be.
     pub(super) fn sources(&self, changed: &Changed) -> Result<Vec<Source>> {
-        let mut sources: BTreeMap<Arc<str>, Source> =
-            reader::sources(&self.root)?.into_iter().map(|source| (source.name.clone(), source)).collect();
-        for (name, bytes) in changed {
-            let name: Arc<str> = name.as_str().into();
-            match bytes {
-                None => sources.remove(&name),
-                Some(bytes) => {
-                    sources.insert(name.clone(), Source { name, content: Content::Bytes(bytes.clone()) })
-                }
-            };
-        }
-        Ok(sources.into_values().collect())
+        sources(&self.root, changed)
     }
+}
+
+/// Writes the changed files of a catalog, all or none.
+pub(super) fn write(lock: &mut DirectoryLock, changed: Changed) -> Result<()> {
+    let mut tree = Tree::new();
+    for (path, bytes) in changed {
+        match bytes {
+            Some(bytes) => tree.file(path, bytes),
+            None => tree.remove(path),
+        };
+    }
+    lock.write(&tree)?;
+    Ok(())
+}
+
+/// Returns the files of a catalog as they are with changed ones.
+fn sources(root: &Path, changed: &Changed) -> Result<Vec<Source>> {
+    let mut sources: BTreeMap<Arc<str>, Source> =
+        reader::sources(root)?.into_iter().map(|source| (source.name.clone(), source)).collect();
+    for (name, bytes) in changed {
+        let name: Arc<str> = name.as_str().into();
+        match bytes {
+            None => sources.remove(&name),
+            Some(bytes) => {
+                sources.insert(name.clone(), Source { name, content: Content::Bytes(bytes.clone()) })
+            }
+        };
+    }
+    Ok(sources.into_values().collect())
 }
 
 impl Slot {
@@ -259,23 +331,16 @@ impl Slot {
         Ok(text)
     }
 
-    /// Puts the new text of the document into its file, or removes it.
-    fn apply(&self, bytes: &mut Vec<u8>, new: Option<&Json>) -> Result<()> {
+    /// Changes the document in the bytes of its file.
+    fn apply(&self, bytes: &mut Vec<u8>, change: &Change) -> Result<()> {
         let old = self.text(bytes)?;
         let mut range = self.range();
-        let text = match new {
-            Some(new) if self.is_json => json::pretty(new),
-            Some(new) => rewritten(old, new),
-            None => {
-                // With the separator before the document, or the end of the line of a JSON value.
-                let before = &bytes[..range.start];
-                let line = before[..before.len().saturating_sub(1)].iter().rposition(|byte| *byte == b'\n');
-                let line = line.map_or(0, |newline| newline + 1);
-                if self.is_json {
-                    range.end += usize::from(bytes.get(range.end) == Some(&b'\n'));
-                } else if before[line..].starts_with(b"---") {
-                    range.start = line;
-                }
+        let text = match change {
+            Change::Text(text) => text.clone(),
+            Change::To(new) if self.is_json => json::pretty(new),
+            Change::To(new) => rewritten(old, new),
+            Change::Remove => {
+                range = edit::removal(bytes, range, self.is_json);
                 String::new()
             }
         };

@@ -31,13 +31,16 @@ const MAX_TEMPLATE: u64 = 16 << 20;
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Build a catalog from a template
-  bundle-tool catalog template template.yaml --output yaml > catalog/my-operator/catalog.yaml
+  bundle-tool catalog template template.yaml --output yaml \\
+    > catalog/my-operator/catalog.yaml
 
-  # Read bundles that are already in the catalog from it, instead of pulling their images
-  bundle-tool catalog template template.yaml --bundles-from catalog --output yaml > new.yaml
+  # Take bundles that the catalog contains from it, not from registries
+  bundle-tool catalog template template.yaml --bundles-from catalog \\
+    --output yaml > new.yaml
 
   # Use a bundle that is not pushed yet
-  bundle-tool catalog template template.yaml --bundle quay.io/example/gizmo-bundle:v1.2.0=./bundle")]
+  bundle-tool catalog template template.yaml \\
+    --bundle quay.io/example/gizmo-bundle:v1.2.0=./bundle")]
 pub(super) struct TemplateCommand {
     /// Type of the template, or its file
     #[arg(value_name = "TYPE|FILE")]

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::edges::{self, AtHand};
 use super::{contents, load};
-use crate::catalog::validate::{self, Problem, Report};
+use crate::catalog::validate::{self, OpenshiftVersion, Problem, Report};
 use crate::cli::exit::{Exit, print_error};
 use crate::cli::images::Registries;
 use crate::cli::report::{ReportOptions, Run, print_errors};
@@ -37,6 +37,9 @@ use crate::report::{Diagnostic, Excerpt, Lines, Severity, Subject, UnreadBundle,
   # Also report upgrades that break a CRD, for the bundles of a repository
   bundle-tool catalog validate catalog --bundles community-operators-prod
 
+  # Also report what the catalog of a version of OpenShift must not contain
+  bundle-tool catalog validate catalog --openshift-version 4.17
+
   # Validate what another command renders
   opm alpha render-template basic template.yaml | bundle-tool catalog validate -")]
 pub(super) struct Validate {
@@ -48,19 +51,39 @@ pub(super) struct Validate {
     #[arg(long, value_name = "DIR")]
     bundles: Vec<PathBuf>,
     #[command(flatten)]
+    openshift: OpenshiftOption,
+    #[command(flatten)]
     report: ReportOptions,
     #[command(flatten)]
     registries: Registries,
 }
 
-/// Validates the catalog that the files are.
-pub(in crate::cli) fn validate(sources: Vec<Source>) -> Result<Report, CatalogError> {
-    Ok(validate::report(load::decoded(sources)?))
+/// Which version of OpenShift a catalog is for.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(in crate::cli) struct OpenshiftOption {
+    /// OpenShift version that the catalogs are for [default: that of a path such as catalogs/v4.17]
+    #[arg(long, value_name = "VERSION")]
+    openshift_version: Option<OpenshiftVersion>,
+}
+
+impl OpenshiftOption {
+    /// Returns the version that the catalog at a path is for, if it is known.
+    pub(in crate::cli) fn of(self, path: &Path) -> Option<OpenshiftVersion> {
+        self.openshift_version.or_else(|| OpenshiftVersion::of_path(&path.canonicalize().ok()?))
+    }
+}
+
+/// Validates the catalog that the files are, which is for a version of OpenShift if one is given.
+pub(in crate::cli) fn validate(
+    sources: Vec<Source>,
+    openshift: Option<OpenshiftVersion>,
+) -> Result<Report, CatalogError> {
+    Ok(validate::report(load::decoded(sources)?, openshift))
 }
 
 /// Checks a catalog before it is written or pushed, and prints its errors. Returns whether there are none.
 pub(in crate::cli) fn check(name: &str, sources: Vec<Source>) -> Result<bool> {
-    let mut report = validate(sources)?;
+    let mut report = validate(sources, None)?;
     if report.passed() {
         return Ok(true);
     }
@@ -74,9 +97,13 @@ pub(in crate::cli) fn check(name: &str, sources: Vec<Source>) -> Result<bool> {
 }
 
 /// Validates a catalog, and the upgrades between available bundles.
-fn with_upgrades(sources: Vec<Source>, at_hand: &AtHand) -> Result<Report> {
+fn with_upgrades(
+    sources: Vec<Source>,
+    openshift: Option<OpenshiftVersion>,
+    at_hand: &AtHand,
+) -> Result<Report> {
     let (documents, kept) = contents::documents(sources, |bundle| edges::crds_of(&bundle))?;
-    validate::report_with(documents, |packages| {
+    validate::report_with(documents, openshift, |packages| {
         let found = edges::breaking(packages, &at_hand.with(kept), None, &diff::Options::default())?;
         let problem = |upgrade: &edges::Upgrade<'_>| {
             let (channel, _) = upgrade.channels.first()?;
@@ -97,9 +124,10 @@ impl Validate {
         };
         for reference in &self.catalogs {
             let sources = load::sources(reference, &self.registries);
+            let openshift = self.openshift.of(Path::new(reference));
             let report = sources.and_then(|sources| match &at_hand {
-                Some(at_hand) => with_upgrades(sources, at_hand),
-                None => Ok(validate(sources)?),
+                Some(at_hand) => with_upgrades(sources, openshift, at_hand),
+                None => Ok(validate(sources, openshift)?),
             });
             match report.with_context(|| format!("failed to read {reference}")) {
                 Ok(report) => {

@@ -29,8 +29,8 @@ Examples:
   # Add a kind whose controller runs an image
   bundle-tool create api --group cache --version v1alpha1 --kind Memcached \\
     --image docker.io/library/memcached:1.6 \\
-    --image-container-command memcached,--memory-limit=64 --image-container-port 11211 \\
-    --run-as-user 1001
+    --image-container-command memcached,--memory-limit=64 \\
+    --image-container-port 11211 --run-as-user 1001
 
   # Add a version
   bundle-tool create api --group travel --version v1 --kind FlightTicket"

@@ -16,8 +16,8 @@ Examples:
   bundle-tool create api --group travel --version v1alpha1 --kind FlightTicket
 
   # Add a webhook
-  bundle-tool create webhook --group travel --version v1alpha1 --kind FlightTicket \\
-    --programmatic-validation")]
+  bundle-tool create webhook --group travel --version v1alpha1 \\
+    --kind FlightTicket --programmatic-validation")]
 pub(super) struct Create {
     #[command(subcommand)]
     command: Command,

@@ -24,7 +24,8 @@ Examples:
     --defaulting --programmatic-validation
 
   # Convert between the versions of a kind
-  bundle-tool create webhook --group travel --version v1 --kind FlightTicket --conversion"
+  bundle-tool create webhook --group travel --version v1 --kind FlightTicket \\
+    --conversion"
 )]
 pub(super) struct Webhook {
     /// Group, without the project's domain

@@ -45,8 +45,8 @@ const CARGO_TOML: &str = "Cargo.toml";
     after_long_help = "\
 Examples:
   # Generate a bundle from the manifests in deploy/
-  bundle-tool generate bundle --input-dir deploy --package lake-operator --version 0.1.0 \\
-    --channels stable
+  bundle-tool generate bundle --input-dir deploy --package lake-operator \\
+    --version 0.1.0 --channels stable
 
   # Generate a bundle from what kustomize prints
   kubectl kustomize config/manifests |
@@ -251,7 +251,10 @@ impl Bundle {
     fn options(&self, directory: &Path, project: Project) -> Result<Options> {
         let version = self.version.as_deref().map(|version| {
             semver::Version::parse(version).with_context(|| {
-                format!("invalid --version {version:?}: expected a semantic version such as 1.2.3")
+                format!(
+                    "invalid --version `{}`: expected a semantic version such as 1.2.3",
+                    version.escape_debug()
+                )
             })
         });
         let (_, relative) = dockerfile_place(directory)?;
@@ -479,7 +482,7 @@ fn versions(catalog: &Catalog, package: &str, channel: &str) -> Vec<(String, sem
 }
 
 /// Returns whether a Cargo.toml is that of a workspace without a package.
-fn is_virtual(error: &anyhow::Error) -> bool {
+pub(in crate::cli) fn is_virtual(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(generate::ProjectError::NoPackage(_)))
 }
 

@@ -30,7 +30,7 @@ const DEFAULT_CRDS: &str = "config/crd/bases";
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  # Create or update the base CSV from Cargo.toml and the CRDs in config/crd/bases
+  # Create or update the base CSV from Cargo.toml and config/crd/bases
   bundle-tool generate manifests
 
   # Use CRDs in another directory
@@ -213,7 +213,7 @@ impl Manifests {
 }
 
 /// Reads a Cargo.toml. Returns nothing if it does not exist.
-pub(super) fn project(path: &Path) -> Result<Option<Project>> {
+pub(in crate::cli) fn project(path: &Path) -> Result<Option<Project>> {
     let Some(text) = files::text(path)? else { return Ok(None) };
     // The workspace is the nearest directory above whose Cargo.toml has one.
     let absolute = std::path::absolute(path).with_context(|| format!("failed to find {}", path.display()))?;

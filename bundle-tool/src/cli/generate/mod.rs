@@ -12,7 +12,8 @@ mod submission;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-pub(super) use manifests::write_base;
+pub(super) use bundle::is_virtual;
+pub(super) use manifests::{project, write_base};
 
 use super::exit::Exit;
 

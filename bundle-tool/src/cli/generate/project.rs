@@ -37,7 +37,7 @@ pub(super) fn source_date_epoch() -> Result<Option<String>> {
     let time = value.parse().ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
     match time {
         Some(time) => Ok(Some(rfc3339(time))),
-        None => bail!("invalid SOURCE_DATE_EPOCH {value:?}: expected the number of seconds since 1970"),
+        None => bail!("invalid SOURCE_DATE_EPOCH `{}`: expected seconds since 1970", value.escape_debug()),
     }
 }
 

@@ -27,7 +27,8 @@ Examples:
   bundle-tool generate submission ../community-operators --reviewers ada,bob
 
   # Publish through the catalogs of two OpenShift versions
-  bundle-tool generate submission ../community-operators-prod --catalogs v4.19,v4.20")]
+  bundle-tool generate submission ../community-operators-prod \\
+    --catalogs v4.19,v4.20")]
 pub(super) struct Submission {
     /// Clone of community-operators, community-operators-prod or a similar repository
     #[arg(value_name = "DIR")]

@@ -64,7 +64,7 @@ pub(super) struct Inspect {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Output {
-    /// Text for people
+    /// Human-readable text
     Text,
     /// The files of every layer as a tree
     Tree,

@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde_json::Value;
 
 use super::description::{Description, Details, FileDetails};
-use crate::model::text::printable;
+use crate::model::text::{printable, size};
 
 /// Writes text for people.
 pub(super) fn text(description: &Description, out: &mut impl Write) -> io::Result<()> {
@@ -161,32 +161,4 @@ pub(super) fn json(description: &Description, out: &mut impl Write) -> Result<()
     serde_json::to_writer_pretty(&mut *out, description)?;
     writeln!(out)?;
     Ok(())
-}
-
-/// Returns a number of bytes as people read it: `123 B`, `1.2 KiB`.
-fn size(bytes: u64) -> String {
-    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
-    if bytes < 1024 {
-        return format!("{bytes} B");
-    }
-    let (mut tenths, mut unit) = (bytes.saturating_mul(10) / 1024, 0);
-    while tenths >= 10_240 && unit + 1 < UNITS.len() {
-        tenths /= 1024;
-        unit += 1;
-    }
-    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes() {
-        for (bytes, expected) in
-            [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1_500_000, "1.4 MiB"), (3 << 40, "3.0 TiB")]
-        {
-            assert_eq!(size(bytes), expected);
-        }
-    }
 }

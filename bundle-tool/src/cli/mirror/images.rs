@@ -1,38 +1,18 @@
 //! Which images bundles and catalogs need.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write as _;
+use std::collections::BTreeMap;
 
-use anyhow::{Context as _, Result, bail};
-use clap::Args;
+use anyhow::{Context as _, Result};
 use oci_images::place::Place;
 use oci_images::registry::{Reference, Repository};
+use tempfile::TempDir;
 
+use super::filter::{self, Filter};
 use crate::cli::images::{Location, Registries};
 use crate::cli::render;
 use crate::cli::rendering::Rendering;
 use crate::cli::runtime::SharedRuntime;
-use crate::model::catalog::{Bundle, Catalog};
 use crate::model::text::excerpt;
-use crate::model::version;
-
-/// Which bundles of a catalog.
-#[derive(Debug, Args)]
-pub(super) struct Filter {
-    /// Mirror only this package of a catalog (repeatable)
-    #[arg(long, value_name = "NAME")]
-    package: Vec<String>,
-    /// Mirror only the bundles of this channel (repeatable)
-    #[arg(long, value_name = "NAME")]
-    channel: Vec<String>,
-    /// Mirror only bundles of this version or later
-    #[arg(long, value_name = "VERSION", value_parser = parse_version)]
-    min_version: Option<semver::Version>,
-}
-
-fn parse_version(text: &str) -> Result<semver::Version, String> {
-    version::tolerant(text).map_err(|error| error.to_string())
-}
 
 /// An image that is mirrored.
 #[derive(Debug)]
@@ -43,93 +23,85 @@ pub(super) struct Mirrored {
     pub(super) source: Place,
     /// Who needs it.
     pub(super) reason: String,
+    /// What it contains.
+    pub(super) content: Content,
 }
 
-impl Filter {
-    fn is_empty(&self) -> bool {
-        self.package.is_empty() && self.channel.is_empty() && self.min_version.is_none()
-    }
+/// What a mirrored image contains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Content {
+    /// A catalog.
+    Catalog,
+    /// A part of a catalog: no other registry has this image.
+    PartOfCatalog,
+    /// Anything else.
+    Image,
+}
 
-    /// Removes the bundles that are not kept.
-    fn apply(&self, catalog: &mut Catalog) -> Result<()> {
-        for package in &self.package {
-            if !catalog.bundles.iter().any(|bundle| bundle.package == *package) {
-                bail!("no bundle of the package `{}` was found", excerpt(package));
-            }
-        }
-        let channels = catalog.channels.iter().filter(|channel| self.channel.contains(&channel.name));
-        let entries: BTreeSet<(&str, &str)> = channels
-            .flat_map(|channel| {
-                channel.entries.iter().map(|entry| (channel.package.as_str(), entry.name.as_str()))
-            })
-            .collect();
-        let is_wanted = |bundle: &Bundle| {
-            (self.package.is_empty() || self.package.contains(&bundle.package))
-                && (self.channel.is_empty()
-                    || entries.contains(&(bundle.package.as_str(), bundle.name.as_str())))
-                && self
-                    .min_version
-                    .as_ref()
-                    .is_none_or(|minimum| version_of(bundle).is_some_and(|version| version >= *minimum))
-        };
-        let wanted: Vec<bool> = catalog.bundles.iter().map(is_wanted).collect();
-        let mut wanted = wanted.into_iter();
-        catalog.bundles.retain(|_| wanted.next().unwrap_or(false));
-        if catalog.bundles.is_empty() {
-            bail!("no bundle matches --package, --channel and --min-version");
-        }
-        Ok(())
+impl Mirrored {
+    fn of_registry(name: &str, reason: &str, content: Content) -> Result<Self> {
+        let reference = Repository::parse(name).with_context(|| format!("{reason} has an invalid image"))?;
+        Ok(Self { source: Place::Registry(reference.clone()), reference, reason: reason.to_owned(), content })
     }
 }
 
-fn version_of(bundle: &Bundle) -> Option<semver::Version> {
-    let property = bundle.properties.iter().find(|property| property.r#type == "olm.package")?;
-    version::tolerant(property.value["version"].as_str()?).ok()
+/// The images, and what they are copied from if that had to be built.
+#[derive(Debug)]
+pub(super) struct Collected {
+    pub(super) images: Vec<Mirrored>,
+    /// Removed when everything is copied.
+    pub(super) scratch: Vec<TempDir>,
 }
 
 /// Returns the images that bundles and catalogs need, each once, in the order of their names.
-pub(super) fn collect(
-    references: &[String],
-    filter: &Filter,
-    registries: &Registries,
-) -> Result<Vec<Mirrored>> {
+pub(super) fn collect(references: &[String], filter: &Filter, registries: &Registries) -> Result<Collected> {
     let mut found: BTreeMap<String, Mirrored> = BTreeMap::new();
-    let mut add = |name: &str, source: Option<Place>, reason: &str| -> Result<()> {
-        let reference = Repository::parse(name).with_context(|| format!("{reason} has an invalid image"))?;
-        let source = source.unwrap_or_else(|| Place::Registry(reference.clone()));
-        let mirrored = Mirrored { reference, source, reason: reason.to_owned() };
-        found.entry(mirrored.reference.whole()).or_insert(mirrored);
-        Ok(())
-    };
+    let mut scratch = Vec::new();
     let runtime = SharedRuntime::default();
     for reference in references {
-        let mut catalog = render::read(reference, None, &Rendering::default(), registries, &runtime)
-            .with_context(|| format!("failed to read {reference}"))?;
-        let is_catalog = !catalog.packages.is_empty();
-        if is_catalog {
-            filter.apply(&mut catalog)?;
-        }
-        if let Some(location) = Location::of_image(reference)? {
-            match location.registry() {
-                Some(name) if !is_catalog || filter.is_empty() => add(&name.whole(), None, "named")?,
-                Some(name) => {
-                    writeln!(
-                        std::io::stderr(),
-                        "warning: {} itself is not mirrored: it also lists bundles that --package, --channel and --min-version exclude; push the pruned catalog with `bundle-tool push catalog`",
-                        name.whole()
-                    )?;
-                }
-                None => {}
+        let read = |reference: &str| {
+            render::read(reference, None, &Rendering::default(), registries, &runtime)
+                .with_context(|| format!("failed to read {reference}"))
+        };
+        let location = Location::of_image(reference)?;
+        let name = location.as_ref().and_then(Location::registry);
+        let directory = tempfile::tempdir().context("failed to create a temporary directory")?;
+        let part = if filter.is_empty() {
+            None
+        } else {
+            let part = filter.part_of(reference, directory.path(), registries, &runtime);
+            Some(part.with_context(|| format!("failed to select a part of {reference}"))?)
+        };
+        let catalog = match &part {
+            Some(part) => read(&part.display().to_string())?,
+            None => read(reference)?,
+        };
+        let image = match (name, &part) {
+            (None, _) => None,
+            (Some(name), Some(part)) => {
+                let (reference, source) = filter::image_of(part, name, directory.path())?;
+                let reason = "the pruned catalog".to_owned();
+                scratch.push(directory);
+                Some(Mirrored { reference, source, reason, content: Content::PartOfCatalog })
             }
-        }
+            (Some(name), None) => {
+                let is_catalog = !catalog.packages.is_empty();
+                let content = if is_catalog { Content::Catalog } else { Content::Image };
+                Some(Mirrored::of_registry(&name.whole(), "named", content)?)
+            }
+        };
+        let mut add = |mirrored: Mirrored| {
+            found.entry(mirrored.reference.whole()).or_insert(mirrored);
+        };
+        image.into_iter().for_each(&mut add);
         for bundle in &catalog.bundles {
             let reason = format!("bundle {}", excerpt(&bundle.name));
             let related = bundle.related_images.iter().map(|related| related.image.as_str());
             for image in [bundle.image.as_str()].into_iter().chain(related).filter(|image| !image.is_empty())
             {
-                add(image, None, &reason)?;
+                add(Mirrored::of_registry(image, &reason, Content::Image)?);
             }
         }
     }
-    Ok(found.into_values().collect())
+    Ok(Collected { images: found.into_values().collect(), scratch })
 }

@@ -1,5 +1,6 @@
 //! `bundle-tool mirror`: bundles and catalogs with all images that they need, for clusters without access to the internet.
 
+mod filter;
 mod images;
 mod plan;
 mod sets;
@@ -16,7 +17,8 @@ use super::exit::Exit;
 use super::images::Registries;
 use super::runtime::runtime;
 use crate::model::text::{counted, printable};
-use images::Filter;
+use filter::Filter;
+use images::Collected;
 use plan::{Planned, Target};
 
 /// Mirror bundles and catalogs with all their related images into another registry or an OCI layout
@@ -26,22 +28,30 @@ use plan::{Planned, Target};
 /// image that is named by its digest gets the tag mirror-DIGEST, so that no registry removes it as untagged. Images that the
 /// target already has are not copied again, so running an interrupted command again continues it.
 ///
-/// Into a registry, --manifests-dir gets an `ImageDigestMirrorSet` and an `ImageTagMirrorSet` for the cluster, and mapping.txt
-/// with SOURCE=TARGET lines. With --check, nothing is copied: what is missing at the target is listed, and the exit status
-/// is 1 if something is.
+/// With --package, --channel or --min-version, the catalog's image at the target lists only what is mirrored, so that the cluster
+/// offers nothing else.
+///
+/// With --manifests-dir and a registry as the target, writes an `ImageDigestMirrorSet`, an `ImageTagMirrorSet`, a `CatalogSource` for
+/// each catalog, and mapping.txt with SOURCE=TARGET lines.
+///
+/// With --check, nothing is copied: what is missing at the target is listed, and the exit status is 1 if something is.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Mirror a catalog into a registry, and configure the cluster to use it
-  bundle-tool mirror quay.io/example/operator-catalog:latest --to registry.example.com/mirror \\
-    --manifests-dir mirror
+  bundle-tool mirror quay.io/example/operator-catalog:latest \\
+    --to registry.example.com/mirror --manifests-dir mirror
   kubectl apply -f mirror/image-digest-mirror-set.yaml
+  kubectl apply -f mirror/catalog-source-operator-catalog.yaml \\
+    --namespace openshift-marketplace
 
   # Carry one package to a disconnected network
-  bundle-tool mirror quay.io/example/operator-catalog:latest --package gizmo-operator \\
-    --channel stable --min-version 1.2.0 --to oci:carried
+  bundle-tool mirror quay.io/example/operator-catalog:latest \\
+    --package gizmo-operator --channel stable --min-version 1.2.0 \\
+    --to oci:carried
 
   # Check that everything is there
-  bundle-tool mirror --check registry.example.com/mirror/example/operator-catalog:latest \\
+  bundle-tool mirror \\
+    --check registry.example.com/mirror/example/operator-catalog:latest \\
     --to registry.example.com/mirror")]
 pub(super) struct Mirror {
     /// Bundle or catalog: a directory, oci:DIR, oci-archive:FILE or an image name
@@ -53,7 +63,7 @@ pub(super) struct Mirror {
     /// List what is missing at the target instead of copying
     #[arg(long)]
     check: bool,
-    /// Directory to write the mirror sets and the mapping to
+    /// Directory to write mirror sets, catalog sources and the mapping to
     #[arg(long, value_name = "DIR", conflicts_with = "check")]
     manifests_dir: Option<PathBuf>,
     #[command(flatten)]
@@ -65,7 +75,8 @@ pub(super) struct Mirror {
 impl Mirror {
     pub(super) fn run(self) -> Result<Exit> {
         let Self { references, to, check, manifests_dir, filter, registries } = self;
-        let images = images::collect(&references, &filter, &registries)?;
+        // Images that had to be built are in the scratch directories until they are copied.
+        let Collected { images, scratch: _scratch } = images::collect(&references, &filter, &registries)?;
         if images.is_empty() {
             bail!("nothing to mirror: no images found");
         }

@@ -88,11 +88,13 @@ pub(super) fn plan(images: Vec<Mirrored>, to: &Target) -> Result<Vec<Planned>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::mirror::images::Content;
 
     fn places(to: &str, images: &[&str]) -> Result<Vec<String>> {
         let images = images.iter().map(|name| {
             let reference: Reference = name.parse().unwrap();
-            Mirrored { source: Place::Registry(reference.clone()), reference, reason: String::new() }
+            let (source, content) = (Place::Registry(reference.clone()), Content::Image);
+            Mirrored { source, reference, reason: String::new(), content }
         });
         let planned = plan(images.collect(), &Target::parse(to).unwrap())?;
         Ok(planned.iter().map(|planned| planned.target.to_string()).collect())

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
+use super::annotations::Subject;
 use super::destination::Destination;
 use crate::cli::exit::Exit;
 use crate::cli::images::created;
@@ -29,8 +30,13 @@ use oci_images::layout::{FileMap, Image, Layer, Recipe, layer};
   bundle-tool push bundle bundle localhost:5000/operator-bundle:v1.0.0 \\
     --plain-http --digest-file digest
 
+  # Annotate the image with repository, commit, license and version
+  bundle-tool push bundle bundle quay.io/example/operator-bundle:v1.0.0 \\
+    --annotate
+
   # Write the image to an OCI archive
-  bundle-tool push bundle bundle quay.io/example/operator-bundle:v1.0.0 --to oci-archive:bundle.tar")]
+  bundle-tool push bundle bundle quay.io/example/operator-bundle:v1.0.0 \\
+    --to oci-archive:bundle.tar")]
 pub(super) struct PushBundle {
     /// Bundle directory
     #[arg(value_name = "DIR")]
@@ -66,8 +72,12 @@ impl PushBundle {
         if !self.no_validate && !is_valid(&bundle)? {
             return Ok(Exit::Findings);
         }
-        let image = build(directory, labels)?;
+        let version = bundle.csv().and_then(|csv| csv.root.dig(&["spec", "version"])?.as_str());
+        let subject = Subject::Bundle(version.map(str::to_owned));
+        let annotations = self.destination.annotations(directory, &subject, None)?;
         let inputs = self.destination.inputs("push bundle", directory).whole_directory();
+        let inputs = inputs.annotations(&annotations);
+        let image = build(directory, labels, annotations)?;
         self.destination.send_whole(&self.name, image, &inputs)
     }
 }
@@ -97,11 +107,15 @@ fn labels(bundle: &Bundle) -> Result<BTreeMap<String, String>> {
 pub(in crate::cli) fn image(directory: &Path, bundle: &Bundle) -> Result<Image> {
     let labels =
         labels(bundle).with_context(|| format!("{} cannot be pushed as a bundle", directory.display()))?;
-    build(directory, labels)
+    build(directory, labels, BTreeMap::new())
 }
 
 /// Returns the image of the bundle in `directory`.
-fn build(directory: &Path, labels: BTreeMap<String, String>) -> Result<Image> {
+fn build(
+    directory: &Path,
+    labels: BTreeMap<String, String>,
+    annotations: BTreeMap<String, String>,
+) -> Result<Image> {
     let created = created()?;
     let place = |label: &str, usual: &str| labels.get(label).cloned().unwrap_or_else(|| usual.to_owned());
     let mut layers: Vec<Layer> = Vec::new();
@@ -118,5 +132,5 @@ fn build(directory: &Path, labels: BTreeMap<String, String>) -> Result<Image> {
         files.collect(&path, &part)?;
         layers.push(layer(&files, created)?);
     }
-    Ok(Recipe { layers, labels, created, ..Recipe::default() }.build()?)
+    Ok(Recipe { layers, labels, annotations, created, ..Recipe::default() }.build()?)
 }

@@ -2,18 +2,19 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 
+use super::annotations::Subject;
+use super::base::Base;
 use super::destination::Destination;
 use super::index_image::{self, CONFIGS, SelfServing};
 use super::platforms::Platforms;
 use crate::cli::catalog::check;
 use crate::cli::exit::Exit;
-use crate::cli::images::Location;
 use crate::cli::runtime::runtime;
 use crate::read;
-use oci_images::layout::{Artifact, layer};
+use oci_images::layout::{Artifact, Platform, layer};
 
 /// Build and push the index image of a file-based catalog
 ///
@@ -72,9 +73,14 @@ impl PushCatalog {
         if !self.no_validate && !check(&self.directory.display().to_string(), sources)? {
             return Ok(Exit::Findings);
         }
+        if let Some(base) = &self.base {
+            return self.push_on(base);
+        }
+        let annotations = self.destination.annotations(&self.directory, &Subject::Catalog, None)?;
         let inputs = self.destination.inputs("push catalog", &self.directory).whole_directory();
+        let inputs = inputs.annotations(&annotations);
         if self.data_only {
-            let image = index_image::data_only(&self.directory)?;
+            let image = index_image::data_only(&self.directory, annotations)?;
             return self.destination.send_whole(&self.name, image, &inputs.parameter("dataOnly", true));
         }
         let serving = |server_binary, platform| SelfServing {
@@ -82,10 +88,11 @@ impl PushCatalog {
             server_binary,
             platform,
             may_be_invalid: self.no_validate,
+            annotations: annotations.clone(),
         };
         let platform = match &self.platform {
-            Some(Platforms::Programs(_)) if self.base.is_some() || self.server_binary.is_some() => {
-                bail!("--platform with programs cannot be used with --base or --server-binary")
+            Some(Platforms::Programs(_)) if self.server_binary.is_some() => {
+                bail!("--platform with programs cannot be used with --server-binary")
             }
             Some(Platforms::Programs(programs)) => {
                 let named = programs.iter().map(|(platform, path)| (platform.to_string(), path.clone()));
@@ -95,7 +102,11 @@ impl PushCatalog {
                     let image = serving(Some(path.as_path()), Some(platform)).image()?;
                     images.push((platform.clone(), Artifact::from(image)));
                 }
-                return self.destination.send_whole(&self.name, Artifact::index(images)?, &inputs);
+                return self.destination.send_whole(
+                    &self.name,
+                    Artifact::index(images, annotations)?,
+                    &inputs,
+                );
             }
             Some(Platforms::One(platform)) => Some(platform),
             None => None,
@@ -104,10 +115,20 @@ impl PushCatalog {
             Some(platform) => inputs.parameter("platform", platform.to_string()),
             None => inputs,
         };
-        let Some(base) = &self.base else {
-            let catalog = serving(self.server_binary.as_deref(), platform);
-            let inputs = inputs.files("programs", [("bundle-tool".to_owned(), catalog.program()?)])?;
-            return self.destination.send_whole(&self.name, catalog.image()?, &inputs);
+        let catalog = serving(self.server_binary.as_deref(), platform);
+        let inputs = inputs.files("programs", [("bundle-tool".to_owned(), catalog.program()?)])?;
+        self.destination.send_whole(&self.name, catalog.image()?, &inputs)
+    }
+
+    /// Pushes the catalog on a base image, in which opm serves it.
+    fn push_on(&self, base: &str) -> Result<Exit> {
+        let inputs = self.destination.inputs("push catalog", &self.directory).whole_directory();
+        let (inputs, platform) = match &self.platform {
+            Some(Platforms::Programs(_)) => bail!("--platform with programs cannot be used with --base"),
+            Some(Platforms::One(platform)) => {
+                (inputs.parameter("platform", platform.to_string()), platform.clone())
+            }
+            None => (inputs, Platform::default()),
         };
         let (mut recipe, mut files) = index_image::begin(&self.directory)?;
         // opm's cache is below /tmp, which an image with nothing but programs may lack.
@@ -115,19 +136,14 @@ impl PushCatalog {
         recipe.layers.push(layer(&files, recipe.created)?);
         // Without --cache-dir, opm builds a new cache at every start, so none can be stale.
         recipe.command = Some(vec!["serve".into(), CONFIGS.into()]);
-        let platform = platform.cloned().unwrap_or_default();
         runtime()?.block_on(async {
-            let location = Location::parse(base)?;
-            let (image, repository) = location
-                .open(&platform, &self.destination.registries)
-                .await
-                .with_context(|| format!("failed to read the base image {base}"))?;
-            let inputs = inputs.base(&location.0, image.digest());
-            recipe.base = Some(image);
-            self.destination
-                .send(&self.name, recipe.build()?, &inputs, repository.as_ref())
-                .await
-                .with_context(|| format!("failed to push {}", self.name))
+            let base = Base::open(base, &[platform], &self.destination.registries).await?;
+            recipe.annotations =
+                self.destination.annotations(&self.directory, &Subject::Catalog, Some(&base))?;
+            let inputs = inputs.annotations(&recipe.annotations).base(&base);
+            recipe.base = base.chosen.images.into_iter().next();
+            let image = recipe.build()?;
+            self.destination.send(&self.name, image, &inputs, base.chosen.repository.as_ref()).await
         })?;
         Ok(Exit::Success)
     }

@@ -12,6 +12,8 @@ use oci_images::place::Place;
 use oci_images::registry::{Attachment, Progress, Reference, Repository, Resolver, SigningKey};
 use serde_json::json;
 
+use super::annotations::{AnnotationArguments, Subject};
+use super::base::Base;
 use super::provenance::Inputs;
 use crate::cli::exit::Exit;
 use crate::cli::images::{Registries, Target, created};
@@ -44,6 +46,8 @@ pub(super) struct Destination {
     #[arg(long, conflicts_with = "to")]
     provenance: bool,
     #[command(flatten)]
+    annotations: AnnotationArguments,
+    #[command(flatten)]
     pub(super) registries: Registries,
 }
 
@@ -51,6 +55,23 @@ impl Destination {
     /// Returns the inputs of `command`, such as `push bundle`, for sources in `directory`.
     pub(super) fn inputs(&self, command: &str, directory: &Path) -> Inputs {
         Inputs::new(command, directory, self.provenance)
+    }
+
+    /// Returns the annotations of an image of `subject`, whose sources are in `directory`.
+    pub(super) fn annotations(
+        &self,
+        directory: &Path,
+        subject: &Subject,
+        base: Option<&Base>,
+    ) -> Result<BTreeMap<String, String>> {
+        if let Some(Target(place @ Place::DockerArchive(..))) = &self.to
+            && self.annotations.is_used()
+        {
+            bail!(
+                "{place} cannot contain annotations: write an oci-archive, or omit --annotate and --annotation"
+            );
+        }
+        self.annotations.all(directory, subject, base.map(Base::annotations).unwrap_or_default())
     }
 
     /// Sends an image or an index that was built from `inputs` as `name`; layers without their bytes come from `base`.
@@ -61,7 +82,17 @@ impl Destination {
         inputs: &Inputs,
         base: Option<&Repository>,
     ) -> Result<()> {
-        let artifact = artifact.into();
+        let sent = self.send_artifact(name, artifact.into(), inputs, base).await;
+        sent.with_context(|| format!("failed to push {name}"))
+    }
+
+    async fn send_artifact(
+        &self,
+        name: &str,
+        artifact: Artifact,
+        inputs: &Inputs,
+        base: Option<&Repository>,
+    ) -> Result<()> {
         let reference = named(name)?;
         let digest = artifact.digest().to_string();
         let descriptor = artifact.manifest().descriptor().clone();
@@ -77,9 +108,10 @@ impl Destination {
         let progress = Progress::new(format!("pushing {name}"));
         let printed = match &self.to {
             None => {
-                let repository =
-                    Repository::for_writing(&reference, &self.registries.options(), &Resolver::from_env())
-                        .await?;
+                let options = self.registries.options();
+                let source = base.map(Repository::reference);
+                let resolver = Resolver::from_env();
+                let repository = Repository::for_writing_on(&reference, source, &options, &resolver).await?;
                 let pushed = repository.push(&artifact, base, &progress).await?;
                 if let Some(key) = key {
                     repository.sign(artifact.digest(), &key).await.context("failed to sign the image")?;
@@ -128,9 +160,7 @@ impl Destination {
         artifact: impl Into<Artifact>,
         inputs: &Inputs,
     ) -> Result<Exit> {
-        runtime()?
-            .block_on(self.send(name, artifact, inputs, None))
-            .with_context(|| format!("failed to push {name}"))?;
+        runtime()?.block_on(self.send(name, artifact, inputs, None))?;
         Ok(Exit::Success)
     }
 }

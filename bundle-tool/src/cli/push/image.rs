@@ -1,4 +1,4 @@
-//! `bundle-tool push image`: files FROM scratch.
+//! `bundle-tool push image`: files FROM scratch or on a base image.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,28 +6,41 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
+use super::annotations::Subject;
+use super::base::Base;
 use super::destination::Destination;
+use super::pair;
 use super::platforms::Platforms;
 use super::provenance::Inputs;
 use crate::cli::exit::Exit;
 use crate::cli::images::created;
-use oci_images::layout::{Artifact, FileMap, Image, Platform, Recipe, architectures, layer};
+use crate::cli::runtime::runtime;
+use oci_images::layout::{Artifact, FileMap, Image, Platform, Recipe, Source, architectures, layer};
 use serde_json::{Map, json};
 
-/// Build and push an image FROM scratch with files and directories, such as an operator's image
+/// Build and push an image with files and directories, such as an operator's image
 ///
 /// Files belong to root and are readable by everyone; of their modes, only the executable bit is kept. Without --platform,
 /// the image is for the architecture of its programs; with a program for each of several platforms, an index is pushed.
+///
+/// The image is built FROM scratch, or on the image of --base for the same platform: the files are one more layer, and
+/// environment, entrypoint, user, labels and working directory are the base's unless they are set. As in a Dockerfile,
+/// --entrypoint drops the base's arguments. The layers of the base are not unpacked.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Push an operator's binary
-  bundle-tool push image quay.io/example/operator:v1.0.0 target/release/manager=/manager \\
-    --entrypoint /manager --user 65532:65532
+  bundle-tool push image quay.io/example/operator:v1.0.0 \\
+    target/release/manager=/manager --entrypoint /manager --user 65532:65532
 
   # Push it for two platforms, with a file that both have, and sign it
   bundle-tool push image quay.io/example/operator:v1.0.0 LICENSE=/licenses/ \\
-    --platform linux/amd64=amd64/manager,linux/arm64=arm64/manager --entrypoint /manager \\
-    --sign cosign.key")]
+    --platform linux/amd64=amd64/manager,linux/arm64=arm64/manager \\
+    --entrypoint /manager --sign cosign.key
+
+  # Push a dynamically linked program on a base image that has its libraries
+  bundle-tool push image quay.io/example/operator:v1.0.0 \\
+    manager=/app/manager --workdir /app \\
+    --base gcr.io/distroless/cc-debian12:nonroot --entrypoint /app/manager")]
 pub(super) struct PushImage {
     /// Name of the image, such as registry.example.com/name:tag
     #[arg(value_name = "IMAGE")]
@@ -41,18 +54,33 @@ pub(super) struct PushImage {
     /// User, or user and group, of the program, such as 65532:65532
     #[arg(long, value_name = "USER[:GROUP]")]
     user: Option<String>,
+    /// Working directory of the program: an absolute path
+    #[arg(long, value_name = "DIR", value_parser = parse_directory)]
+    workdir: Option<String>,
     /// Environment variable (repeatable)
-    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair)]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair::parse)]
     env: Vec<(String, String)>,
     /// Label (repeatable)
-    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair)]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair::parse)]
     label: Vec<(String, String)>,
+    /// Base image: a name, oci:DIR or oci-archive:FILE
+    #[arg(long, value_name = "IMAGE")]
+    base: Option<String>,
     /// Platform of the image, or the program of --entrypoint for each of several platforms: linux/amd64=FILE,linux/arm64=FILE
     /// [default: the architecture of the programs]
     #[arg(long, value_name = "OS/ARCH[=FILE,...]")]
     platform: Option<Platforms>,
     #[command(flatten)]
     destination: Destination,
+}
+
+/// The maximum number of files that a message names.
+const MAX_NAMED: usize = 5;
+
+/// The image for one platform, before it is built.
+struct Part {
+    platform: Platform,
+    files: FileMap,
 }
 
 impl PushImage {
@@ -63,33 +91,95 @@ impl PushImage {
             files.collect(source, target)?;
         }
         let inputs = self.inputs(&files)?;
-        match self.platform.clone() {
-            None => self.destination.send_whole(&self.name, self.build(None, &files, created)?, &inputs),
-            Some(Platforms::One(platform)) => {
-                let inputs = inputs.parameter("platform", platform.to_string());
-                let image = self.build(Some(platform), &files, created)?;
-                self.destination.send_whole(&self.name, image, &inputs)
-            }
-            Some(Platforms::Programs(programs)) => {
-                let Some(target) = self.entrypoint.as_ref().and_then(|Words(words)| words.first()) else {
-                    bail!(
-                        "--platform with programs requires --entrypoint, the path of the program in the image"
-                    );
-                };
-                let named = programs.iter().map(|(platform, path)| (platform.to_string(), path.clone()));
-                let inputs = inputs.files("programs", named)?;
-                let mut images = Vec::new();
-                for (platform, program) in programs {
-                    let mut files = files.clone();
-                    files.collect(&program, target)?;
-                    let image = self
-                        .build(Some(platform.clone()), &files, created)
-                        .with_context(|| format!("{} is not a program for {platform}", program.display()))?;
-                    images.push((platform, Artifact::from(image)));
-                }
-                self.destination.send_whole(&self.name, Artifact::index(images)?, &inputs)
-            }
+        let (parts, inputs) = self.parts(files, inputs)?;
+        if parts.iter().any(|part| part.files.is_empty()) {
+            bail!("the image contains no files");
         }
+        for part in &parts {
+            self.check_entrypoint(&part.files)?;
+        }
+        runtime()?.block_on(async {
+            let base = match &self.base {
+                Some(name) => {
+                    let platforms: Vec<_> = parts.iter().map(|part| part.platform.clone()).collect();
+                    Some(Base::open(name, &platforms, &self.destination.registries).await?)
+                }
+                None => None,
+            };
+            let annotations = self.destination.annotations(Path::new("."), &Subject::Files, base.as_ref())?;
+            let mut inputs = inputs.annotations(&annotations);
+            if let Some(base) = &base {
+                inputs = inputs.base(base);
+            }
+            let mut images = Vec::new();
+            for (at, Part { platform, files }) in parts.into_iter().enumerate() {
+                let base = base.as_ref().and_then(|base| base.chosen.images.get(at).cloned());
+                let image = self.build(platform.clone(), base, &files, annotations.clone(), created)?;
+                images.push((platform, Artifact::from(image)));
+            }
+            let artifact = match images.pop() {
+                Some((_, image)) if !matches!(self.platform, Some(Platforms::Programs(_))) => image,
+                last => {
+                    images.extend(last);
+                    Artifact::index(images, annotations)?
+                }
+            };
+            let repository = base.as_ref().and_then(|base| base.chosen.repository.as_ref());
+            self.destination.send(&self.name, artifact, &inputs, repository).await
+        })?;
+        Ok(Exit::Success)
+    }
+
+    /// Checks that an image without a base contains the program that it starts. Directories in between may be links.
+    fn check_entrypoint(&self, files: &FileMap) -> Result<()> {
+        let Some(program) = self.entrypoint.as_ref().and_then(|Words(words)| words.first()) else {
+            return Ok(());
+        };
+        let has_links = || files.iter().any(|(_, file)| matches!(file.source, Source::Link(_)));
+        let path = Path::new(program.trim_start_matches('/'));
+        let is_there = || files.iter().any(|(file, _)| Path::new(file) == path);
+        if self.base.is_some() || !program.starts_with('/') || is_there() || has_links() {
+            return Ok(());
+        }
+        let mut names: Vec<_> =
+            files.iter().map(|(path, _)| format!("`/{path}`")).take(MAX_NAMED + 1).collect();
+        if names.len() > MAX_NAMED {
+            names.truncate(MAX_NAMED);
+            names.push("…".to_owned());
+        }
+        bail!(
+            "the program of --entrypoint, `{program}`, is not in the image, which contains {}",
+            names.join(", ")
+        )
+    }
+
+    /// Returns the files of the image for each platform.
+    fn parts(&self, files: FileMap, inputs: Inputs) -> Result<(Vec<Part>, Inputs)> {
+        let programs = match self.platform.clone() {
+            None => {
+                let platform = platform(None, &files)?;
+                return Ok((vec![Part { platform, files }], inputs));
+            }
+            Some(Platforms::One(requested)) => {
+                let inputs = inputs.parameter("platform", requested.to_string());
+                let platform = platform(Some(requested), &files)?;
+                return Ok((vec![Part { platform, files }], inputs));
+            }
+            Some(Platforms::Programs(programs)) => programs,
+        };
+        let Some(target) = self.entrypoint.as_ref().and_then(|Words(words)| words.first()) else {
+            bail!("--platform with programs requires --entrypoint, the path of the program in the image");
+        };
+        let named = programs.iter().map(|(platform, path)| (platform.to_string(), path.clone()));
+        let inputs = inputs.files("programs", named)?;
+        let part = |(requested, program): (Platform, PathBuf)| {
+            let mut files = files.clone();
+            files.collect(&program, target)?;
+            let platform = platform(Some(requested.clone()), &files)
+                .with_context(|| format!("{} is not a program for {requested}", program.display()))?;
+            Ok(Part { platform, files })
+        };
+        Ok((programs.into_iter().map(part).collect::<Result<_>>()?, inputs))
     }
 
     /// Returns what the image is built from: its files and settings, and the git revision of the working directory.
@@ -101,6 +191,9 @@ impl PushImage {
         if let Some(user) = &self.user {
             inputs = inputs.parameter("user", user.clone());
         }
+        if let Some(directory) = &self.workdir {
+            inputs = inputs.parameter("workdir", directory.clone());
+        }
         for (name, pairs) in [("env", &self.env), ("labels", &self.label)] {
             if !pairs.is_empty() {
                 let pairs = pairs.iter().map(|(name, value)| (name.clone(), json!(value)));
@@ -111,19 +204,26 @@ impl PushImage {
     }
 
     /// Builds the image for one platform.
-    fn build(&self, platform: Option<Platform>, files: &FileMap, created: u64) -> Result<Image> {
-        if files.is_empty() {
-            bail!("the image contains no files");
-        }
+    fn build(
+        &self,
+        platform: Platform,
+        base: Option<Image>,
+        files: &FileMap,
+        annotations: BTreeMap<String, String>,
+        created: u64,
+    ) -> Result<Image> {
         let recipe = Recipe {
-            platform: self::platform(platform, files)?,
+            base,
             layers: vec![layer(files, created)?],
+            platform,
             entrypoint: self.entrypoint.clone().map(|Words(words)| words),
+            command: None,
             user: self.user.clone(),
+            working_dir: self.workdir.clone(),
             env: BTreeMap::from_iter(self.env.clone()),
             labels: BTreeMap::from_iter(self.label.clone()),
+            annotations,
             created,
-            ..Recipe::default()
         };
         Ok(recipe.build()?)
     }
@@ -184,10 +284,12 @@ fn parse_words(text: &str) -> Result<Words, String> {
     if words.is_empty() { Err("expected a program".into()) } else { Ok(Words(words)) }
 }
 
-fn parse_pair(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("expected NAME=VALUE".into()),
+/// Parses the path of a directory in an image.
+fn parse_directory(text: &str) -> Result<String, String> {
+    if text.starts_with('/') {
+        Ok(text.to_owned())
+    } else {
+        Err("expected an absolute path, such as /app".into())
     }
 }
 

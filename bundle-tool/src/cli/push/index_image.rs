@@ -1,5 +1,6 @@
 //! Index images: a catalog with the program that serves it, or the catalog alone.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,7 @@ use crate::cli::serve::INDEX_FILE;
 use crate::serve::load::{self, LoadError};
 
 /// Where the catalog is in an image.
-pub(super) const CONFIGS: &str = "/configs";
+pub(in crate::cli) const CONFIGS: &str = "/configs";
 
 /// Where the index of the catalog is in an image that serves it.
 const CACHE: &str = "/cache";
@@ -44,10 +45,20 @@ pub(super) fn begin(directory: &Path) -> Result<(Recipe, FileMap)> {
 }
 
 /// Returns an image with the catalog alone.
-pub(in crate::cli) fn data_only(directory: &Path) -> Result<Image> {
+pub(in crate::cli) fn data_only(directory: &Path, annotations: BTreeMap<String, String>) -> Result<Image> {
     let (mut recipe, files) = begin(directory)?;
+    recipe.annotations = annotations;
     recipe.layers.push(layer(&files, recipe.created)?);
     Ok(recipe.build()?)
+}
+
+/// Returns an image of a catalog without annotations, which serves itself or has the catalog alone.
+pub(in crate::cli) fn index_image(directory: &Path, serves_itself: bool) -> Result<Image> {
+    let annotations = BTreeMap::new();
+    if !serves_itself {
+        return data_only(directory, annotations);
+    }
+    SelfServing { directory, server_binary: None, platform: None, may_be_invalid: false, annotations }.image()
 }
 
 /// A catalog that serves itself.
@@ -60,12 +71,15 @@ pub(in crate::cli) struct SelfServing<'a> {
     pub(in crate::cli) platform: Option<&'a Platform>,
     /// Whether an invalid catalog is a warning only.
     pub(in crate::cli) may_be_invalid: bool,
+    /// Annotations of the manifest.
+    pub(in crate::cli) annotations: BTreeMap<String, String>,
 }
 
 impl SelfServing<'_> {
     /// Returns the image.
     pub(in crate::cli) fn image(&self) -> Result<Image> {
         let (mut recipe, files) = begin(self.directory)?;
+        recipe.annotations.clone_from(&self.annotations);
         self.add_server(&mut recipe, files)?;
         Ok(recipe.build()?)
     }

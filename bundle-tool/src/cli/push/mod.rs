@@ -1,19 +1,23 @@
 //! `bundle-tool push`: files, bundles and catalogs as images, to a registry, a directory or an archive.
 
+mod annotations;
+mod base;
 mod bundle;
 mod catalog;
 mod destination;
 mod image;
 mod index_image;
+mod pair;
 mod platforms;
 mod provenance;
+mod revision;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
 use super::exit::Exit;
 pub(super) use bundle::image as bundle_image;
-pub(super) use index_image::{SelfServing, can_serve_itself, data_only};
+pub(super) use index_image::{CONFIGS, can_serve_itself, index_image};
 
 /// Build an image and push it to a registry, or write it to an OCI layout
 ///

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use oci_images::layout::{Artifact, Digest, FileMap, Hashing, Source};
-use oci_images::place::Place;
 use oci_images::registry::{Attachment, Reference};
 use serde_json::{Map, Value, json};
 
-use crate::cli::git;
+use super::base::Base;
+use super::revision::{Changes, Revision, revision};
 use crate::cli::images::created;
 use crate::model::text::printable;
 use crate::provenance::{self, Build, Resource};
@@ -22,8 +22,8 @@ pub(super) struct Inputs {
     /// The directory whose git revision is the source's.
     directory: PathBuf,
     parameters: Map<String, Value>,
-    /// The base image.
-    base: Option<Resource>,
+    /// The base image for each platform.
+    base: Vec<Resource>,
     /// Whether the image contains all files of the directory, also those that git ignores.
     is_whole_directory: bool,
     /// Whether there will be a provenance: otherwise, no file is read.
@@ -46,7 +46,7 @@ impl Inputs {
         Self {
             directory: directory.to_owned(),
             parameters: Map::from_iter([("command".to_owned(), json!(command))]),
-            base: None,
+            base: Vec::new(),
             is_whole_directory: false,
             is_recorded,
             files: Vec::new(),
@@ -63,6 +63,11 @@ impl Inputs {
     pub(super) fn parameter(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.parameters.insert(name.to_owned(), value.into());
         self
+    }
+
+    /// Adds the annotations of the manifest, if there are any.
+    pub(super) fn annotations(self, annotations: &BTreeMap<String, String>) -> Self {
+        if annotations.is_empty() { self } else { self.parameter("annotations", json!(annotations)) }
     }
 
     /// Adds a group of files, which are named by their digests. The image must be built afterwards: that nothing changed
@@ -91,15 +96,13 @@ impl Inputs {
         self.files("files", on_disk)
     }
 
-    /// Adds the base image, which has `digest` for the platform of this one.
-    pub(super) fn base(mut self, place: &Place, digest: &Digest) -> Self {
-        // Paths of this machine say nothing elsewhere.
-        let uri = match place {
-            Place::Registry(reference) => Some(format!("docker://{}", reference.whole())),
-            _ => None,
-        };
-        self.base = Some(Resource { name: Some("base".to_owned()), uri, ..resource(digest) });
-        self
+    /// Adds the base image.
+    pub(super) fn base(mut self, base: &Base) -> Self {
+        // Local paths are meaningless on other machines.
+        let uri = base.location.registry().map(|reference| format!("docker://{}", reference.whole()));
+        let named = |digest| Resource { name: Some("base".to_owned()), uri: uri.clone(), ..resource(digest) };
+        self.base = base.chosen.images.iter().map(|image| named(image.digest())).collect();
+        self.parameter("base", json!(named(&base.chosen.digest)))
     }
 
     /// Returns the provenance of `artifact`, which is pushed as `name`.
@@ -113,10 +116,11 @@ impl Inputs {
         if epoch != 0 {
             build.parameters.insert("sourceDateEpoch".to_owned(), json!(epoch));
         }
-        match source(&self.directory, self.is_whole_directory) {
-            Ok(source) => {
-                build.parameters.insert("path".to_owned(), json!(source.path));
-                build.dependencies.push(source.resource);
+        match revision(&self.directory, self.is_whole_directory) {
+            Ok(revision) => {
+                let (path, source) = source(revision);
+                build.parameters.insert("path".to_owned(), json!(path));
+                build.dependencies.push(source);
             }
             Err(reason) => writeln!(
                 io::stderr(),
@@ -125,10 +129,7 @@ impl Inputs {
                 printable(&reason)
             )?,
         }
-        if let Some(base) = &self.base {
-            build.parameters.insert("base".to_owned(), json!(base));
-            build.dependencies.push(base.clone());
-        }
+        build.dependencies.extend(self.base.iter().cloned());
         for (group, files) in &self.files {
             let mut digests = Map::new();
             for (name, Input { path, digest }) in files {
@@ -167,44 +168,15 @@ fn file_digest(path: &Path) -> Result<Digest> {
     Ok(hashing.digest())
 }
 
-/// A directory in a git repository.
-struct Revision {
-    /// The path of the directory in the repository.
-    path: String,
-    resource: Resource,
-}
-
-/// Returns the revision of a directory, or the reason why none is known. With `whole`, files that git ignores or takes for
-/// unchanged are modifications, too.
-fn source(directory: &Path, whole: bool) -> Result<Revision, String> {
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => "git is not installed".to_owned(),
-        _ => format!("failed to run git: {error}"),
-    };
-    let git = |args: &[&str]| git::output(directory, args).map_err(failed);
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim_end_matches('\n').to_owned();
-    let prefix = git(&["rev-parse", "--show-prefix"])?;
-    let path = text(prefix.map_err(|message| git::first_line(&message).to_owned())?);
-    let commit = git(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?;
-    let commit = text(commit.map_err(|_| "the repository has no commits".to_owned())?);
-    // A repository may have no remote.
-    let remote = git(&["config", "--get", "remote.origin.url"])?.map(text).unwrap_or_default();
-    let ignored = if whole { "--ignored=matching" } else { "--ignored=no" };
-    let changed =
-        git::status(directory, &["--untracked-files=normal", ignored, "--", "."]).map_err(failed)?;
-    // Without an answer, the files may be any.
-    let changed = changed.map_err(|message| format!("git status failed: {}", git::first_line(&message)))?;
+/// Returns the path of a directory in its repository, and the repository as a dependency.
+fn source(Revision { path, commit, remote, changes }: Revision) -> (String, Resource) {
     let mut annotations = Map::new();
-    // A tag in lower case or `S` says that git does not look whether a file has changed.
-    let tags = if whole { git(&["ls-files", "-v", "-z", "--", "."])?? } else { Vec::new() };
-    let is_assumed = |entry: &[u8]| matches!(entry.first(), Some(b'a'..=b'z' | b'S'));
-    if !changed.is_empty() || tags.split(|byte| *byte == 0).any(is_assumed) {
+    if changes != Changes::None {
         annotations.insert("modified".to_owned(), json!(true));
     }
     let digest = BTreeMap::from([("gitCommit", commit)]);
     let uri = provenance::source_uri(&remote);
-    let resource = Resource { name: Some("source".to_owned()), uri, digest, annotations };
-    Ok(Revision { path, resource })
+    (path, Resource { name: Some("source".to_owned()), uri, digest, annotations })
 }
 
 #[cfg(test)]

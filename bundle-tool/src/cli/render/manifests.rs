@@ -29,7 +29,8 @@ const SUGGESTED: &str = "/metadata/annotations/operatorframework.io~1suggested-n
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Install an operator that watches all namespaces
-  bundle-tool render manifests ./bundle --namespace gizmos | kubectl apply --server-side -f -
+  bundle-tool render manifests ./bundle --namespace gizmos |
+    kubectl apply --server-side -f -
 
   # Write a kustomize base of an operator that watches one namespace
   bundle-tool render manifests ./bundle --install-mode SingleNamespace=team-a \\

@@ -31,7 +31,8 @@ use crate::cluster::preflight::InstallMode;
   bundle-tool run bundle ./bundle --namespace gizmos --create-namespace
 
   # Install a bundle image for one namespace
-  bundle-tool run bundle quay.io/example/gizmo-bundle:v1.2.0 --install-mode SingleNamespace=team-a
+  bundle-tool run bundle quay.io/example/gizmo-bundle:v1.2.0 \\
+    --install-mode SingleNamespace=team-a
 
   # Push a bundle and an index image, and install from them
   bundle-tool run bundle ./bundle --push-to registry.example.com/gizmo-bundle
@@ -41,10 +42,9 @@ use crate::cluster::preflight::InstallMode;
     --push-to registry.example.com/gizmo-bundle
 
   # Print the manifests for GitOps
-  bundle-tool run bundle quay.io/example/gizmo-bundle:v1.2.0 --dry-run=client -o yaml")]
+  bundle-tool run bundle quay.io/example/gizmo-bundle:v1.2.0 \\
+    --dry-run=client -o yaml")]
 pub(in super::super) struct RunBundle {
-    #[command(flatten)]
-    pub(super) common: Common,
     /// Namespaces that the operator watches: `AllNamespaces`, `OwnNamespace`, `SingleNamespace=NS` or
     /// `MultiNamespace=NS,…` [default: those of the existing `OperatorGroup`, or the first of `AllNamespaces` and
     /// `OwnNamespace` that the bundle supports]
@@ -61,6 +61,8 @@ pub(in super::super) struct RunBundle {
     create_namespace: bool,
     #[command(flatten)]
     preview: Preview,
+    #[command(flatten)]
+    pub(super) common: Common,
     /// Whether an installed bundle is replaced.
     #[arg(skip)]
     is_upgrade: bool,
@@ -205,6 +207,16 @@ impl RunBundle {
         let create_namespace = self.create_namespace && !state.has_namespace(&namespace);
         if !create_namespace {
             let stored = dry_run(&cluster, &objects).await.context("nothing was created")?;
+            let problems = state.rejected_pods(&cluster, &input, &facts, &objects).await;
+            // On OpenShift, the security context constraints of the service account decide.
+            let is_certain = !(self.common.force || state.openshift);
+            if !problems.is_empty() {
+                printer.finish();
+                print_problems(if is_certain { "error" } else { "warning" }, &problems)?;
+            }
+            if is_certain && !problems.is_empty() {
+                bail!("nothing was created");
+            }
             if self.preview.dry_run == Some(DryRun::Server) {
                 printer.finish();
                 return self.preview.print(&stored);

@@ -60,7 +60,7 @@ pub(in crate::cli) fn facts(bundle: &Bundle, namespace: &str, channel: Option<&s
             modes: modes.map(|mode| mode.r#type.clone()).collect(),
             min_kube_version: csv.spec.min_kube_version.clone(),
             owned: crds.owned.iter().map(|crd| crd.name.clone()).collect(),
-            required: crds.required.iter().map(|crd| crd.name.clone()).collect(),
+            required: crds.required.iter().map(|crd| (crd.name.clone(), crd.version.clone())).collect(),
             packages,
             create_namespace: false,
             is_upgrade: false,

@@ -1,5 +1,6 @@
 //! The bundle that is installed: read from a directory, an archive or a registry, and pushed on request.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
@@ -72,11 +73,7 @@ impl Input {
 }
 
 /// Compares the labels of an image with the annotations of its bundle: OLM unpacks by the labels, and consoles show them.
-fn same_labels(
-    reference: &str,
-    bundle: &Bundle,
-    labels: &std::collections::BTreeMap<String, String>,
-) -> Result<()> {
+fn same_labels(reference: &str, bundle: &Bundle, labels: &BTreeMap<String, String>) -> Result<()> {
     let Some(annotations) = bundle.annotations() else { return Ok(()) };
     for key in [Annotations::PACKAGE, Annotations::CHANNELS, Annotations::MANIFESTS, Annotations::METADATA] {
         let (label, annotation) =
@@ -118,10 +115,6 @@ pub(super) async fn push_index(
     let scratch = tempfile::tempdir().context("failed to create a temporary directory")?;
     atomic_files::file(&scratch.path().join("catalog.json"), catalog)?;
     let directory = scratch.path();
-    let image = if serves_itself {
-        push::SelfServing { directory, server_binary: None, platform: None, may_be_invalid: false }.image()?
-    } else {
-        push::data_only(directory)?
-    };
+    let image = push::index_image(directory, serves_itself)?;
     push_image(name, &image, registries).await
 }

@@ -119,9 +119,7 @@ impl State {
         facts: &Facts,
         mode: Option<&InstallMode>,
     ) -> (std::result::Result<Option<Vec<String>>, Box<Problem>>, Vec<Problem>) {
-        let crds: Vec<String> =
-            self.snapshot.of(kinds::CRD).iter().map(|crd| name_of(crd).to_owned()).collect();
-        let mut problems = preflight::problems(&self.snapshot, &facts.candidate, &self.version, &crds);
+        let mut problems = preflight::problems(&self.snapshot, &facts.candidate, &self.version);
         let olm = crate::cluster::diagnose::olm_deployments(&self.snapshot)
             .filter(|one| crate::cluster::snapshot::number(one, "/status/availableReplicas") == 0);
         for deployment in olm {
@@ -137,6 +135,23 @@ impl State {
             problems.extend(self.broken_crds(input, facts));
         }
         (preflight::operator_group(&self.snapshot, &facts.candidate, mode), problems)
+    }
+
+    /// Returns the deployments of `objects` and of the bundle whose pods the API server rejects.
+    pub(super) async fn rejected_pods(
+        &self,
+        cluster: &Cluster,
+        input: &Input,
+        facts: &Facts,
+        objects: &[Value],
+    ) -> Vec<Problem> {
+        let csv = input.bundle.csv().map(|csv| csv.root.to_json()).unwrap_or_default();
+        let strategy = list(&csv, "/spec/install/spec/deployments");
+        let own = strategy.iter().map(|one| (string(one, "/name"), &one["spec"]));
+        let is_deployment = |object: &&Value| object["kind"] == kinds::DEPLOYMENT.kind;
+        let created = objects.iter().filter(is_deployment).map(|one| (name_of(one), &one["spec"]));
+        let deployments: Vec<_> = created.chain(own).collect();
+        preflight::rejected_pods(cluster, &self.snapshot, &facts.candidate.namespace, &deployments).await
     }
 
     /// Compares the CRDs of the bundle with those of the cluster.

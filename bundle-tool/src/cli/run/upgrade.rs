@@ -18,7 +18,8 @@ use super::request::Common;
   bundle-tool run bundle-upgrade ./bundle --namespace gizmos
 
   # Upgrade to a bundle image
-  bundle-tool run bundle-upgrade quay.io/example/gizmo-bundle:v1.3.0 --namespace gizmos
+  bundle-tool run bundle-upgrade quay.io/example/gizmo-bundle:v1.3.0 \\
+    --namespace gizmos
 
   # Upgrade an operator that was installed with OLM v1
   bundle-tool run bundle-upgrade ./bundle --olm v1 --namespace gizmos \\

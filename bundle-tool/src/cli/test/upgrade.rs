@@ -49,11 +49,12 @@ use crate::model::csv::ClusterServiceVersion;
   bundle-tool test upgrade bundle-1.2.0 bundle-1.3.0
 
   # Test the upgrade to the head of the default channel of a catalog
-  bundle-tool test upgrade --catalog quay.io/example/catalog:latest --package gizmo-operator
+  bundle-tool test upgrade --catalog quay.io/example/catalog:latest \\
+    --package gizmo-operator
 
   # Test every upgrade of a channel with samples of your own
-  bundle-tool test upgrade --catalog ./catalog --bundles ./bundles --channel stable --all-edges \\
-    --samples samples.yaml")]
+  bundle-tool test upgrade --catalog ./catalog --bundles ./bundles \\
+    --channel stable --all-edges --samples samples.yaml")]
 #[command(mut_arg("namespace", |argument| argument.help(
     "Namespace to test in; one that does not exist is created, and deleted again [default: PACKAGE-upgrade-test]")))]
 #[command(mut_arg("timeout", |argument| argument.help(

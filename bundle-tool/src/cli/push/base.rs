@@ -1,0 +1,41 @@
+//! `--base`: the image that files are added to.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, Result};
+use oci_images::layout::Platform;
+use oci_images::place::Chosen;
+use oci_images::registry::Resolver;
+
+use crate::cli::images::{Location, Registries};
+
+/// The name of the base image.
+const NAME: &str = "org.opencontainers.image.base.name";
+/// The digest of the base image, or of its index.
+const DIGEST: &str = "org.opencontainers.image.base.digest";
+
+/// A base image.
+#[derive(Debug)]
+pub(super) struct Base {
+    /// Where it is.
+    pub(super) location: Location,
+    /// Its images, one for each platform of the new image.
+    pub(super) chosen: Chosen,
+}
+
+impl Base {
+    /// Reads the base image `name` for each of `platforms`, without its layers if it is in a registry.
+    pub(super) async fn open(name: &str, platforms: &[Platform], registries: &Registries) -> Result<Self> {
+        let location = Location::parse(name)?;
+        let chosen = location.0.images_for(platforms, &registries.options(), &Resolver::from_env()).await;
+        let chosen = chosen.with_context(|| format!("failed to read the base image {name}"))?;
+        Ok(Self { location, chosen })
+    }
+
+    /// Returns the annotations of an image on this base.
+    pub(super) fn annotations(&self) -> BTreeMap<String, String> {
+        // Local paths are meaningless on other machines.
+        let name = self.location.registry().map(|reference| (NAME.to_owned(), reference.whole()));
+        name.into_iter().chain([(DIGEST.to_owned(), self.chosen.digest.to_string())]).collect()
+    }
+}
