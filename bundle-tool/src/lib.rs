@@ -77,20 +77,37 @@
 //! | [`scorecard`] | operator-sdk's stock scorecard tests, on the model | `model`, `report`, `rules` |
 //! | [`cli`] | the command line; the only module that composes the others | all |
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub mod catalog;
-pub mod cli;
-pub mod cluster;
-pub mod diff;
-pub mod fix;
 pub mod generate;
-pub mod lsp;
-pub mod manifests;
 pub mod model;
-pub mod provenance;
 pub mod read;
 pub mod report;
 pub mod rules;
+
+// Public for the program, the tests (also those in `e2e`) and the fuzz targets only.
+#[doc(hidden)]
+pub mod cli;
+#[doc(hidden)]
+pub mod cluster;
+#[doc(hidden)]
+pub mod diff;
+#[doc(hidden)]
+pub mod fix;
+#[doc(hidden)]
+pub mod lsp;
+#[doc(hidden)]
+pub mod manifests;
+#[doc(hidden)]
+pub mod provenance;
+#[doc(hidden)]
 pub mod sbom;
+#[doc(hidden)]
 pub mod scaffold;
+#[doc(hidden)]
 pub mod scorecard;
+#[doc(hidden)]
 pub mod serve;

@@ -15,7 +15,7 @@ pub const PREDICATE_ANNOTATION: &str = "in-toto.io/predicate-type";
 pub const PREDICATE_TYPE: &str = "https://slsa.dev/provenance/v1";
 
 /// What the parameters of a build mean: `docs/images.md` documents it. Other parameters need another UUID.
-const BUILD_TYPE: &str = "urn:uuid:65056bab-6bb6-49b1-9c34-d83f309be66a";
+const BUILD_TYPE: &str = "urn:uuid:0739581f-ffc9-4de9-9b96-5c3f709df276";
 /// Who built the image: this tool, wherever it runs.
 const BUILDER: &str = "urn:uuid:7a66b7cd-fd28-4b02-a99c-473cfca2a14b";
 
@@ -72,6 +72,25 @@ pub fn statement(subjects: &[Resource], build: &Build) -> Vec<u8> {
 /// query; `None` for a path of this machine, and for what might hide a password elsewhere.
 #[must_use]
 pub fn source_uri(remote: &str) -> Option<String> {
+    let (scheme, host, path) = parts(remote)?;
+    Some(format!("git+{scheme}://{host}/{path}"))
+}
+
+/// Returns the address of a git remote or of a repository's page as people open it: without user, password, query and `.git`,
+/// and with `https` instead of ssh, which forges serve at the same path. `None` as for [`source_uri`].
+#[must_use]
+pub fn source_url(remote: &str) -> Option<String> {
+    let (scheme, host, path) = parts(remote)?;
+    let path = path.trim_end_matches('/');
+    let path = path.strip_suffix(".git").unwrap_or(path);
+    let name = host.split_once(':').map_or(host, |(name, _)| name);
+    // The port is that of ssh.
+    let (scheme, host) = if scheme == "ssh" { ("https", name) } else { (scheme, host) };
+    (!path.is_empty()).then(|| format!("{scheme}://{host}/{path}"))
+}
+
+/// Returns scheme, host and path of a git remote.
+fn parts(remote: &str) -> Option<(&str, &str, &str)> {
     let remote = remote.trim();
     let remote = remote.split(['?', '#']).next().unwrap_or_default();
     let (scheme, authority, path) = match remote.split_once("://") {
@@ -93,7 +112,7 @@ pub fn source_uri(remote: &str) -> Option<String> {
         && name.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '.' | '-' | '_'))
         && port.parse::<u16>().is_ok();
     let is_path = !path.is_empty() && path.chars().all(|char| char.is_ascii_graphic() && char != '@');
-    (is_host && is_path).then(|| format!("git+{scheme}://{host}/{path}"))
+    (is_host && is_path).then_some((scheme, host, path))
 }
 
 #[cfg(test)]
@@ -150,6 +169,23 @@ mod tests {
             "C:\\repo",
         ] {
             assert_eq!(source_uri(remote), None, "{remote}");
+            assert_eq!(source_url(remote), None, "{remote}");
         }
+    }
+
+    #[test]
+    fn clones_over_ssh_and_https_have_the_same_source() {
+        for remote in [
+            "https://example.com/org/repo.git",
+            "https://example.com/org/repo/",
+            "https://alice:secret@example.com/org/repo.git?token=secret",
+            "git@example.com:org/repo.git",
+            "ssh://git@example.com:2222/org/repo",
+        ] {
+            assert_eq!(source_url(remote).as_deref(), Some("https://example.com/org/repo"), "{remote}");
+        }
+        let other = "http://example.com:8080/org/repo.git";
+        assert_eq!(source_url(other).as_deref(), Some("http://example.com:8080/org/repo"));
+        assert_eq!(source_url("https://example.com/.git"), None);
     }
 }

@@ -69,6 +69,7 @@ pub(super) struct Summary {
     pub(super) images: BTreeSet<String>,
     pub(super) required_apis: BTreeSet<String>,
     pub(super) min_kube_version: String,
+    pub(super) descriptors: BTreeSet<String>,
 }
 
 impl Summary {
@@ -110,8 +111,21 @@ impl Summary {
             images,
             required_apis: required.chain(services).collect(),
             min_kube_version: string(&spec["minKubeVersion"]),
+            descriptors: list(&spec["customresourcedefinitions"]["owned"]).flat_map(descriptors).collect(),
         }
     }
+}
+
+/// Returns the descriptors of an owned CRD, from which consoles generate forms and detail pages.
+fn descriptors(owned: &Value) -> Vec<String> {
+    let (name, version) = (string(&owned["name"]), string(&owned["version"]));
+    let of = |kind: &str, field: &str| -> Vec<String> {
+        let paths = list(&owned[field]).map(|descriptor| string(&descriptor["path"]));
+        paths.map(|path| format!("{name} {version}: {kind} `{path}`")).collect()
+    };
+    let kinds =
+        [("spec", "specDescriptors"), ("status", "statusDescriptors"), ("action", "actionDescriptors")];
+    kinds.into_iter().flat_map(|(kind, field)| of(kind, field)).collect()
 }
 
 /// Returns the names of the CRDs that the conversion webhooks of a CSV convert.

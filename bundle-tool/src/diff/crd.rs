@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::schema::{Schema, canonical, flatten, same_json};
-use super::versions::compare_versions;
+use super::version_order::compare_versions;
 
 /// What a change means for the objects that exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

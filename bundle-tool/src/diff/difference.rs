@@ -31,12 +31,17 @@ pub struct Difference {
     pub images: Lists<String>,
     /// APIs that have to be there, CRDs and others.
     pub required_apis: Lists<String>,
+    /// Descriptors of owned CRDs, by CRD, version, kind and path.
+    pub descriptors: Lists<String>,
     /// What becomes of existing objects, if there are any to validate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub objects: Option<Objects>,
     /// `spec.minKubeVersion`, if it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_kube_version: Option<(String, String)>,
+    /// The size of the files in `manifests/`, in bytes, if it differs and both are bundles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub manifests_size: Option<(u64, u64)>,
 }
 
 /// What changes in one CRD.

@@ -10,7 +10,7 @@ mod objects;
 mod report;
 mod schema;
 mod version;
-mod versions;
+mod version_order;
 
 use serde_json::Value as Json;
 
@@ -82,6 +82,7 @@ pub fn compare(old: Version, mut new: Version, options: &Options) -> Difference 
             changed.push(CrdDifference { name: name.clone(), breaking });
         }
     }
+    let sizes = old.manifests_size.zip(new.manifests_size);
     let crd_names = Lists::of(&old.crds.into_keys().collect(), &new.crds.into_keys().collect());
     let (old, new) = (old.summary, new.summary);
     Difference {
@@ -93,7 +94,9 @@ pub fn compare(old: Version, mut new: Version, options: &Options) -> Difference 
         webhooks: Lists::of(&old.webhooks, &new.webhooks),
         images: Lists::of(&old.images, &new.images),
         required_apis: Lists::of(&old.required_apis, &new.required_apis),
+        descriptors: Lists::of(&old.descriptors, &new.descriptors),
         objects: None,
+        manifests_size: sizes.filter(|(old, new)| old != new),
         min_kube_version: (old.min_kube_version != new.min_kube_version)
             .then_some((old.min_kube_version, new.min_kube_version)),
         old: old.name,

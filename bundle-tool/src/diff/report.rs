@@ -6,23 +6,24 @@ use std::io::{self, Write};
 use super::bundle::Lists;
 use super::crd::{Change, Effect, field};
 use super::difference::Difference;
+use crate::model::text::{printable, size};
 
 /// Writes a difference as text.
 ///
 /// # Errors
 /// `out` cannot be written.
 pub fn text(difference: &Difference, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "{} -> {}", difference.old, difference.new)?;
+    writeln!(out, "{} -> {}", printable(&difference.old), printable(&difference.new))?;
     for crd in &difference.crds {
-        writeln!(out, "\ncustom resource definition {}", crd.name)?;
+        writeln!(out, "\ncustom resource definition {}", printable(&crd.name))?;
         for change in &crd.breaking {
-            writeln!(out, "  {}", sentence(change))?;
+            writeln!(out, "  {}", printable(&sentence(change)))?;
         }
     }
     for (title, changes) in sections(difference, ["-", "+"]) {
         writeln!(out, "\n{title}")?;
         for change in changes {
-            writeln!(out, "  {change}")?;
+            writeln!(out, "  {}", printable(&change))?;
         }
     }
     writeln!(out, "\n{}", summary(difference))
@@ -33,17 +34,18 @@ pub fn text(difference: &Difference, out: &mut impl Write) -> io::Result<()> {
 /// # Errors
 /// `out` cannot be written.
 pub fn markdown(difference: &Difference, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "### `{}` → `{}`\n\n{}", difference.old, difference.new, summary(difference))?;
+    let (old, new) = (printable(&difference.old), printable(&difference.new));
+    writeln!(out, "### `{old}` → `{new}`\n\n{}", summary(difference))?;
     for crd in &difference.crds {
-        writeln!(out, "\n#### Custom resource definition `{}`\n", crd.name)?;
+        writeln!(out, "\n#### Custom resource definition `{}`\n", printable(&crd.name))?;
         for change in &crd.breaking {
-            writeln!(out, "- {}", sentence(change))?;
+            writeln!(out, "- {}", printable(&sentence(change)))?;
         }
     }
     for (title, changes) in sections(difference, ["removed:", "added:"]) {
         writeln!(out, "\n#### {}{}\n", title[..1].to_uppercase(), &title[1..])?;
         for change in changes {
-            writeln!(out, "- {change}")?;
+            writeln!(out, "- {}", printable(&change))?;
         }
     }
     Ok(())
@@ -80,10 +82,16 @@ fn sections(difference: &Difference, marks: [&str; 2]) -> Vec<(&'static str, Vec
         ("webhooks", lines(&difference.webhooks, marks)),
         ("required APIs", lines(&difference.required_apis, marks)),
         ("images", lines(&difference.images, marks)),
+        ("descriptors", lines(&difference.descriptors, marks)),
     ];
     if let Some((old, new)) = &difference.min_kube_version {
         let name = |version: &str| if version.is_empty() { "any".to_owned() } else { version.to_owned() };
         sections.push(("minimum Kubernetes version", vec![format!("{} -> {}", name(old), name(new))]));
+    }
+    if let Some((old, new)) = difference.manifests_size.map(|(old, new)| (size(old), size(new)))
+        && old != new
+    {
+        sections.push(("size of the manifests", vec![format!("{old} -> {new}")]));
     }
     sections.retain(|(_, lines)| !lines.is_empty());
     sections
@@ -111,6 +119,9 @@ fn summary(difference: &Difference) -> String {
             part = format!("{part} ({} invalid before)", objects.invalid_before);
         }
         parts.push(part);
+        if objects.unverified > 0 {
+            parts.push(format!("{} more not validated: the limit on work was exceeded", objects.unverified));
+        }
     }
     parts.join(", ")
 }

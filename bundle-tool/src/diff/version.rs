@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 
 use super::bundle::{Summary, converted_crds};
 use crate::model::Bundle;
+use crate::model::file::MANIFESTS;
 use crate::model::yaml::Value;
 
 /// The parts of one version of an operator that upgrades are compared by.
@@ -16,13 +17,17 @@ pub struct Version {
     /// The names of the CRDs that conversion webhooks of the CSV convert.
     converted: Vec<String>,
     pub(super) summary: Summary,
+    /// The size of the files in `manifests/`, in bytes; of a bundle.
+    pub(super) manifests_size: Option<u64>,
 }
 
 impl Version {
     /// Reads the parts from a bundle.
     #[must_use]
     pub fn of_bundle(bundle: &Bundle) -> Self {
-        Self::of_objects(bundle.objects().map(|object| object.root))
+        let manifests = bundle.files.iter().filter(|file| file.path.starts_with(MANIFESTS));
+        let manifests_size = Some(manifests.map(|file| file.size).sum());
+        Self { manifests_size, ..Self::of_objects(bundle.objects().map(|object| object.root)) }
     }
 
     /// Reads the parts from objects: CRDs, and the CSV if there is one. The last one of several with the same name wins.
@@ -45,7 +50,7 @@ impl Version {
                 _ => {}
             }
         }
-        Self { crds, converted, summary }
+        Self { crds, converted, summary, manifests_size: None }
     }
 
     /// Returns the CRDs of `apiextensions.k8s.io/v1` by name, with the conversion webhooks of the CSV, which OLM v1 sets up in

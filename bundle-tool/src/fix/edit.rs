@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde_json::Value as Json;
 
-use crate::model::yaml::{Position, Scalar, Style, is_plain_string, resolve};
+use crate::model::yaml::{Position, Scalar, Style, is_plain_string, is_same_name, resolve};
 use crate::read::spans::{Content, Span};
 use crate::read::yaml;
 use crate::report::fix::{Change, Fix, Place, PlaceStep};
@@ -86,7 +86,7 @@ pub(super) fn edit(text: &str, root: &Span, fix: &Fix) -> Option<Edit> {
             }
             edit(removal(text, parent, index)?, String::new(), Meaning::RemoveDuplicate)
         }
-        Change::SetLabel(..) | Change::Untab => None,
+        Change::SetLabel(..) | Change::ObjectsToMetadata | Change::Untab => None,
     }
 }
 
@@ -98,21 +98,33 @@ fn is_key(key: &Span, name: &str) -> bool {
     matches!(&key.content, Content::Scalar(_, text, _) if text == name)
 }
 
+/// Returns the entry of a map with the key `name`, or with one that differs in case alone, which Go reads as the same. The last of
+/// several equal keys counts.
+fn entry<'s>(entries: &'s [(Span, Span)], name: &str) -> Option<(usize, &'s str, &'s Span)> {
+    let text = |key: &'s Span| match &key.content {
+        Content::Scalar(_, text, _) => Some(text.as_str()),
+        _ => None,
+    };
+    let mut all =
+        entries.iter().enumerate().rev().filter_map(|(index, (key, value))| Some((index, text(key)?, value)));
+    all.clone().find(|(_, key, _)| *key == name).or_else(|| all.find(|(_, key, _)| is_same_name(key, name)))
+}
+
 fn at_path<'s>(root: &'s Span, steps: &[PlaceStep]) -> Option<Target<'s>> {
     let mut target = Target { place: Vec::new(), parent: None, value: root };
     for step in steps {
         let here = target.value;
-        let (index, value) = match (step, &here.content) {
-            // The last of several equal keys counts.
+        let (step, index, value) = match (step, &here.content) {
             (PlaceStep::Key(name), Content::Mapping(_, entries)) => {
-                let mut entries = entries.iter().enumerate().rev();
-                let (index, (_, value)) = entries.find(|(_, (key, _))| is_key(key, name))?;
-                (index, value)
+                let (index, key, value) = entry(entries, name)?;
+                (PlaceStep::Key(key.to_owned()), index, value)
             }
-            (PlaceStep::Index(index), Content::Sequence(_, items)) => (*index, items.get(*index)?),
+            (PlaceStep::Index(index), Content::Sequence(_, items)) => {
+                (step.clone(), *index, items.get(*index)?)
+            }
             _ => return None,
         };
-        target.place.push(step.clone());
+        target.place.push(step);
         target.parent = Some((here, index));
         target.value = value;
     }
@@ -194,17 +206,28 @@ fn spaced(text: &str, value: &Span, new: String) -> String {
 /// Returns where an entry is added to a map, and the text.
 fn insertion(text: &str, map: &Span, key: &str, value: &str) -> Option<(usize, String)> {
     let Content::Mapping(flow, entries) = &map.content else { return None };
-    let key = scalar(key, Style::Plain, *flow);
-    let value = scalar(value, Style::Plain, *flow);
     let (first, _) = entries.first()?;
-    let (_, last) = entries.last()?;
+    let (last_key, last) = entries.last()?;
+    // JSON stays JSON.
+    let style = match first.content {
+        Content::Scalar(Style::DoubleQuoted, ..) if *flow => Style::DoubleQuoted,
+        _ => Style::Plain,
+    };
+    let key = scalar(key, style, *flow);
+    let value = scalar(value, style, *flow);
+    let line_break = if text.contains("\r\n") { "\r\n" } else { "\n" };
     if *flow {
-        return Some((last.range.end, format!(", {key}: {value}")));
+        let line = text[..last_key.range.start].rfind('\n').map(|newline| newline + 1);
+        let indent = line.map(|line| &text[line..last_key.range.start]);
+        let separator = match indent.filter(|indent| indent.trim().is_empty()) {
+            Some(indent) => format!(",{line_break}{indent}"),
+            None => ", ".to_owned(),
+        };
+        return Some((last.range.end, format!("{separator}{key}: {value}")));
     }
     let column = first.position.column as usize - 1;
     let end = line_end(text, last.range.end);
     let is_open = !text[..end].ends_with('\n');
-    let line_break = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let indent = " ".repeat(column);
     Some(if is_open {
         (end, format!("{line_break}{indent}{key}: {value}"))

@@ -51,9 +51,14 @@ pub fn apply(text: &str, fixes: &[&Fix]) -> (String, Vec<usize>) {
             tried += 1;
             tried <= MAX_SINGLE_EDITS && change_only_this(text, &before, &[edit])
         });
+        let left: Vec<&Edit> = found.iter().map(|(_, edit)| edit).collect();
+        if !change_only_this(text, &before, &left) {
+            // Together they do something else, such as emptying a list in block style, which is null then.
+            found.truncate(1);
+        }
     }
     let edits: Vec<&Edit> = found.iter().map(|(_, edit)| edit).collect();
-    if edits.is_empty() || !change_only_this(text, &before, &edits) {
+    if edits.is_empty() {
         return unchanged();
     }
     let mut applied: Vec<usize> = found.iter().map(|(index, _)| *index).collect();

@@ -73,6 +73,16 @@ fn entries_are_added_and_renamed() {
         "m:\n  a: |\n    t\n\n  new: x\nb: 2\n"
     );
     assert_eq!(changed("m: {}\n", "m", insert("x")), "m: {}\n");
+    // JSON stays JSON, with an entry on each line if it has that.
+    assert_eq!(changed("{\"a\":1}\n", "", insert("x y")), "{\"a\":1, \"new\": \"x y\"}\n");
+    assert_eq!(
+        changed("{\r\n  \"a\": 1,\r\n  \"b\": {\"c\": 2}\r\n}", "", insert("x")),
+        "{\r\n  \"a\": 1,\r\n  \"b\": {\"c\": 2},\r\n  \"new\": \"x\"\r\n}"
+    );
+    assert_eq!(
+        changed("{\"a\": {\n\t\"b\": 1\n}}\n", "a", insert("x")),
+        "{\"a\": {\n\t\"b\": 1,\n\t\"new\": \"x\"\n}}\n"
+    );
     assert_eq!(changed("m:\n  new: 1\n", "m", insert("x")), "m:\n  new: 1\n");
     let rename = || Change::Rename("new".to_owned());
     assert_eq!(changed("m:\n  'a': 1 # one\n", "m/a", rename()), "m:\n  'new': 1 # one\n");

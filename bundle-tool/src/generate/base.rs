@@ -87,8 +87,9 @@ pub(super) fn choose(
             ledger.warn(
                 csv.source,
                 format!(
-                    "ClusterServiceVersion {:?} was omitted: its name must begin with {prefix:?}",
-                    csv.name()
+                    "ClusterServiceVersion `{}` was omitted: its name must begin with `{}`",
+                    csv.name().escape_debug(),
+                    prefix.escape_debug()
                 ),
             );
         } else if let Some(first) = chosen {

@@ -81,7 +81,8 @@ pub(super) fn owned(collected: &Collected, base: &Json, ledger: &mut Ledger) -> 
         ledger.warn_at(
             None,
             format!(
-                "the base CSV owns {kind} {version} of CRD {name:?}, but no CRD in the input serves it: the entry was omitted"
+                "the base CSV owns {kind} {version} of CRD `{}`, but no CRD in the input serves it: the entry was omitted",
+                name.escape_debug()
             ),
         );
     }

@@ -124,7 +124,10 @@ fn install(spec: &mut Map<String, Json>, collected: &Collected, rbac: &Rbac<'_>,
     if !matches!(strategy, "" | "deployment") {
         ledger.warn_at(
             None,
-            format!("unsupported install strategy {strategy:?} in the base CSV: Deployments and permissions were not added"),
+            format!(
+                "unsupported install strategy `{}` in the base CSV: Deployments and permissions were not added",
+                strategy.escape_debug()
+            ),
         );
         return;
     }

@@ -19,7 +19,7 @@ pub enum Error {
         message: String,
     },
     /// The API version of an object is not supported.
-    #[error("{place}: {title}: unsupported apiVersion {api_version:?}: expected one of {known}")]
+    #[error("{place}: {title}: unsupported apiVersion `{}`: expected one of {known}", .api_version.escape_debug())]
     ApiVersion {
         /// Where the object is.
         place: Place,
@@ -37,7 +37,7 @@ pub enum Error {
     )]
     NoDeployment,
     /// Two objects that need different names have the same.
-    #[error("{second}: duplicate {kind} {name:?}: the first is at {first}")]
+    #[error("{second}: duplicate {kind} `{}`: the first is at {first}", .name.escape_debug())]
     Duplicate {
         /// `Deployment`
         kind: &'static str,
@@ -56,8 +56,8 @@ pub enum Error {
     NoPackage,
     /// The package's name is not a DNS-1123 label.
     #[error(
-        "invalid package name {0:?}: must consist of at most 63 lowercase letters, digits and hyphens, and begin and end \
-         with a letter or a digit"
+        "invalid package name `{}`: must consist of at most 63 lowercase letters, digits and hyphens, and begin and end \
+         with a letter or a digit", .0.escape_debug()
     )]
     PackageName(String),
     /// The file of an object would have too long a name.
@@ -92,7 +92,7 @@ pub enum Error {
         limit: usize,
     },
     /// The base CSV's version is not a semantic version.
-    #[error("{place}: invalid spec.version {version:?}: {reason}; write it as 1.2.3, or set --version")]
+    #[error("{place}: invalid spec.version `{}`: {reason}; write it as 1.2.3, or set --version", .version.escape_debug())]
     Version {
         /// Where it is.
         place: Place,
@@ -102,7 +102,7 @@ pub enum Error {
         reason: String,
     },
     /// A range of versions is not valid.
-    #[error("invalid skip range {range:?}: unexpected {part:?}; write it as '>=1.0.0 <1.2.0'")]
+    #[error("invalid skip range `{}`: unexpected `{}`; write it as '>=1.0.0 <1.2.0'", .range.escape_debug(), .part.escape_debug())]
     SkipRange {
         /// The range.
         range: String,
@@ -128,7 +128,7 @@ pub enum Error {
         field: &'static str,
     },
     /// The default channel is not one of the channels.
-    #[error("the default channel {default:?} is not one of the channels: {channels}")]
+    #[error("the default channel `{}` is not one of the channels: {channels}", .default.escape_debug())]
     DefaultChannel {
         /// The default channel.
         default: String,

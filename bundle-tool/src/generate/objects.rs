@@ -49,9 +49,9 @@ pub(super) fn files(
                 ledger.warn(
                     other.source,
                     format!(
-                        "expected apiVersion operators.coreos.com/v1alpha1 of a ClusterServiceVersion, found {:?}: it is not \
+                        "expected apiVersion operators.coreos.com/v1alpha1 of a ClusterServiceVersion, found `{}`: it is not \
                          the base, and a bundle with two is rejected",
-                        other.api_version()
+                        other.api_version().escape_debug()
                     ),
                 );
             }

@@ -164,6 +164,8 @@ pub struct Project {
     pub pages: Vec<Link>,
     /// The repository's URL.
     pub repository: Option<String>,
+    /// The license, as an SPDX expression.
+    pub license: Option<String>,
     /// The crate's keywords.
     pub keywords: Vec<String>,
     /// `[package.metadata.olm]`, if the crate has it.
@@ -241,6 +243,9 @@ impl Project {
                 .filter_map(|(name, key)| Some(Link { name: name.to_owned(), url: string(key)? }))
                 .collect(),
             repository: string("repository"),
+            // Cargo once separated licenses by a slash.
+            license: string("license")
+                .map(|text| text.split('/').map(str::trim).collect::<Vec<_>>().join(" OR ")),
             keywords: strings("keywords"),
             olm: typed.package.metadata.olm,
         })
@@ -370,6 +375,7 @@ version.workspace = true
 description = "Digs lakes"
 authors = ["Ada <ada@example.com>"]
 repository.workspace = true
+license = "MIT/Apache-2.0"
 keywords = ["water"]
 
 [package.metadata.olm]
@@ -385,6 +391,7 @@ provider = { name = "Example" }
             "[workspace.package]\nversion = \"1.2.3\"\nrepository = \"https://example.com/lake\"\n";
         let project = Project::parse("Cargo.toml", CARGO, Some(workspace)).unwrap();
         assert_eq!(project.version.as_deref(), Some("1.2.3"));
+        assert_eq!(project.license.as_deref(), Some("MIT OR Apache-2.0"));
         let csv = project.csv(None, None);
         assert_eq!(csv["metadata"]["annotations"]["categories"], "Storage, Networking");
         assert_eq!(csv["metadata"]["annotations"]["repository"], "https://example.com/lake");
@@ -399,7 +406,7 @@ provider = { name = "Example" }
     fn a_misspelt_field_is_named_with_its_line() {
         let text = CARGO.replace("display-name", "displayname");
         let error = Project::parse("Cargo.toml", &text, None).unwrap_err().to_string();
-        assert!(error.starts_with("Cargo.toml:11:1: ") && error.contains("displayname"), "{error}");
+        assert!(error.starts_with("Cargo.toml:12:1: ") && error.contains("displayname"), "{error}");
         assert!(error.ends_with("; did you mean `display-name`?"), "{error}");
         assert!(Project::parse("Cargo.toml", "[workspace]\n", None).is_err());
     }

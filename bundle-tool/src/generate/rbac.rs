@@ -261,8 +261,8 @@ fn omit_overridden(role: &Item, ledger: &mut Ledger) {
     ledger.warn(
         role.source,
         format!(
-            "{title} (namespace {:?}) was omitted: a bundle has one namespace, and a later object has the same name",
-            role.namespace()
+            "{title} (namespace `{}`) was omitted: a bundle has one namespace, and a later object has the same name",
+            role.namespace().escape_debug()
         ),
     );
 }

@@ -44,7 +44,10 @@ impl Upgrade {
         if !replaces.is_empty() && !replaces.starts_with(&format!("{package}.")) {
             ledger.warn_at(
                 None,
-                format!("spec.replaces {replaces:?} is not a CSV of package {package}, so there is no upgrade from it"),
+                format!(
+                    "spec.replaces `{}` is not a CSV of package {package}, so there is no upgrade from it",
+                    replaces.escape_debug()
+                ),
             );
         }
         Ok(())

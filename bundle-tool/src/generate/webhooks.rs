@@ -163,12 +163,16 @@ fn admission(
     match (service, deployment) {
         (None, _) => ledger.warn(
             item.source,
-            format!("webhook {name} calls Service {service_name:?}, which is not in the input"),
+            format!(
+                "webhook {name} calls Service `{}`, which is not in the input",
+                service_name.escape_debug()
+            ),
         ),
         (Some(_), None) => ledger.warn(
             item.source,
             format!(
-                "webhook {name}: Service {service_name:?} selects the pods of no Deployment in the input"
+                "webhook {name}: Service `{}` selects the pods of no Deployment in the input",
+                service_name.escape_debug()
             ),
         ),
         (Some(service), Some(_)) => {
@@ -258,8 +262,9 @@ fn conversions(collected: &Collected, endpoints: &Endpoints<'_>, found: &mut Vec
             None => ledger.warn(
                 conversion.source,
                 format!(
-                    "the conversion of {} calls Service {:?}, which is not in the input, so the CSV has no webhook for it",
-                    conversion.definition, conversion.service
+                    "the conversion of {} calls Service `{}`, which is not in the input, so the CSV has no webhook for it",
+                    conversion.definition,
+                    conversion.service.escape_debug()
                 ),
             ),
         }
@@ -281,9 +286,9 @@ fn conversions(collected: &Collected, endpoints: &Endpoints<'_>, found: &mut Vec
             ledger.warn(
                 first.source,
                 format!(
-                    "the conversion of {}: Service {:?} selects the pods of no Deployment in the input",
+                    "the conversion of {}: Service `{}` selects the pods of no Deployment in the input",
                     first.definition,
-                    service.name()
+                    service.name().escape_debug()
                 ),
             );
         }

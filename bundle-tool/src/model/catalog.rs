@@ -7,6 +7,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::json::write_in_order;
 use super::yaml::{self, DecodeError, Path, Value};
 
 /// A file-based catalog: its blobs by schema, each list in the order of the files.
@@ -59,10 +60,10 @@ impl Catalog {
     pub fn write_json(&self, mut out: impl io::Write) -> io::Result<()> {
         for blob in self.sorted() {
             match blob {
-                Ref::Package(blob) => serde_json::to_writer_pretty(&mut out, blob)?,
-                Ref::Channel(blob) => serde_json::to_writer_pretty(&mut out, blob)?,
-                Ref::Bundle(blob) => serde_json::to_writer_pretty(&mut out, blob)?,
-                Ref::Other(blob) => serde_json::to_writer_pretty(&mut out, blob)?,
+                Ref::Package(blob) => write_in_order(blob, &mut out)?,
+                Ref::Channel(blob) => write_in_order(blob, &mut out)?,
+                Ref::Bundle(blob) => write_in_order(blob, &mut out)?,
+                Ref::Other(blob) => write_in_order(blob, &mut out)?,
             }
             out.write_all(b"\n")?;
         }

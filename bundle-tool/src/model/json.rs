@@ -5,8 +5,11 @@
 //! Source: `encodeState.string` and `floatEncoder` of Go's `encoding/json`.
 
 use std::fmt::Write as _;
+use std::io;
 
+use serde::Serialize;
 use serde_json::Value as Json;
+use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 
 /// Returns `value` as Go's `json.Marshal` writes it.
 #[must_use]
@@ -32,6 +35,63 @@ pub fn reencoded(value: &Json, escape_html: bool) -> String {
     let mut out = String::new();
     write(value, Form { depth: None, escape_html, floats_only: true }, &mut out);
     out
+}
+
+/// Writes a value with its fields in their order, two spaces a level, and floats as Go writes them. `<`, `>` and `&` are not
+/// escaped, as `opm` has it.
+///
+/// # Errors
+/// The value cannot be written as JSON, or `out` cannot be written to.
+pub fn write_in_order(value: &impl Serialize, out: impl io::Write) -> io::Result<()> {
+    let formatter = InOrder(PrettyFormatter::new());
+    Ok(value.serialize(&mut Serializer::with_formatter(out, formatter))?)
+}
+
+/// serde's indented form, with floats as Go writes them.
+struct InOrder(PrettyFormatter<'static>);
+
+impl Formatter for InOrder {
+    fn write_f64<W: ?Sized + io::Write>(&mut self, out: &mut W, value: f64) -> io::Result<()> {
+        let mut text = String::new();
+        push_float(value, &mut text);
+        out.write_all(text.as_bytes())
+    }
+
+    fn begin_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_array(out)
+    }
+
+    fn end_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_array(out)
+    }
+
+    fn begin_array_value<W: ?Sized + io::Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_array_value(out, first)
+    }
+
+    fn end_array_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_array_value(out)
+    }
+
+    fn begin_object<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_object(out)
+    }
+
+    fn end_object<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_object(out)
+    }
+
+    fn begin_object_key<W: ?Sized + io::Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_object_key(out, first)
+    }
+
+    fn begin_object_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_object_value(out)
+    }
+
+    fn end_object_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_object_value(out)
+    }
 }
 
 /// Appends a string as Go's `json.Marshal` writes it.
@@ -103,21 +163,28 @@ fn line_break(depth: Option<usize>, out: &mut String) {
     }
 }
 
-/// Writes plain digits from 1e-6 and below 1e21, and an exponent with its sign elsewhere. Writing to a string cannot
-/// fail.
 fn write_number(number: &serde_json::Number, is_float: bool, out: &mut String) {
-    let _ = match number.as_f64().filter(|_| is_float || number.is_f64()) {
-        Some(float) if float != 0.0 && !(1e-6..1e21).contains(&float.abs()) => {
-            let text = format!("{float:e}");
-            match text.split_once('e') {
-                Some((mantissa, exponent)) if !exponent.starts_with('-') => {
-                    write!(out, "{mantissa}e+{exponent}")
-                }
-                _ => write!(out, "{text}"),
-            }
+    match number.as_f64().filter(|_| is_float || number.is_f64()) {
+        Some(float) => push_float(float, out),
+        // Writing to a string cannot fail.
+        None => {
+            let _ = write!(out, "{number}");
         }
-        Some(float) => write!(out, "{float}"),
-        None => write!(out, "{number}"),
+    }
+}
+
+/// Appends plain digits from 1e-6 and below 1e21, and an exponent with its sign elsewhere. Writing to a string cannot fail.
+fn push_float(float: f64, out: &mut String) {
+    let _ = if float == 0.0 || (1e-6..1e21).contains(&float.abs()) {
+        write!(out, "{float}")
+    } else {
+        let text = format!("{float:e}");
+        match text.split_once('e') {
+            Some((mantissa, exponent)) if !exponent.starts_with('-') => {
+                write!(out, "{mantissa}e+{exponent}")
+            }
+            _ => write!(out, "{text}"),
+        }
     };
 }
 
@@ -156,6 +223,17 @@ mod tests {
             r#"{"a":[1,1.5,null,[],{}],"b":"\u003ca \u0026 b\u003e"}"#
         );
         assert_eq!(compact(&json!("\u{1}\u{2028}é\u{7f}\u{8}")), "\"\\u0001\\u2028é\u{7f}\\b\"");
+    }
+
+    #[test]
+    fn in_order_fields_stay_and_floats_are_those_of_go() {
+        let value = json!({"b": ["<&>", 2e-6, 1e21, 1.0], "a": {"x": 3, "y": []}});
+        let mut out = Vec::new();
+        write_in_order(&value, &mut out).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "{\n  \"b\": [\n    \"<&>\",\n    0.000002,\n    1e+21,\n    1\n  ],\n  \"a\": {\n    \"x\": 3,\n    \"y\": []\n  }\n}"
+        );
     }
 
     #[test]

@@ -107,6 +107,21 @@ pub fn is_escaped(char: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
+/// Returns a number of bytes as people read it: `123 B`, `1.2 KiB`.
+#[must_use]
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let (mut tenths, mut unit) = (bytes.saturating_mul(10) / 1024, 0);
+    while tenths >= 10_240 && unit + 1 < UNITS.len() {
+        tenths /= 1024;
+        unit += 1;
+    }
+    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,5 +180,14 @@ mod tests {
         assert_eq!(error("failed to read a", "not found"), "failed to read a: not found");
         assert_eq!(error("failed to read a: not found", "not found"), "failed to read a: not found");
         assert_eq!(error("failed to read a", "failed to read a: not found"), "failed to read a: not found");
+    }
+
+    #[test]
+    fn sizes() {
+        for (bytes, expected) in
+            [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1_500_000, "1.4 MiB"), (3 << 40, "3.0 TiB")]
+        {
+            assert_eq!(size(bytes), expected);
+        }
     }
 }

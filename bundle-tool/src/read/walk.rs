@@ -1,4 +1,4 @@
-//! Listing a foreign directory: the one walker that bundles, catalogs and plain manifests are read through.
+//! Listing a foreign directory: the one walker that bundles, catalogs, plain manifests and operators (`init --from`) are read through.
 //!
 //! The policy, in one place:
 //!
@@ -36,6 +36,8 @@ pub struct Options {
     pub max_entries: usize,
     /// Whether directories whose name begins with a dot are listed without what they contain.
     pub skip_hidden_directories: bool,
+    /// The names of further directories that are listed without what they contain.
+    pub skipped_directories: &'static [&'static str],
     /// Whether symbolic links to directories are followed.
     pub follow_directory_links: bool,
 }
@@ -46,6 +48,7 @@ impl Default for Options {
             max_depth: MAX_DEPTH,
             max_entries: MAX_ENTRIES,
             skip_hidden_directories: false,
+            skipped_directories: &[],
             follow_directory_links: false,
         }
     }
@@ -124,16 +127,15 @@ pub fn walk(directory: &Path, options: Options) -> Result<Vec<Entry>, WalkError>
         }
         let entry = match result {
             Ok(entry) if atomic_files::is_temporary(entry.file_name()) => {
-                if entry.file_type().is_dir() && entry.depth() < options.max_depth {
-                    found.skip_current_dir();
-                }
+                skip(&mut found, &entry, options);
                 continue;
             }
             Ok(entry) => {
                 let kind = kind_of(&entry, options);
-                let hidden = entry.file_name().to_string_lossy().starts_with('.');
-                if options.skip_hidden_directories && hidden && matches!(kind, Kind::Directory) {
-                    found.skip_current_dir();
+                let name = entry.file_name().to_string_lossy();
+                let is_hidden = options.skip_hidden_directories && name.starts_with('.');
+                if is_hidden || options.skipped_directories.contains(&&*name) {
+                    skip(&mut found, &entry, options);
                 }
                 Entry { name: name_below(directory, entry.path()), path: entry.into_path(), kind }
             }
@@ -153,6 +155,13 @@ pub fn walk(directory: &Path, options: Options) -> Result<Vec<Entry>, WalkError>
     // A directory that cannot be listed is there twice: as itself, and with what went wrong.
     entries.sort_by(|a, b| a.name.cmp(&b.name).then_with(|| a.path.cmp(&b.path)));
     Ok(entries)
+}
+
+/// Does not enter a directory. Those at the maximum depth are not entered anyway: there, this would skip what is beside it.
+fn skip(found: &mut walkdir::IntoIter, entry: &DirEntry, options: Options) {
+    if entry.file_type().is_dir() && entry.depth() < options.max_depth {
+        found.skip_current_dir();
+    }
 }
 
 fn kind_of(entry: &DirEntry, options: Options) -> Kind {
@@ -219,6 +228,10 @@ mod tests {
         );
         let options = Options { skip_hidden_directories: true, ..Options::default() };
         assert_eq!(names(dir.path(), options), [".git/", "b/", "b.yaml: 0", "b/c/", "b/c/x: 3"]);
+        for max_depth in [2, MAX_DEPTH] {
+            let options = Options { max_depth, skipped_directories: &["objects", "c"], ..Options::default() };
+            assert_eq!(names(dir.path(), options).len(), 5, "{max_depth}");
+        }
     }
 
     #[test]

@@ -55,7 +55,9 @@ pub enum Change {
     RemoveDuplicate,
     /// Sets a label of a Dockerfile.
     SetLabel(String, String),
-    /// Replaces the tabs that indent lines by spaces, in a document that cannot be read otherwise.
+    /// Replaces the `olm.bundle.object` properties of a bundle in a catalog with `olm.csv.metadata`.
+    ObjectsToMetadata,
+    /// Replaces the tabs that indent lines with spaces, in a document that cannot be read otherwise.
     Untab,
 }
 
@@ -75,6 +77,12 @@ pub struct Fix {
 }
 
 impl Fix {
+    /// Returns whether the fix removes the whole document that it is for.
+    #[must_use]
+    pub fn removes_document(&self) -> bool {
+        self.change == Change::Remove && matches!(&self.place, Place::Path(steps) if steps.is_empty())
+    }
+
     /// Returns a fix of the value at a path.
     #[must_use]
     pub fn new(safety: Safety, path: &Path<'_>, change: Change) -> Self {
@@ -121,6 +129,7 @@ fn title(what: &str, change: &Change) -> String {
         Change::Rename(name) => format!("rename `{what}` to `{name}`"),
         Change::Remove | Change::RemoveDuplicate => format!("remove `{what}`"),
         Change::SetLabel(_, text) => format!("set the label `{what}` to `{text}`"),
+        Change::ObjectsToMetadata => format!("replace `{what}`"),
         Change::Untab => "indent with spaces instead of tabs".to_owned(),
     }
 }

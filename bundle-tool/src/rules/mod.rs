@@ -48,7 +48,7 @@ use rayon::prelude::*;
 pub use crate::model::Level;
 pub use ignores::{Comment, Ignore, UNREAD_INPUT, comment};
 pub(crate) use kubernetes::names::{dns_label, dns_subdomain};
-pub use openapi::{Fate, fate};
+pub use openapi::{Crds, Outcome};
 pub use reporter::MAX_FINDINGS;
 pub use rule::Rule;
 pub use subjects::{Extension, Settings};

@@ -37,6 +37,7 @@ const PROJECT: &[(&str, Template)] = &[
     ("bundle-tool.toml", template!("project/bundle-tool.toml")),
     ("olm/description.md", template!("project/description.md.j2")),
     ("olm/icon.svg", template!("project/icon.svg.j2")),
+    ("src/identity.rs", template!("project/identity.rs.j2")),
     ("src/lib.rs", template!("project/lib.rs.j2")),
     ("src/main.rs", template!("project/main.rs.j2")),
     ("tests/control_plane.rs", template!("project/control_plane.rs.j2")),

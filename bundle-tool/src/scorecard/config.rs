@@ -1,5 +1,6 @@
 //! The configuration: which tests are run.
 
+use oci_images::labels;
 use serde::Deserialize;
 
 use super::stock::STOCK;
@@ -8,8 +9,6 @@ use crate::model::Bundle;
 use crate::model::bundle::Annotations;
 use crate::model::text::without_serde_terms;
 
-/// The annotation with the directory of the configuration.
-const DIRECTORY: &str = "operators.operatorframework.io.test.config.v1";
 /// The directory without the annotation.
 const DEFAULT_DIRECTORY: &str = "tests/scorecard/";
 /// The maximum number of tests of a configuration.
@@ -58,7 +57,7 @@ pub enum ConfigError {
 pub fn config(bundle: &Bundle) -> Result<Option<Config>, ConfigError> {
     let directory = bundle
         .annotations()
-        .and_then(|annotations: Annotations<'_>| annotations.get(DIRECTORY))
+        .and_then(|annotations: Annotations<'_>| annotations.get(labels::SCORECARD_CONFIG))
         .filter(|directory| !directory.is_empty())
         .unwrap_or(DEFAULT_DIRECTORY);
     let path = format!("{}/config.yaml", directory.trim_matches('/'));

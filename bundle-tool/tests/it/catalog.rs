@@ -182,9 +182,9 @@ fn the_valid_catalog_passes() {
 
 #[test]
 fn every_rule_has_a_case_and_finds_it() {
-    // An upgrade that breaks a CRD needs bundles: `upgrades_that_break_a_crd_are_found` in `diff.rs`.
+    // An upgrade that breaks a CRD needs bundles: `upgrades_that_break_a_crd_are_found` in `diff.rs`. Objects need a version.
     let mut covered: BTreeSet<&str> = CASES.iter().map(|case| case.rule).collect();
-    covered.insert("channel-upgrade-breaks-crd");
+    covered.extend(["channel-upgrade-breaks-crd", "bundle-object-obsolete"]);
     let all: BTreeSet<&str> = RULES.iter().map(|rule| rule.id).collect();
     assert_eq!(covered, all);
     assert!(RULES.is_sorted_by_key(|rule| rule.id));
@@ -205,6 +205,55 @@ fn every_rule_has_a_case_and_finds_it() {
     settings.set_snapshot_path("../snapshots");
     settings.set_prepend_module_to_snapshot(false);
     settings.bind(|| insta::assert_snapshot!("catalog-rules", text));
+}
+
+#[test]
+fn objects_are_reported_where_the_version_of_openshift_requires_metadata() {
+    let dir = tempfile::tempdir().unwrap();
+    let object = "- {type: olm.bundle.object, value: {data: e30=}}\n";
+    let catalog = |image: &str, more: &str| {
+        let image = VALID.replace("image: quay.io/example/gizmo-bundle:v1.0.0\n", image);
+        image.replace("relatedImages:\n", &format!("{more}relatedImages:\n"))
+    };
+    let image = "image: quay.io/example/gizmo-bundle:v1.0.0\n";
+    for version in ["v4.16", "v4.17", "v4.20"] {
+        let path = dir.path().join("catalogs").join(version).join("gizmo");
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join("catalog.yaml"), catalog(image, object)).unwrap();
+    }
+    let found = |arguments: &[&str]| {
+        let output = validate(dir.path(), arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let rule = "[bundle-object-obsolete]";
+    assert!(!found(&["catalogs/v4.16"]).contains(rule));
+    for path in ["catalogs/v4.17", "catalogs/v4.20/gizmo", "catalogs/v4.20/gizmo/catalog.yaml"] {
+        assert_eq!(found(&[path]).matches(rule).count(), 1, "{path}");
+    }
+    let of_directory = |path: &str| {
+        let output = validate(&dir.path().join(path), &["."]);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(of_directory("catalogs/v4.17/gizmo").contains(rule));
+    let all = crate::support::run(dir.path(), &["validate", "catalogs/v4.17"]);
+    assert!(all.stdout.contains(rule), "{}", all.stdout);
+    // A directory elsewhere has no version, unless one is given; the version of a path can be overridden.
+    fs::write(dir.path().join("c.yaml"), catalog(image, &object.repeat(2))).unwrap();
+    assert!(!found(&["c.yaml"]).contains(rule));
+    assert!(!found(&["c.yaml", "--openshift-version", "4.16"]).contains(rule));
+    assert!(!found(&["catalogs/v4.17", "--openshift-version", "v4.16"]).contains(rule));
+    let mut text = found(&["c.yaml", "--openshift-version", "v4.17"]);
+    // Without an image, the objects are all that there is; with metadata, they are superfluous.
+    let metadata = "- {type: olm.csv.metadata, value: {}}\n";
+    for catalog in [catalog("", object), catalog(image, &format!("{object}{metadata}"))] {
+        fs::write(dir.path().join("c.yaml"), catalog).unwrap();
+        text += &found(&["c.yaml", "--openshift-version", "4.17"]);
+    }
+    insta::assert_snapshot!(text);
+    let output = validate(dir.path(), &["c.yaml", "--openshift-version", "4"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("expected MAJOR.MINOR, such as 4.17"));
 }
 
 #[test]
@@ -349,6 +398,20 @@ fn an_sqlite_index_is_named_with_what_to_do() {
     fs::write(dir.path().join("index.db"), b"SQLite format 3\0\x10\0").unwrap();
     let found = report(dir.path(), ".");
     assert!(found["findings"][0]["message"].as_str().unwrap().contains("opm migrate"), "{found}");
+}
+
+#[test]
+fn aliases_of_all_documents_together_are_limited() {
+    use bundle_tool::read::catalog::{Content, Limits, Source, documents};
+    // Each document alone stays below the limit of 16 MiB.
+    let document = format!("---\na: &a {}\nb: [{}]\n", "x".repeat(10_000), "*a, ".repeat(1000));
+    let read = |count: usize| {
+        let content = Content::Bytes(document.repeat(count).into_bytes());
+        let found = documents(vec![Source { name: "a".into(), content }], Limits::default(), |_| ());
+        found.map(|found| found.len()).map_err(|error| error.to_string())
+    };
+    assert_eq!(read(1), Ok(1));
+    assert!(read(2).unwrap_err().contains("aliases expand to more than 16777216 bytes"));
 }
 
 #[test]

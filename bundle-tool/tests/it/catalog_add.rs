@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::push::Registry;
 use crate::support::run;
 
 const BUNDLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/bundle");
@@ -233,4 +234,98 @@ fn a_bundle_takes_its_place_among_the_versions() {
     let text = files(&dir.path().join("catalog"))["gizmo-operator/catalog.yaml"].clone();
     let entries = "entries:\n- name: gizmo-operator.v1.0.0\n- name: gizmo-operator.v1.2.0\n  replaces: gizmo-operator.v1.1.0\n- name: gizmo-operator.v1.1.0\n  replaces: gizmo-operator.v1.0.0\n";
     assert!(text.contains(entries), "{text}");
+}
+
+#[test]
+fn several_bundles_are_added_or_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let bundles: Vec<String> = ["1.1.0", "1.0.0", "1.2.0"]
+        .iter()
+        .map(|version| bundle(dir.path(), version, |text| text).display().to_string())
+        .collect();
+    let [second, first, third] = [0, 1, 2].map(|index| bundles[index].as_str());
+    let add = |references: &[&str], more: &[&str]| {
+        run(dir.path(), &[&["catalog", "add", "catalog"], references, &["--edges", "semver"], more].concat())
+    };
+    let images = ["--image", "quay.io/a/b:2", "--image", "quay.io/a/b:1", "--image", "quay.io/a/b:3"];
+    // Two bundles and one image, one bundle twice, one that is missing, one that does not fit: nothing is written.
+    for (references, images, message) in [
+        (&[second, first][..], &images[..2], "expected 2, found 1"),
+        (&[second], &images[..4], "expected 1, found 2"),
+        (&[second, first, second], &images, "bundle `gizmo-operator.v1.1.0` is given twice"),
+        (&[second, first, "nowhere"], &images, "failed to add nowhere: "),
+        (&[second, first, "oci:nowhere"], &images, "failed to add oci:nowhere: "),
+        (&[], &[], "<BUNDLE>"),
+    ] {
+        let output = add(references, images);
+        assert_eq!(output.status, Some(2), "{message}: {}", output.stderr);
+        assert!(output.stderr.contains(message), "{message}: {}", output.stderr);
+        assert!(!dir.path().join("catalog").exists(), "{message}");
+    }
+    // The default channel is created by the last of them.
+    let other =
+        bundle(dir.path(), "2.0.0", |text| text.replace("channels.v1: stable", "channels.v1: candidate"));
+    let channels = ["--channel", "stable", "--default-channel", "stable"];
+    let output = add(&[second, first, third], &[&images[..], &channels].concat());
+    assert_eq!((output.status, output.stderr.as_str()), (Some(0), ""));
+    let text = files(&dir.path().join("catalog"))["gizmo-operator/catalog.yaml"].clone();
+    let entries = "entries:\n- name: gizmo-operator.v1.0.0\n- name: gizmo-operator.v1.1.0\n  replaces: gizmo-operator.v1.0.0\n- name: gizmo-operator.v1.2.0\n  replaces: gizmo-operator.v1.1.0\n";
+    assert!(text.contains(entries), "{text}");
+    for (image, version) in [("1", "1.0.0"), ("2", "1.1.0"), ("3", "1.2.0")] {
+        let blob = format!("image: quay.io/a/b:{image}\nname: gizmo-operator.v{version}\n");
+        assert!(text.contains(&blob), "{blob}: {text}");
+    }
+    // The same as one after the other.
+    for (reference, image) in [(first, "1"), (second, "2"), (third, "3")] {
+        let image = format!("quay.io/a/b:{image}");
+        let arguments = ["catalog", "add", "one-by-one", reference, "--image", &image, "--edges", "semver"];
+        assert_eq!(run(dir.path(), &[&arguments[..], &channels].concat()).status, Some(0));
+    }
+    assert_eq!(files(&dir.path().join("catalog")), files(&dir.path().join("one-by-one")));
+    // An invalid result: nothing is written.
+    let before = files(&dir.path().join("catalog"));
+    let other = other.to_str().unwrap();
+    let output = add(&[other, third], &["--image", "quay.io/a/b:4", "--image", "quay.io/A/b:5"]);
+    assert_eq!(output.status, Some(1), "{}", output.stderr);
+    assert_eq!(files(&dir.path().join("catalog")), before);
+}
+
+#[test]
+fn a_bundle_in_a_layout_needs_the_name_of_its_image() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = run(dir.path(), &["push", "bundle", BUNDLE, "quay.io/a/b:1", "--to", "oci:layout"]);
+    assert_eq!(output.status, Some(0), "{}", output.stderr);
+    let output = run(dir.path(), &["catalog", "add", "catalog", "oci:layout"]);
+    assert!(output.status == Some(2) && output.stderr.contains("expected 1, found 0"), "{}", output.stderr);
+    let output = run(dir.path(), &["catalog", "add", "catalog", "oci:layout", "--image", "quay.io/a/b:1"]);
+    assert_eq!(output.status, Some(0), "{}", output.stderr);
+    let output = run(dir.path(), &["catalog", "add", "from-directory", BUNDLE, "--image", "quay.io/a/b:1"]);
+    assert_eq!(output.status, Some(0), "{}", output.stderr);
+    assert_eq!(files(&dir.path().join("catalog")), files(&dir.path().join("from-directory")));
+}
+
+#[test]
+fn a_bundle_in_a_registry_has_an_image_of_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let registry = Registry::start(dir.path());
+    let image = format!("{}/gizmo-bundle:v1.2.0", registry.address);
+    let output = run(dir.path(), &["push", "bundle", BUNDLE, &image, "--plain-http"]);
+    assert_eq!(output.status, Some(0), "{}", output.stderr);
+    let second = bundle(dir.path(), "1.3.0", |text| {
+        text.replace("  version: 1.3.0", "  version: 1.3.0\n  replaces: gizmo-operator.v1.2.0")
+    });
+    let second = second.to_str().unwrap();
+    let arguments = ["catalog", "add", "catalog", second, &image, "--image", "quay.io/a/b:2", "--plain-http"];
+    let output = run(dir.path(), &arguments);
+    assert_eq!(output.status, Some(0), "{}", output.stderr);
+    let text = files(&dir.path().join("catalog"))["gizmo-operator/catalog.yaml"].clone();
+    for (image, version) in [(image.as_str(), "1.2.0"), ("quay.io/a/b:2", "1.3.0")] {
+        let blob = format!("image: {image}\nname: gizmo-operator.v{version}\n");
+        assert!(text.contains(&blob), "{blob}: {text}");
+    }
+    // An image that is pulled from a mirror keeps the name that it is given.
+    let arguments = ["catalog", "add", "other", &image, "--image", "quay.io/a/b:1", "--plain-http"];
+    assert_eq!(run(dir.path(), &arguments).status, Some(0));
+    let text = files(&dir.path().join("other"))["gizmo-operator/catalog.yaml"].clone();
+    assert!(text.contains("image: quay.io/a/b:1\n") && !text.contains(&image), "{text}");
 }

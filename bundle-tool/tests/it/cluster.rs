@@ -125,6 +125,68 @@ fn the_manifests_are_printed_without_a_cluster() {
 }
 
 #[test]
+fn reading_a_cluster_that_does_not_answer_has_an_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let kubeconfig = directory.path().join("kubeconfig");
+    // Nobody accepts what connects.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let config = format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{{name: c, cluster: {{server: 'http://{}'}}}}]\n\
+         contexts: [{{name: c, context: {{cluster: c, user: c}}}}]\nusers: [{{name: c, user: {{}}}}]\n",
+        listener.local_addr().unwrap()
+    );
+    std::fs::write(&kubeconfig, config).unwrap();
+    for command in [&["doctor"][..], &["olm", "status"]] {
+        let output = tool(&[command, &["--timeout", "1s"]].concat(), &kubeconfig);
+        assert_eq!(output.status.code(), Some(2));
+        assert_eq!(
+            text(&output.stderr),
+            "error: reading the cluster took longer than 1 s; check the API server, or set a longer --timeout\n"
+        );
+    }
+}
+
+#[test]
+fn an_image_whose_labels_differ_from_its_annotations_is_rejected() {
+    let directory = tempfile::tempdir().unwrap();
+    let layout = format!("oci:{}", directory.path().join("layout").display());
+    let labels: Vec<String> = [
+        ("package.v1", "another"),
+        ("channels.v1", "stable"),
+        ("mediatype.v1", "registry+v1"),
+        ("manifests.v1", "manifests/"),
+        ("metadata.v1", "metadata/"),
+    ]
+    .iter()
+    .map(|(name, value)| format!("--label=operators.operatorframework.io.bundle.{name}={value}"))
+    .collect();
+    let mut arguments = vec![
+        "push",
+        "image",
+        "quay.io/example/gizmo:v1",
+        "--platform",
+        "linux/amd64",
+        "--to",
+        &layout,
+        "tests/fixtures/bundle/manifests=/manifests",
+        "tests/fixtures/bundle/metadata=/metadata",
+    ];
+    arguments.extend(labels.iter().map(String::as_str));
+    let none = Path::new("/nonexistent");
+    let output = tool(&arguments, none);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let arguments = ["run", "bundle", &layout, "-n", "gizmos", "--dry-run=client", "--opm-image", "opm"];
+    let output = tool(&arguments, none);
+    assert_eq!(output.status.code(), Some(2));
+    let err = text(&output.stderr).replace(&layout, "LAYOUT");
+    assert_eq!(
+        err.lines().last().unwrap(),
+        "error: label `operators.operatorframework.io.bundle.package.v1` of LAYOUT is `another`, but \
+         metadata/annotations.yaml has `gizmo-operator`; push the bundle again with `bundle-tool push bundle`"
+    );
+}
+
+#[test]
 fn doctor_reads_a_must_gather() {
     let gather =
         |arguments: &[&str]| tool(&[&["doctor", "--from"], arguments].concat(), Path::new("/nonexistent"));

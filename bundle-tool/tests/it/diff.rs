@@ -140,7 +140,7 @@ fn existing_objects_are_validated_against_both_versions() {
     assert_eq!(
         found["objects"],
         serde_json::json!({
-            "checked": 5, "invalidBefore": 1, "foreign": 1,
+            "checked": 5, "invalidBefore": 1, "foreign": 1, "unverified": 0,
             "broken": [
                 broken("large", "spec.size: must be at most 5"),
                 broken("four", "spec.size: breaks rule 1 of `x-kubernetes-validations`"),
@@ -152,9 +152,90 @@ fn existing_objects_are_validated_against_both_versions() {
     let text = String::from_utf8(output.get_output().stdout.clone()).unwrap();
     assert!(text.contains("\nexisting objects\n  Gizmo `a/large`: spec.size: "), "{text}");
     assert!(text.ends_with(", 3 of 5 existing objects broken (1 invalid before)\n"), "{text}");
-    fs::write(scratch.path().join("objects.yaml"), "").unwrap();
-    let output = diff(scratch.path(), &json).assert().code(2).get_output().clone();
-    assert_eq!(String::from_utf8(output.stderr).unwrap(), "error: --objects contains no objects\n");
+    for (content, expected) in [
+        ("", "error: objects.yaml contains no objects\n"),
+        ("- 1", "error: objects.yaml contains a value that is not a Kubernetes object: `[1]` has no kind\n"),
+        (
+            "{kind: List, items: [{a: b}]}",
+            "error: objects.yaml contains a value that is not a Kubernetes object: `{\"a\":\"b\"}` has no kind\n",
+        ),
+    ] {
+        fs::write(scratch.path().join("objects.yaml"), content).unwrap();
+        let output = diff(scratch.path(), &json).assert().code(2).get_output().clone();
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), expected);
+    }
+    // What `kubectl get` prints where there are none.
+    fs::write(scratch.path().join("objects.yaml"), "{apiVersion: v1, kind: List, items: []}").unwrap();
+    let output = diff(scratch.path(), &["--objects", "objects.yaml"]).assert().code(1);
+    let text = String::from_utf8(output.get_output().stdout.clone()).unwrap();
+    assert!(text.ends_with(", 0 of 0 existing objects broken\n"), "{text}");
+}
+
+#[test]
+fn names_of_existing_objects_cannot_forge_output() {
+    let scratch = tempfile::tempdir().unwrap();
+    stricter(scratch.path());
+    // The kind is no list, so its items are not objects of their own.
+    let object = r#"{"apiVersion": "example.com/v1", "kind": "Gizmo", "metadata": {"name": "a\u001b[31m\n0 broken"},
+                     "spec": {"size": 9}, "items": [{}]}"#;
+    for format in ["text", "markdown"] {
+        let output = diff(scratch.path(), &["--objects", "-", "--output", format])
+            .write_stdin(object)
+            .assert()
+            .code(1);
+        let text = String::from_utf8(output.get_output().stdout.clone()).unwrap();
+        assert!(text.contains(r"Gizmo `a\u{1b}[31m\n0 broken`: spec.size: "), "{text}");
+        assert!(text.contains("1 of 1 existing object broken"), "{text}");
+    }
+}
+
+#[test]
+fn existing_objects_that_are_too_expensive_are_counted() {
+    let scratch = tempfile::tempdir().unwrap();
+    stricter(scratch.path());
+    let path = scratch.path().join("new/crd.yaml");
+    let list = format!(
+        "list: {{type: array, items: {{type: object, properties: {{text: {{type: string, default: {}}}}}}}}}, ",
+        "x".repeat(1 << 10)
+    );
+    let crd = fs::read_to_string(&path).unwrap();
+    fs::write(&path, crd.replace("properties: {spec:", &format!("properties: {{{list}spec:"))).unwrap();
+    let object = |items: usize| {
+        format!(
+            "---\n{{apiVersion: example.com/v1, kind: Gizmo, metadata: {{name: a}}, spec: {{size: 9}}, list: [{}]}}\n",
+            "{}, ".repeat(items)
+        )
+    };
+    let objects = object(10_000) + &object(1);
+    let output = diff(scratch.path(), &["--objects", "-"]).write_stdin(objects).assert().code(1);
+    let text = String::from_utf8(output.get_output().stdout.clone()).unwrap();
+    assert!(
+        text.ends_with(
+            ", 1 of 1 existing object broken, 1 more not validated: the limit on work was exceeded\n"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn descriptors_and_sizes_are_compared() {
+    let scratch = tempfile::tempdir().unwrap();
+    for (version, descriptors) in [
+        ("old", "{specDescriptors: [{path: size}, {path: color}], statusDescriptors: [{path: nodes}]}"),
+        ("new", "{specDescriptors: [{path: size}], statusDescriptors: [{path: nodes}, {path: ready}]}"),
+    ] {
+        let owned = descriptors.replacen('{', "{name: gizmos.example.com, version: v1, kind: Gizmo, ", 1);
+        let csv = format!(
+            "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {{name: gizmo.{version}}}\n\
+             spec: {{customresourcedefinitions: {{owned: [{owned}]}}}}\n"
+        );
+        let manifests = scratch.path().join(version).join("manifests");
+        fs::create_dir_all(&manifests).unwrap();
+        fs::write(manifests.join("csv.yaml"), csv).unwrap();
+        fs::write(manifests.join("text.yaml"), "#".repeat(if version == "new" { 2000 } else { 10 })).unwrap();
+    }
+    let output = diff(scratch.path(), &[]).assert().code(0).get_output().clone();
+    insta::assert_snapshot!("diff-descriptors", String::from_utf8(output.stdout).unwrap());
 }
 
 /// A catalog whose channel permits upgrades between the bundles of a directory `bundles`, of which the last breaks the CRD.

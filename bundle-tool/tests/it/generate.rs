@@ -215,10 +215,10 @@ fn bad_input_is_reported_and_nothing_is_written() {
             "in/z.yaml",
             &long,
             &[],
-            "in/z.yaml:1:1: duplicate Deployment \"lake-operator\": the first is at in/manager",
+            "in/z.yaml:1:1: duplicate Deployment `lake-operator`: the first is at in/manager",
         ),
         ("in/manager/deployment.yaml", "# none\n", &[], "no Deployment found in the input"),
-        ("in/x.yaml", "", &["--version=1.0"], "invalid --version \"1.0\": expected a semantic version"),
+        ("in/x.yaml", "", &["--version=1.0"], "invalid --version `1.0`: expected a semantic version"),
         ("in/x.yaml", &two, &[], "duplicate ClusterServiceVersion of the package"),
         (
             "in/d.yaml",
@@ -231,7 +231,7 @@ fn bad_input_is_reported_and_nothing_is_written() {
             "in/x.yaml",
             "",
             &["--default-channel", "none"],
-            "the default channel \"none\" is not one of the channels",
+            "the default channel `none` is not one of the channels",
         ),
         ("in/x.yaml", "", &["--replaces", "0.1.0"], "contains lake-operator.v0.1.0 itself"),
     ];
@@ -300,7 +300,8 @@ fn a_package_name_that_no_catalog_accepts_is_an_error() {
             let before = project.files();
             let run = project.tool().args(command).args(["--package", name]).assert().code(2);
             let error = stderr(&run);
-            assert!(error.contains(&format!("invalid package name {name:?}: must consist of")), "{error}");
+            let says = format!("invalid package name `{}`: must consist of", name.escape_debug());
+            assert!(error.contains(&says), "{error}");
             assert_eq!(before, project.files());
         }
     }

@@ -185,3 +185,46 @@ fn a_file_size_limit_is_an_error_and_leaves_nothing() {
     fs::remove_dir_all(project.path("big")).unwrap();
     assert_eq!(project.files(), before);
 }
+
+#[test]
+fn many_files_are_written_with_few_descriptors() {
+    let project = project();
+    let many: String = (0..3000)
+        .map(|index| format!("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: many{index}}}\n"))
+        .collect();
+    project.write("many/all.yaml", &format!("{}{many}", manifests("many")));
+    let tool = env!("CARGO_BIN_EXE_bundle-tool");
+    let script = format!(
+        "ulimit -n 64 && exec {tool} generate bundle --package lake-operator --version 0.2.0 --quiet --input-dir many"
+    );
+    let output = Command::new("sh").args(["-c", &script]).current_dir(project.path(".")).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    // Those of `manifests`, and the CSV.
+    assert_eq!(fs::read_dir(project.path("bundle/manifests")).unwrap().count(), 3000 + OBJECTS + 1);
+}
+
+#[test]
+fn a_file_size_limit_is_an_error_of_push_and_leaves_nothing() {
+    let project = project();
+    // Bytes that do not compress.
+    let mut state = 1_u32;
+    let noise: Vec<u8> = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state.to_be_bytes()[0]
+    })
+    .take(100_000)
+    .collect();
+    fs::write(project.path("program"), noise).unwrap();
+    let before = project.files();
+    let tool = env!("CARGO_BIN_EXE_bundle-tool");
+    // 4 or 8 KiB: shells differ in the unit.
+    for to in ["oci:image", "oci-archive:image.tar"] {
+        let script =
+            format!("ulimit -f 8 && exec {tool} push image example.com/a:v1 program=/program --to {to}");
+        let output =
+            Command::new("sh").args(["-c", &script]).current_dir(project.path(".")).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{to}: {output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("ulimit -f"), "{to}: {output:?}");
+        assert_eq!(project.files(), before, "{to}");
+    }
+}

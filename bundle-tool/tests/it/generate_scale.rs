@@ -68,6 +68,14 @@ fn many_objects_of_one_kind() {
 }
 
 #[test]
+fn many_examples() {
+    let sample = |index| json!({"apiVersion": "example.com/v1", "kind": "K0", "metadata": {"name": format!("s{index}")}, "spec": {}});
+    let generated = bundle([crd(0, &json!({}))].into_iter().chain((0..COUNT).map(sample)));
+    let csv = String::from_utf8(generated.files[&generated.csv].clone()).unwrap();
+    assert_eq!(csv.matches("\"name\": \"s").count(), COUNT);
+}
+
+#[test]
 fn many_roles_and_bindings() {
     let role = |index| {
         json!({

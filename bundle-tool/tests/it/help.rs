@@ -4,6 +4,8 @@ use std::process::Command;
 
 /// The width of the terminal.
 const WIDTH: usize = 100;
+/// The width that examples fit into, so that no common terminal wraps them.
+const EXAMPLES: usize = 80;
 
 fn help(command: &[String]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_bundle-tool"))
@@ -42,6 +44,9 @@ fn faults_of_examples(help: &str) -> Option<String> {
     let mut continued = false;
     let mut before = "";
     for line in lines() {
+        if line.chars().count() > EXAMPLES {
+            return Some(format!("a line of more than {EXAMPLES} characters: {line}"));
+        }
         let starts = line.starts_with("  # ") || (line.starts_with("  ") && !line.starts_with("   "));
         // clap indents the rest of a wrapped line like a new command.
         let first = line.split_whitespace().next().unwrap_or_default();

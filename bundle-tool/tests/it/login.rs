@@ -106,8 +106,8 @@ fn garbage_is_collected_while_the_registry_is_stopped() {
     let gc = ["registry", "gc", "--dir", "registry", "--untagged"];
     assert!(failure(&run(directory, &gc)).contains("in use by another server"));
     assert_eq!(registry.stop(), Some(0));
-    assert_eq!(stdout(&run(directory, &gc)), "removed 0 untagged manifests and 0 contents (0 bytes)\n");
+    assert_eq!(stdout(&run(directory, &gc)), "removed 0 untagged manifests and 0 blobs (0 bytes)\n");
     fs::remove_file(directory.join("registry/repositories/gizmo-bundle/_tags/v1")).unwrap();
     let removed = stdout(&run(directory, &gc));
-    assert!(removed.starts_with("removed 1 untagged manifests and 4 contents"), "{removed}");
+    assert!(removed.starts_with("removed 1 untagged manifests and 4 blobs"), "{removed}");
 }

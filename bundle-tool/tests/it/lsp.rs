@@ -458,6 +458,37 @@ fn catalogs_are_validated_and_other_files_are_not() {
 }
 
 #[test]
+fn problems_of_catalogs_have_fixes() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join(".git")).unwrap();
+    fs::create_dir_all(dir.path().join("catalog")).unwrap();
+    let text = crate::serve::CATALOG;
+    fs::write(dir.path().join("catalog/catalog.yaml"), text).unwrap();
+    let mut client = Client::initialized(dir.path(), &[], &capabilities());
+    let broken = text
+        .replace("defaultChannel: stable", "defaultChannel: Stable # it is")
+        .replace("version: 1.1.0}", "version: v1.1}");
+    client.open("catalog/catalog.yaml", &broken);
+    let found = client.diagnostics("catalog/catalog.yaml");
+    let mut titles = Vec::new();
+    for diagnostic in found["diagnostics"].as_array().unwrap() {
+        for action in client.actions("catalog/catalog.yaml", &diagnostic["range"], &["quickfix"]) {
+            titles.push(format!("{} {}", action["title"].as_str().unwrap(), edited(&broken, &action)));
+        }
+    }
+    let default = broken.replace("Stable", "stable");
+    let version = broken.replace("v1.1}", "1.1.0}");
+    assert_eq!(
+        titles,
+        [format!("set `defaultChannel: stable` {default}"), format!("set `version: 1.1.0` {version}"),]
+    );
+    let file = json!({"start": {"line": 0, "character": 0}, "end": {"line": 99, "character": 0}});
+    let all = client.actions("catalog/catalog.yaml", &file, &["source.fixAll"]);
+    assert_eq!(edited(&broken, &all[0]), version.replace("Stable", "stable"));
+    client.shut_down();
+}
+
+#[test]
 fn messages_that_are_invalid_are_answered_and_the_server_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     copy_bundle(dir.path().join("bundle"));

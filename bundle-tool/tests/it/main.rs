@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod annotations;
 mod api_server;
 mod bad_input;
+mod base_image;
 mod catalog;
 mod catalog_add;
 mod catalog_change;
@@ -11,10 +13,12 @@ mod catalog_graph;
 mod catalog_template;
 mod cluster;
 mod completions;
+mod contributing;
 mod copy;
 mod diff;
 mod directions;
 mod fix;
+mod fix_catalog;
 mod generate;
 mod generate_manifests;
 mod generate_processes;
@@ -24,10 +28,13 @@ mod inspect;
 mod layouts;
 mod login;
 mod lsp;
+mod memory;
 mod migrate;
 mod mirror;
+mod misuse;
 mod patch;
 mod project;
+mod proxy;
 mod push;
 mod registry;
 mod render_manifests;

@@ -1,8 +1,13 @@
 //! `mirror` as a user runs it: a catalog with the images of its operator, from one registry into another.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 
+use serde_json::Value;
+
+use crate::annotations::manifest;
 use crate::push::{BUNDLE, Registry, failure, run, stdout};
 
 /// A registry with a catalog, its bundle and the image of its operator. The names of quay.io and registry.example.com lead to it.
@@ -45,7 +50,12 @@ fn a_catalog_is_mirrored_checked_and_described() {
         let shown = stdout(&run(directory, &mirror)).replace(&target.address, "TARGET");
         insta::assert_snapshot!("mirror-copied", shown);
     }
-    for file in ["mapping.txt", "image-digest-mirror-set.yaml", "image-tag-mirror-set.yaml"] {
+    for file in [
+        "mapping.txt",
+        "image-digest-mirror-set.yaml",
+        "image-tag-mirror-set.yaml",
+        "catalog-source-catalog.yaml",
+    ] {
         let text = fs::read_to_string(directory.join("sets").join(file)).unwrap();
         insta::assert_snapshot!(format!("mirror-{file}"), text.replace(&target.address, "TARGET"));
     }
@@ -56,6 +66,79 @@ fn a_catalog_is_mirrored_checked_and_described() {
     let output = run(directory, &check);
     let shown = String::from_utf8(output.stdout).unwrap();
     assert!(shown.contains("/m/m/example/catalog:latest") && shown.ends_with("1 part missing\n"), "{shown}");
+}
+
+/// Asks a registry to delete something.
+fn delete(address: &str, path: &str) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let request = format!("DELETE {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 202"), "{answer}");
+}
+
+/// Removes a blob or a manifest from a directory with `blobs`.
+fn remove(directory: &Path, digest: &str) {
+    fs::remove_file(directory.join("blobs").join(digest.replace(':', "/"))).unwrap();
+}
+
+#[test]
+fn a_check_lists_what_is_missing_for_each_platform() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let directory = one.path();
+    let source = published(directory);
+    for name in ["amd64", "arm64", "s390x"] {
+        fs::write(directory.join(name), name).unwrap();
+    }
+    let platforms = "linux/amd64=amd64,linux/arm64=arm64,linux/s390x=s390x";
+    let image = format!("{}/gizmo-operator:1.2.0", source.address);
+    let push = ["push", "image", &image, "--platform", platforms, "--entrypoint", "/manager"];
+    let index = stdout(&run(directory, &[&push[..], &["--plain-http"]].concat()));
+    // To look up the parts.
+    stdout(&run(directory, &[&push[..], &["--to", "oci:parts"]].concat()));
+    let parts = directory.join("parts");
+    let index = manifest(&parts, index.split_once('@').unwrap().1);
+    let digest = |value: &Value| value["digest"].as_str().unwrap().to_owned();
+    let images: Vec<String> = index["manifests"].as_array().unwrap().iter().map(digest).collect();
+    let arm64 = manifest(&parts, &images[1]);
+    let (layer, config) = (digest(&arm64["layers"][0]), digest(&arm64["config"]));
+
+    let target = Registry::start(two.path());
+    let registry = format!("{}/m", target.address);
+    for (to, stored) in
+        [(registry.as_str(), two.path().join("registry")), ("oci:carried", directory.join("carried"))]
+    {
+        let mirror = ["mirror", BUNDLE, "--to", to, "--plain-http"];
+        stdout(&run(directory, &mirror));
+        let check = || {
+            let output = run(directory, &[&mirror[..], &["--check"]].concat());
+            let shown = String::from_utf8(output.stdout).unwrap();
+            let lines = shown.lines().filter_map(|line| line.split_once("): ")?.1.split_once(" at "));
+            let mut found: Vec<String> = lines.map(|(part, _)| part.to_owned()).collect();
+            found.sort();
+            assert_eq!(
+                output.status.code(),
+                Some(i32::from(!found.is_empty())),
+                "{shown}{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+            found
+        };
+        assert_eq!(check(), [""; 0], "{to}");
+        remove(&stored, &layer);
+        remove(&stored, &config);
+        let mut expected = [&layer, &config].map(|digest| format!("the blob {digest} for linux/arm64"));
+        expected.sort();
+        assert_eq!(check(), expected, "{to}");
+        if to == registry {
+            delete(&target.address, &format!("/v2/m/gizmo-operator/manifests/{}", images[2]));
+        } else {
+            remove(&stored, &images[2]);
+        }
+        let expected = [&expected[..], &["the image for linux/s390x".to_owned()]].concat();
+        assert_eq!(check(), expected, "{to}");
+    }
 }
 
 #[test]
@@ -69,15 +152,13 @@ fn a_layout_carries_one_package() {
     arguments.extend(filter);
     let output = run(directory, &arguments);
     assert!(output.status.success());
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.contains("quay.io/example/catalog:latest itself is not mirrored"), "{error}");
     arguments.push("--check");
     let output = run(directory, &arguments);
-    assert_eq!(String::from_utf8(output.stdout).unwrap(), "2 images checked, 0 parts missing\n");
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "3 images checked, 0 parts missing\n");
     stdout(&run(directory, &["validate", "oci:carried:quay.io/example/gizmo-bundle:v1.2.0"]));
 
     for (option, value, expected) in [
-        ("--package", "other", "no bundle of the package `other` was found"),
+        ("--package", "other", "package `other` is not in the catalog"),
         ("--min-version", "2.0.0", "no bundle matches"),
         ("--channel", "other", "no bundle matches"),
     ] {
@@ -86,4 +167,60 @@ fn a_layout_carries_one_package() {
     }
     let error = failure(&run(directory, &["mirror", catalog, "--to", "here"]));
     assert!(error.contains("expected a registry"), "{error}");
+}
+
+#[test]
+fn a_part_of_a_catalog_is_mirrored_with_a_catalog_of_its_own() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let directory = one.path();
+    let source = published(directory);
+    // The catalog has another package, whose image is nowhere, and one with the same image.
+    for (package, image) in [("other", "missing:v1"), ("twin", "gizmo-bundle:v1.2.0")] {
+        let blobs = format!(
+            "---\nschema: olm.package\nname: {package}\ndefaultChannel: stable\n---\nschema: olm.channel\npackage: {package}\nname: \
+             stable\nentries: [{{name: {package}.v1}}]\n---\nschema: olm.bundle\npackage: {package}\nname: {package}.v1\nimage: \
+             quay.io/example/{image}\nproperties: [{{type: olm.package, value: {{packageName: {package}, version: 1.0.0}}}}]\n"
+        );
+        fs::create_dir(directory.join("catalog").join(package)).unwrap();
+        fs::write(directory.join("catalog").join(package).join("catalog.yaml"), blobs).unwrap();
+    }
+    let catalog = format!("{}/example/catalog:latest", source.address);
+    stdout(&run(directory, &["push", "catalog", "catalog", &catalog, "--data-only", "--plain-http"]));
+
+    let target = Registry::start(two.path());
+    let to = format!("{}/m", target.address);
+    let name = "quay.io/example/catalog:latest";
+    let mirror = [
+        "mirror",
+        name,
+        "--package",
+        "gizmo-operator",
+        "--to",
+        &to,
+        "--manifests-dir",
+        "sets",
+        "--plain-http",
+    ];
+    let copied = stdout(&run(directory, &mirror));
+    assert_eq!(copied.lines().count(), 3, "{copied}");
+    assert!(!copied.contains("missing"), "{copied}");
+    let mapping = fs::read_to_string(directory.join("sets/mapping.txt")).unwrap();
+    assert!(mapping.lines().count() == 2 && !mapping.contains("example/catalog"), "{mapping}");
+    let catalog_source = fs::read_to_string(directory.join("sets/catalog-source-catalog.yaml")).unwrap();
+    let image = format!("image: {to}/example/catalog:latest\n");
+    assert!(catalog_source.contains(&image), "{catalog_source}");
+    let rendered =
+        stdout(&run(directory, &["render", &format!("{to}/example/catalog:latest"), "--plain-http"]));
+    assert!(rendered.contains("gizmo-operator") && !rendered.contains("other"), "{rendered}");
+    // Another run copies nothing. Of another part, whose images are all there, the catalog is missing.
+    assert_eq!(stdout(&run(directory, &mirror)), copied);
+    let mut check =
+        vec!["mirror", name, "--to", &to, "--check", "--plain-http", "--package", "gizmo-operator"];
+    assert_eq!(stdout(&run(directory, &check)), "3 images checked, 0 parts missing\n");
+    check.extend(["--package", "twin"]);
+    let output = run(directory, &check);
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let missing: Vec<&str> = shown.lines().filter(|line| line.starts_with("missing: ")).collect();
+    assert!(matches!(missing[..], [line] if line.contains("/m/example/catalog:latest")), "{shown}");
 }

@@ -286,6 +286,14 @@ fn an_index_image_has_a_label_for_its_catalog() {
         dir.path(),
         &["push", "catalog", "catalog", "index:v1", "--base", "oci:base", "--to", "oci:index"],
     ));
+    let on_base = ["push", "catalog", "catalog", "x/a:v1", "--base", "oci:base", "--to", "oci:x"];
+    let error = failure(&run(dir.path(), &[&on_base[..], &["--platform", "linux/s390x"]].concat()));
+    assert!(
+        error.contains("oci:base contains no image for linux/s390x; found: linux/amd64")
+            && error.lines().count() == 1,
+        "{error}"
+    );
+    assert!(!dir.path().join("x").exists());
     for layout in ["data", "index"] {
         let rendered = stdout(&run(dir.path(), &["render", &format!("oci:{layout}")]));
         let mut rendered = serde_json::Deserializer::from_str(&rendered).into_iter::<serde_json::Value>();

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::{Value, json};
 
 use crate::push::{BUNDLE, Registry, failure, run, stdout};
+use crate::support::git;
 
 /// A pair of keys for these tests.
 const PRIVATE: &str = "-----BEGIN PRIVATE KEY-----
@@ -91,23 +91,8 @@ fn a_bill_of_materials_is_attached() {
     assert_eq!(text.matches("SBOM (CycloneDX)").count(), 1, "{text}");
 }
 
-/// Runs git without the user's configuration.
-fn git(directory: &Path, arguments: &[&str]) {
-    let output = Command::new("git")
-        .arg("-C")
-        .arg(directory)
-        .args(["-c", "user.name=alice", "-c", "user.email=alice@example.com", "-c", "commit.gpgsign=false"])
-        .args(arguments)
-        .env("HOME", directory)
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .envs([("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z"), ("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")])
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-}
-
 /// The attached statements of an image, by the digests of their manifests.
-fn statements(directory: &Path, name: &str) -> BTreeMap<String, Value> {
+pub(crate) fn statements(directory: &Path, name: &str) -> BTreeMap<String, Value> {
     let description: Value = serde_json::from_str(&stdout(&run(
         directory,
         &["inspect", name, "--plain-http", "--output", "json"],

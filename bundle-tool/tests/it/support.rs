@@ -45,3 +45,18 @@ pub(crate) fn copy_bundle(to: PathBuf) -> PathBuf {
     }
     to
 }
+
+/// Runs git without the user's configuration.
+pub(crate) fn git(directory: &Path, arguments: &[&str]) {
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(directory)
+        .args(["-c", "user.name=alice", "-c", "user.email=alice@example.com", "-c", "commit.gpgsign=false"])
+        .args(arguments)
+        .env("HOME", directory)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .envs([("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z"), ("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -16,15 +16,9 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    let answers = &context.bundle.images;
-    if answers.is_empty() {
-        return;
-    }
-    for csv in &context.csvs {
-        for (image, uses) in images::uses(csv) {
-            if let Some(Availability::Unknown(reason)) = answers.get(&image) {
-                uses.report(csv, reporter, format!("image `{image}` could not be looked up: {reason}"));
-            }
+    images::each_answer(context, |csv, image, uses, answer| {
+        if let Availability::Unknown(reason) = answer {
+            uses.report(csv, reporter, format!("image `{image}` could not be looked up: {reason}"));
         }
-    }
+    });
 }

@@ -24,27 +24,21 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    let answers = &context.bundle.images;
-    if answers.is_empty() {
-        return;
-    }
-    for csv in &context.csvs {
-        let declared = platforms::declared_with_systems(csv);
-        for (image, uses) in images::uses(csv) {
-            let Some(Availability::Available(available)) = answers.get(&image) else { continue };
-            // An image without a platform runs wherever it is pulled.
-            if available.is_empty() || !(uses.has(Role::Container) || uses.has(Role::Related)) {
-                continue;
-            }
-            let is_missing = |(os, architecture): &&(String, String)| {
-                !available.iter().any(|one| one.os == *os && one.architecture == *architecture)
-            };
-            let missing: Vec<_> = declared.iter().filter(is_missing).collect();
-            if !missing.is_empty() {
-                let names: Vec<_> = missing.iter().map(|(os, name)| format!("{os}/{name}")).collect();
-                let message = format!("image `{image}` has no manifest for {}", names.join(", "));
-                uses.report(csv, reporter, message);
-            }
+    images::each_answer(context, |csv, image, uses, answer| {
+        let Availability::Available(available) = answer else { return };
+        // An image without a platform runs wherever it is pulled.
+        if available.is_empty() || !(uses.has(Role::Container) || uses.has(Role::Related)) {
+            return;
         }
-    }
+        let declared = platforms::declared_with_systems(csv);
+        let is_missing = |(os, architecture): &&(String, String)| {
+            !available.iter().any(|one| one.os == *os && one.architecture == *architecture)
+        };
+        let missing: Vec<_> =
+            declared.iter().filter(is_missing).map(|(os, name)| format!("{os}/{name}")).collect();
+        if !missing.is_empty() {
+            let message = format!("image `{image}` has no manifest for {}", missing.join(", "));
+            uses.report(csv, reporter, message);
+        }
+    });
 }

@@ -1,6 +1,7 @@
 //! Validation of values against schemas as the API server implements it: which values a type accepts, how numbers
 //! compare, which formats are checked, which fields are pruned.
 
+mod defaulting;
 mod email;
 mod formats;
 mod metadata;
@@ -10,6 +11,6 @@ mod validate;
 
 pub(super) use formats::{is_checked, names as format_names};
 pub(super) use metadata::{Step, embedded, surrounded};
-pub use object::{Fate, fate};
+pub use object::{Crds, Outcome};
 pub(super) use prune::unknown_field;
 pub(super) use validate::{Mismatch, validate};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::model::Availability;
 use crate::model::yaml::Position;
 use crate::rules::prelude::*;
 
@@ -83,6 +84,24 @@ impl Uses {
         reporter.at(file, &first.path, first.position, message);
         for other in others.iter().take(MAX_RELATED) {
             reporter.related_place(file, other.position, "also referenced here");
+        }
+    }
+}
+
+/// Calls `visit` with every image of the CSVs that registries were asked for, and what they answered.
+pub(in crate::rules) fn each_answer(
+    context: &Context<'_>,
+    mut visit: impl FnMut(&Csv<'_>, &str, &Uses, &Availability),
+) {
+    let answers = &context.bundle.images;
+    if answers.is_empty() {
+        return;
+    }
+    for csv in &context.csvs {
+        for (image, uses) in uses(csv) {
+            if let Some(answer) = answers.get(&image) {
+                visit(csv, &image, &uses, answer);
+            }
         }
     }
 }
