@@ -103,10 +103,10 @@ drift: generate ## Fail if a generated file differs from the committed one
 	@git diff --exit-code -- $(GENERATED) && test -z "$$(git status --porcelain -- $(GENERATED))" || \
 	  { echo "generated files have changed: run 'make generate' and commit the result"; exit 1; }
 
-# Which tests to run: all, or for instance E2E='whole_way::'.
+# Which tests to run: all, or for instance E2E='whole_way::'. PROGRAMS names a directory with other programs than those of `make dist`.
 E2E ?=
 .PHONY: e2e
-e2e: build dist ## Run the tests against the cluster of KUBECONFIG and the registry of REGISTRY (e2e/README.md)
+e2e: build $(if $(PROGRAMS),,dist) ## Run the tests against the cluster of KUBECONFIG and the registry of REGISTRY (e2e/README.md)
 	$(CARGO) test --locked --target $(TARGET) -p e2e --lib --test it --no-fail-fast -- --test-threads=1 --nocapture $(E2E)
 
 .PHONY: scaffold

@@ -1,7 +1,8 @@
 //! The cluster of `KUBECONFIG`: applies, reads and deletes objects of any kind.
 
-use crate::{Programs, TIMEOUT, wait_for};
-use anyhow::{Context as _, Result};
+use crate::programs::Programs;
+use crate::wait::{TIMEOUT, wait_for};
+use anyhow::{Context as _, Result, ensure};
 use futures::{StreamExt as _, stream};
 use k8s_openapi::api::core::v1::Namespace as CoreNamespace;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
@@ -89,6 +90,24 @@ impl Cluster {
             Scope::Cluster => Api::all_with(self.client.clone(), &resource),
             Scope::Namespaced => Api::namespaced_with(self.client.clone(), namespace, &resource),
         })
+    }
+
+    /// Waits until OLM runs in namespace `olm`, if it is there: its programs end when they lose the API server, and are started again
+    /// after a back-off.
+    ///
+    /// # Errors
+    /// It does not run within six minutes, which is longer than the longest back-off.
+    pub async fn olm_is_back(&self) -> Result<()> {
+        let deployments = self.api("apps/v1", "Deployment", "olm").await?;
+        wait_for("OLM runs", Duration::from_mins(6), async || {
+            for deployment in deployments.list(&ListParams::default()).await? {
+                let available = deployment.data["status"]["availableReplicas"].as_i64();
+                let wanted = deployment.data["spec"]["replicas"].as_i64();
+                ensure!(available >= wanted, "{} has {available:?} replicas", deployment.name_any());
+            }
+            Ok(())
+        })
+        .await
     }
 
     async fn api_of(&self, object: &DynamicObject) -> Result<Api<DynamicObject>> {

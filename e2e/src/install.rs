@@ -3,8 +3,9 @@
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
+use crate::cluster::Cluster;
 use crate::release::{CHANNEL, NEXT_VERSION, PACKAGE, VERSION};
-use crate::{Cluster, TIMEOUT, wait_for};
+use crate::wait::{TIMEOUT, wait_for};
 
 const CSVS: (&str, &str) = ("operators.coreos.com/v1alpha1", "ClusterServiceVersion");
 

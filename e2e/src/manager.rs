@@ -1,6 +1,6 @@
 //! The manager as a process of the test, for control planes without nodes.
 
-use crate::Programs;
+use crate::programs::Programs;
 use anyhow::{Context as _, Result, ensure};
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};

@@ -1,6 +1,7 @@
 //! A manager's metrics page, asked for as Prometheus does: over TLS, with a service account's token.
 
-use crate::{Cluster, Operator};
+use crate::cluster::Cluster;
+use crate::operator::Operator;
 use anyhow::{Context as _, Result};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{Pod, ServiceAccount};

@@ -1,6 +1,8 @@
 //! Deploys the operator without OLM, with the options of a test, and removes it.
 
-use crate::{Cluster, Programs, Registry, TIMEOUT, wait_for};
+use crate::cluster::Cluster;
+use crate::programs::{Programs, Registry};
+use crate::wait::{TIMEOUT, wait_for};
 use anyhow::{Context as _, Result, ensure};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;

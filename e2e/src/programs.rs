@@ -105,26 +105,33 @@ impl Programs {
     }
 
     fn run(&self, program: &str, arguments: &[&str], input: &[u8]) -> Result<String> {
-        use std::io::Write as _;
-        let line = format!("{program} {}", arguments.join(" "));
         let start = Instant::now();
-        let mut child = Command::new(self.path(program))
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("failed to start {line}"))?;
-        child.stdin.take().context("no standard input")?.write_all(input)?;
-        let output = child.wait_with_output()?;
-        eprintln!("{:6.1} s  $ {line}", start.elapsed().as_secs_f64());
-        ensure!(
-            output.status.success(),
-            "{line}: {}\n{}{}",
-            output.status,
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr)
-        );
-        Ok(String::from_utf8(output.stdout)?)
+        let output = run(Command::new(self.path(program)).args(arguments), input);
+        eprintln!("{:6.1} s  $ {program} {}", start.elapsed().as_secs_f64(), arguments.join(" "));
+        Ok(String::from_utf8(output?)?)
     }
+}
+
+/// Runs a program with an input, and returns its standard output.
+///
+/// # Errors
+/// It cannot be started or does not read its input, or its exit status is not 0; then the error has both of its outputs.
+pub fn run(command: &mut Command, input: &[u8]) -> Result<Vec<u8>> {
+    use std::io::Write as _;
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("failed to start {}", command.get_program().display()))?;
+    child.stdin.take().context("no standard input")?.write_all(input)?;
+    let output = child.wait_with_output()?;
+    ensure!(
+        output.status.success(),
+        "{command:?}: {}\n{}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(output.stdout)
 }

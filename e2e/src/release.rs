@@ -1,6 +1,6 @@
 //! Builds and pushes the images that are needed to install the operator through OLM.
 
-use crate::{Programs, Registry};
+use crate::programs::{Programs, Registry};
 use anyhow::Result;
 
 /// The operator's package.

@@ -1,6 +1,7 @@
 //! Compares what two runs leave behind: the owned objects, and the log of the operator's writes.
 
-use crate::{Audit, Cluster};
+use crate::audit::Audit;
+use crate::cluster::Cluster;
 use anyhow::{Result, ensure};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;

@@ -1,25 +1,8 @@
-//! CRDs with `x-kubernetes-validations`: expressions of every function that Kubernetes 1.34 has, and one defect.
+//! Expressions of every function that Kubernetes 1.34 has, on the fields of the CRD of `cel_crd`.
 //!
-//! An expression is grown from the table of [`FUNCTIONS`] by its type; which function is used, and in which one the
-//! defect is, is counted.
+//! An expression is grown from the table of [`FUNCTIONS`] by its type.
 
 use fastrand::Rng;
-use serde_json::{Value, json};
-
-use super::subject::Subject;
-use super::template::Step;
-use super::{Case, Change, cel_defects};
-
-/// What a CRD's expressions use.
-#[derive(Debug, Clone)]
-pub struct Used {
-    /// The functions of the rule, each once.
-    pub functions: Vec<&'static str>,
-    /// The function whose call is defective, where it is a call that is.
-    pub defective: Option<&'static str>,
-    /// The kind of defect; `None` if there is none.
-    pub defect: Option<&'static str>,
-}
 
 /// A function or operator: its name, what it gives, and how it is written. `{S}` is an expression of a type; `'…'`
 /// literals are checked by the API server when it compiles.
@@ -315,7 +298,8 @@ fn holes(pattern: &str) -> Vec<char> {
         .collect()
 }
 
-fn grow(rng: &mut Rng, ty: char, depth: u8, used: &mut Vec<&'static str>) -> String {
+/// Grows an expression of a type, with calls of at most this depth; adds the functions that it uses.
+pub(super) fn grow(rng: &mut Rng, ty: char, depth: u8, used: &mut Vec<&'static str>) -> String {
     let fitting: Vec<_> = FUNCTIONS.iter().filter(|(_, result, _)| *result == ty).collect();
     if depth == 0 || fitting.is_empty() || rng.f64() < 0.5 {
         let leaves = leaves(ty);
@@ -325,7 +309,8 @@ fn grow(rng: &mut Rng, ty: char, depth: u8, used: &mut Vec<&'static str>) -> Str
     call(rng, name, ty, pattern, depth - 1, used).text()
 }
 
-fn call(
+/// Grows a call of a function, with arguments of at most this depth; adds the functions that it uses.
+pub(super) fn call(
     rng: &mut Rng,
     name: &'static str,
     ty: char,
@@ -338,123 +323,4 @@ fn call(
     }
     let arguments = holes(pattern).into_iter().map(|ty| (ty, grow(rng, ty, depth, used))).collect();
     Grown { name, ty, pattern, arguments }
-}
-
-/// The way to the schema of `spec`.
-#[must_use]
-pub fn spec_path() -> Vec<Step> {
-    let mut path: Vec<Step> = vec![Step::Key("spec".into()), Step::Key("versions".into()), Step::Index(0)];
-    path.extend(["schema", "openAPIV3Schema", "properties", "spec"].map(|key| Step::Key(key.to_owned())));
-    path
-}
-
-/// A CRD with an expression of the function whose `turn` it is; with a defect, where one is asked for.
-#[must_use]
-pub fn case(seed: u64, turn: usize, defective: bool) -> Case {
-    let mut rng = Rng::with_seed(seed);
-    let (name, ty, pattern) = FUNCTIONS[turn % FUNCTIONS.len()];
-    let mut used = Vec::new();
-    let grown = call(&mut rng, name, ty, pattern, 2, &mut used);
-    let mut rule = json!({"rule": grown.rule()});
-    if rng.f64() < 0.2 {
-        rule["message"] = json!("it must be so");
-    }
-    if rng.f64() < 0.2 {
-        rule["messageExpression"] = json!(format!("'it is ' + {}", grow(&mut rng, 'S', 1, &mut used)));
-    }
-    if rng.f64() < 0.1 {
-        rule["reason"] = json!(
-            ["FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"]
-                [rng.usize(..4)]
-        );
-    }
-    if rng.f64() < 0.1 {
-        rule["fieldPath"] = json!([".s", ".o.x", ".l", ".m['a']"][rng.usize(..4)]);
-    }
-    let mut object = crd(&mut rng);
-    let path = spec_path();
-    let mut at = path.clone();
-    at.push(Step::Key("x-kubernetes-validations".into()));
-    super::edit::set(&mut object, &at, Some(json!([rule])));
-    let mut record = Used { functions: used, defective: None, defect: None };
-    let change = defective.then(|| {
-        // Every function's call is defective in every second round.
-        let in_call = (turn / FUNCTIONS.len()).is_multiple_of(2);
-        let (defect, edit) = cel_defects::choose(&mut rng, &grown, in_call);
-        record.defect = Some(defect);
-        record.defective = in_call.then_some(grown.name);
-        Change { pattern: format!("x-kubernetes-validations: {defect}"), name: defect.to_owned(), edit }
-    });
-    Case { kind: "CRD with CEL", subject: Subject::Crd, seed, object, change, cel: Some(record) }
-}
-
-/// A CRD whose `spec` has a field of each type.
-fn crd(rng: &mut Rng) -> Value {
-    let length = rng.u32(1..40);
-    let items = rng.u32(1..6);
-    let properties = json!({
-        "s": {"type": "string", "maxLength": length},
-        "i": {"type": "integer"},
-        "n": {"type": "number"},
-        "b": {"type": "boolean"},
-        "y": {"type": "string", "format": "byte", "maxLength": length},
-        "t": {"type": "string", "format": "date-time"},
-        "date": {"type": "string", "format": "date"},
-        "d": {"type": "string", "format": "duration"},
-        "l": {"type": "array", "maxItems": items, "items": {"type": "string", "maxLength": length}},
-        "k": {"type": "array", "maxItems": items, "items": {"type": "integer"}},
-        "m": {"type": "object", "maxProperties": items, "additionalProperties": {"type": "string", "maxLength": length}},
-        "lo": {
-            "type": "array", "maxItems": items, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
-            "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string", "maxLength": length}, "value": {"type": "integer"}}},
-        },
-        "la": {"type": "array", "maxItems": items, "items": {"type": "object", "properties": {"name": {"type": "string", "maxLength": length}}}},
-        "o": {"type": "object", "properties": {"x": {"type": "string", "maxLength": length}, "y": {"type": "integer"}}},
-        "namespace": {"type": "string", "maxLength": length},
-        "a-b": {"type": "string", "maxLength": length},
-        "x.y": {"type": "string", "maxLength": length},
-        "is": {"x-kubernetes-int-or-string": true},
-        "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
-        "embedded": {"type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true},
-    });
-    json!({
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "gizmos.gadgets.example.com"},
-        "spec": {
-            "group": "gadgets.example.com",
-            "scope": "Namespaced",
-            "names": {"kind": "Gizmo", "listKind": "GizmoList", "plural": "gizmos", "singular": "gizmo"},
-            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
-                "type": "object",
-                "properties": {"spec": {
-                    "type": "object",
-                    "properties": properties,
-                }},
-            }}}],
-        },
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_hole_is_filled() {
-        for seed in 0..500 {
-            let case = case(seed, usize::try_from(seed).unwrap_or_default(), seed % 2 == 0);
-            let text = case.object.to_string();
-            assert!(!FUNCTIONS.iter().any(|(_, ty, _)| text.contains(&format!("{{{ty}}}"))), "{text}");
-        }
-    }
-
-    #[test]
-    fn every_function_takes_the_defect_in_some_case() {
-        let defective: std::collections::BTreeSet<_> = (0..2_000)
-            .filter_map(|turn: usize| case(turn as u64, turn, true).cel.and_then(|used| used.defective))
-            .collect();
-        let all: std::collections::BTreeSet<_> = FUNCTIONS.iter().map(|(name, ..)| *name).collect();
-        assert_eq!(defective, all);
-    }
 }

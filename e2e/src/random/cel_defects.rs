@@ -3,7 +3,8 @@
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-use super::cel::{Grown, spec_path};
+use super::cel::Grown;
+use super::cel_crd::spec_path;
 use super::edit::Edit;
 use super::template::Step;
 

@@ -6,7 +6,9 @@ use std::fmt::Write as _;
 use bundle_tool::report::{Finding, Validator};
 use bundle_tool::rules;
 
-use super::{Case, Change, Count, Generator, cel};
+use super::case::{Case, Change};
+use super::cel;
+use super::generator::{Count, Generator};
 
 /// The verdicts on one object.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::future::Future;
 
 use serde_json::Value;
 
-use super::Case;
+use super::case::Case;
 use super::edit::set;
 use super::template::Step;
 
@@ -75,7 +75,7 @@ fn collect(value: &Value, path: &mut Vec<Step>, all: &mut Vec<Vec<Step>>) {
 mod tests {
     use serde_json::json;
 
-    use super::super::Change;
+    use super::super::case::Change;
     use super::super::edit::Edit;
     use super::super::subject::Subject;
     use super::*;

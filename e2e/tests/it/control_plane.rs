@@ -31,7 +31,7 @@ async fn control_plane(programs: &Programs) -> Result<Option<Cluster>> {
     let cluster = Cluster::from_env().await?;
     let nodes: Api<Node> = Api::all(cluster.client.clone());
     if count(&nodes).await? > 0 {
-        eprintln!("skipped: this cluster has nodes and would run a pod for each Memcached");
+        skipped("this cluster has nodes and would run a pod for each Memcached");
         return Ok(None);
     }
     cluster.define_memcached(programs).await?;
@@ -115,9 +115,15 @@ async fn scaled(
         Ok(())
     })
     .await?;
-    let traces = Traces::of(cluster, &namespace.name, audit).await?;
-
-    memcacheds.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
+    // The API server closes connections, also idle ones, whenever it likes.
+    let traces =
+        wait_for("the traces are read", TIMEOUT, async || Traces::of(cluster, &namespace.name, audit).await)
+            .await?;
+    wait_for("all Memcacheds are deleted", TIMEOUT, async || {
+        memcacheds.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
+        Ok(())
+    })
+    .await?;
     wait_for("all Memcacheds are gone", TIMEOUT, async || {
         let left = count(&memcacheds).await?;
         ensure!(left == 0, "{left} are left");

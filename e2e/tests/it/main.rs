@@ -14,6 +14,7 @@ mod run_bundle;
 mod scaffold;
 mod serve;
 mod serve_opm;
+mod skopeo;
 mod verdicts;
 mod whole_way;
 mod without_olm;

@@ -447,7 +447,9 @@ async fn the_api_server_is_down_for_60_seconds() -> Result<()> {
         rolled_out(&stage, audit.as_ref(), async |_: &Stage| restarter.api_server(60).map(Some)).await?;
     found.compare(&undisturbed, LOST)?;
     stage.operator.available(2).await?;
-    stage.tear_down().await
+    let cluster = stage.cluster.clone();
+    stage.tear_down().await?;
+    cluster.olm_is_back().await
 }
 
 /// Returns the requests of the manager's service account, except for discovery, which everybody is allowed.

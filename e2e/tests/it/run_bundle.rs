@@ -154,6 +154,7 @@ fn cases(registry: &Registry) -> Vec<Case> {
     };
     let quota =
         |pods: &str| object("v1", "ResourceQuota", "pods", &json!({"spec": {"hard": {"pods": pods}}}));
+    let secure = "securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}";
     let sleep = r#"command: [/bin/sleep, "100000"]"#;
     vec![
         Case::new("image", "image of the operator does not exist", "cannot pull image", "image-pull-failed")
@@ -168,12 +169,18 @@ fn cases(registry: &Registry) -> Vec<Case> {
             .edit("/bin/sleep", "/bin/none"),
         Case::new("node", "no node fits", "cannot be scheduled", "pod-unschedulable")
             .edit("terminationGracePeriodSeconds: 1", "terminationGracePeriodSeconds: 1\n              nodeSelector: {nowhere: \"true\"}"),
-        Case::new("quota", "quota of 0 pods", "exceeded quota", "quota-exceeded").before(quota("0")),
+        Case::new("quota", "quota of 0 pods", "exceeded quota", "").before(quota("0")),
         Case::new("second", "quota of 1 pod", "exceeded quota", "quota-exceeded").before(quota("1")),
         Case {
             level: "restricted",
-            ..Case::new("security", "namespace restricted, operator not", "violates PodSecurity", "pod-security-violation")
-                .edit("securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}", "securityContext: {privileged: true}")
+            ..Case::new("security", "namespace restricted, operator not", "violates PodSecurity", "")
+                .edit(secure, "securityContext: {privileged: true}")
+        },
+        Case {
+            level: "restricted",
+            ..Case::new("privileged", "namespace restricted, operator not, --force", "violates PodSecurity", "pod-security-violation")
+                .edit(secure, "securityContext: {privileged: true}")
+                .argument("--force")
         },
         Case::new("webhook", "webhook without a server rejects pods", "failed calling webhook", "webhook-failed").before(json!({
             "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
@@ -224,6 +231,8 @@ fn cases(registry: &Registry) -> Vec<Case> {
             .edit("strategy: deployment", "strategy: magic"),
         Case::new("crd", "required CRD does not exist", "requires CRD `parts.other.example.com`", "")
             .edit("    owned:\n", "    required:\n    - {name: parts.other.example.com, kind: Part, version: v1}\n    owned:\n"),
+        Case::new("version", "required version of a CRD is not served", "requires version `v9` of CRD `subscriptions.operators.coreos.com`", "")
+            .edit("    owned:\n", "    required:\n    - {name: subscriptions.operators.coreos.com, kind: Subscription, version: v9}\n    owned:\n"),
         Case::new("forced", "required CRD does not exist, --force", "cannot resolve subscription", "resolution-failed")
             .edit("    owned:\n", "    required:\n    - {name: parts.other.example.com, kind: Part, version: v1}\n    owned:\n")
             .argument("--force"),
@@ -479,13 +488,15 @@ async fn the_api_server_is_away_for_30_seconds() -> Result<()> {
         tokio::task::spawn_blocking(|| away.over()).await?
     };
     let (run, away) = futures::join!(tool(&programs, &arguments), run);
+    // Whatever came of it is removed, so that no other test meets it.
+    cluster.olm_is_back().await?;
+    let cleanup =
+        tool(&programs, &["cleanup", &bundle.package, "-n", &namespace.name, "--delete-crds"]).await?;
     let run = run?;
     away?;
     ensure!(run.status == 0, "{}", run.err);
     ensure!(run.err.contains("trying again"), "{}", run.err);
     eprintln!("{:6.1} s  installed, with the API server away for 30 s", run.seconds);
-    let cleanup =
-        tool(&programs, &["cleanup", &bundle.package, "-n", &namespace.name, "--delete-crds"]).await?;
     ensure!(cleanup.status == 0, "{}", cleanup.err);
     gone(&cluster, namespace).await
 }
@@ -496,7 +507,7 @@ async fn olm_that_does_not_run_is_named_before_anything_is_created() -> Result<(
     let cluster = Cluster::from_env().await?;
     let found = cluster.api("apps/v1", "Deployment", "olm").await?;
     let Ok(operator) = found.get("catalog-operator").await else {
-        eprintln!("OLM is not in namespace olm: skipped");
+        skipped("OLM is not in namespace olm");
         return Ok(());
     };
     let replicas = operator.data["spec"]["replicas"].clone();
@@ -533,9 +544,14 @@ async fn an_operator_is_upgraded_with_its_objects() -> Result<()> {
     let (programs, registry) = (Programs::from_env()?, Registry::from_env()?);
     let cluster = Cluster::from_env().await?;
     let namespace = cluster.namespace_for("run-upgrade", "restricted").await?;
-    let old = Gizmo::write("upgrade", &registry.operand(), &[])?;
+    // The rule csv-unknown-field says so: from a catalog, a name with other capitalization takes effect.
+    let capitals = ("displayName: Gizmo Operator", "DISPLAYNAME: Gizmo Operator");
+    let old = Gizmo::write("upgrade", &registry.operand(), &[capitals])?;
     let run = tool(&programs, &["run", "bundle", &old.path(), "-n", &namespace.name]).await?;
     ensure!(run.status == 0, "{}", run.err);
+    let csvs = cluster.api(V1ALPHA1, "ClusterServiceVersion", &namespace.name).await?;
+    let installed = csvs.get("gizmo-upgrade.v1.2.0").await?;
+    ensure!(installed.data["spec"]["displayName"] == "Gizmo Operator", "{}", installed.data["spec"]);
     let gizmo = json!({
         "apiVersion": "upgrade.example.com/v1", "kind": "Gizmo",
         "metadata": {"name": "sample", "namespace": namespace.name}, "spec": {"size": 3},
@@ -556,7 +572,6 @@ async fn an_operator_is_upgraded_with_its_objects() -> Result<()> {
     let run = tool(&programs, &["run", "bundle-upgrade", &new.path(), "-n", &namespace.name]).await?;
     ensure!(run.status == 0 && run.out.contains("gizmo-upgrade.v1.3.0 is installed"), "{}", run.err);
     eprintln!("{:6.1} s  upgraded", run.seconds);
-    let csvs = cluster.api(V1ALPHA1, "ClusterServiceVersion", &namespace.name).await?;
     wait_for("the old CSV is gone", TIMEOUT, async || {
         ensure!(csvs.get_opt("gizmo-upgrade.v1.2.0").await?.is_none(), "it is still there");
         Ok(())
@@ -717,6 +732,98 @@ async fn an_image_is_pushed_and_installed() -> Result<()> {
         gone(&cluster, namespace).await?;
     }
     Ok(())
+}
+
+#[tokio::test]
+async fn the_options_of_operator_sdk_reach_the_cluster() -> Result<()> {
+    let (programs, registry) = (Programs::from_env()?, Registry::from_env()?);
+    let cluster = Cluster::from_env().await?;
+    let (bundle, other) = (
+        Gizmo::write("options", &registry.operand(), &[])?,
+        Gizmo::write("indexed", &registry.operand(), &[])?,
+    );
+    let ca: Vec<&str> = registry.ca_file.iter().flat_map(|file| ["--ca-file", file]).collect();
+    let (image, index) =
+        (registry.image("run-bundle/options:v1.2.0"), registry.image("run-bundle/options-index:v1"));
+    let catalog = tempfile::tempdir()?;
+    let catalog = catalog.path().join("catalog").display().to_string();
+    for arguments in [
+        vec!["push", "bundle", &bundle.path(), &image],
+        vec!["catalog", "add", &catalog, &other.path(), "--image", "example.com/indexed:v1"],
+        vec!["push", "catalog", &catalog, &index],
+    ] {
+        let registry = if arguments[0] == "push" { &ca[..] } else { &[] };
+        let run = tool(&programs, &[&arguments[..], registry].concat()).await?;
+        ensure!(run.status == 0, "{arguments:?}: {}", run.err);
+    }
+    let namespace = cluster.namespace_for("run-options", "baseline").await?;
+    let watched = cluster.namespace_for("run-options-watched", "baseline").await?;
+    let login = r#"{"auths":{"registry.invalid":{"auth":"YTph"}}}"#;
+    let certificate = registry.ca_file.as_ref().map(std::fs::read_to_string).transpose()?;
+    for object in [
+        object("v1", "ServiceAccount", "catalog", &json!({})),
+        object(
+            "v1",
+            "Secret",
+            "login",
+            &json!({
+                "type": "kubernetes.io/dockerconfigjson", "stringData": {".dockerconfigjson": login},
+            }),
+        ),
+        object(
+            "v1",
+            "Secret",
+            "authority",
+            &json!({"stringData": {"cert.pem": certificate.clone().unwrap_or_default()}}),
+        ),
+    ] {
+        let text = object.to_string().replace("NAMESPACE", &namespace.name);
+        cluster.apply(&serde_json::from_str::<Value>(&text)?).await?;
+    }
+    let mode = format!("SingleNamespace={}", watched.name);
+    let mut arguments = vec![
+        "run",
+        "bundle",
+        &image,
+        "-n",
+        &namespace.name,
+        "--index-image",
+        &index,
+        "--install-mode",
+        &mode,
+        "--pull-secret-name",
+        "login",
+        "--service-account",
+        "catalog",
+        "--security-context-config",
+        "legacy",
+    ];
+    if certificate.is_some() {
+        arguments.extend(["--ca-secret-name", "authority"]);
+    }
+    let run = tool(&programs, &arguments).await?;
+    ensure!(run.status == 0, "{}", run.err);
+    let groups = cluster.api("operators.coreos.com/v1", "OperatorGroup", &namespace.name).await?;
+    let groups = groups.list(&ListParams::default()).await?.items;
+    let targets: Vec<_> = groups.iter().map(|one| &one.data["spec"]["targetNamespaces"]).collect();
+    ensure!(targets == [&json!([watched.name])], "{targets:?}");
+    let deployments = cluster.api("apps/v1", "Deployment", &namespace.name).await?;
+    let pod = deployments.get("gizmo-options-catalog").await?.data["spec"]["template"]["spec"].take();
+    ensure!(pod["serviceAccountName"] == "catalog", "{pod}");
+    ensure!(pod["imagePullSecrets"] == json!([{"name": "login"}]), "{pod}");
+    ensure!(pod["containers"][0]["securityContext"].is_null(), "{pod}");
+    // The package of the index image is there, too.
+    let packages =
+        cluster.api("packages.operators.coreos.com/v1", "PackageManifest", &namespace.name).await?;
+    wait_for("the packages of the index image are shown", TIMEOUT, async || {
+        packages.get("gizmo-indexed").await.map(|_| ()).map_err(Into::into)
+    })
+    .await?;
+    let cleanup =
+        tool(&programs, &["cleanup", &bundle.package, "-n", &namespace.name, "--delete-crds"]).await?;
+    ensure!(cleanup.status == 0, "{}", cleanup.err);
+    watched.delete().await?;
+    gone(&cluster, namespace).await
 }
 
 /// Applies what `--dry-run=client` prints and approves the plan, as with kubectl; returns how long that took.
