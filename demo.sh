@@ -56,7 +56,8 @@ cat <<'NEXT'
 
 Next, on a cluster with OLM and a registry that it pulls from (README.md, "On a cluster"):
   make image-push bundle bundle-push catalog catalog-push IMG=... BUNDLE_IMG=... CATALOG_IMG=...
-  kubectl apply -f docs/install.yaml     # with your catalog image in it
+  kubectl create namespace memcached
+  kubectl apply -n memcached -f docs/install.yaml     # with your catalog image in it
 Or without OLM:
   make image-push deploy IMG=...
 NEXT
