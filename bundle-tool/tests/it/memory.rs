@@ -201,3 +201,21 @@ fn one_role_for_many_subjects() {
     let csv = fs::read_to_string(csv).unwrap();
     assert_eq!(csv.matches("serviceAccountName: a1\n").count(), 2, "{csv:.4000}");
 }
+
+#[test]
+fn a_bundle_is_added_to_a_catalog_of_many_small_documents() {
+    let dir = tempfile::tempdir().unwrap();
+    copy_bundle(dir.path().join("bundle"));
+    fs::create_dir(dir.path().join("catalog")).unwrap();
+    let file = dir.path().join("catalog/other.yaml");
+    fs::write(&file, "---\nschema: x\n".repeat(600_000)).unwrap();
+    let output =
+        limited(dir.path(), &["catalog", "add", "catalog", "bundle", "--image", "example.com/a:v1"], &[]);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{:?} {error:.2000}", output.status);
+    assert_eq!(
+        fs::read_dir(dir.path().join("catalog")).unwrap().count(),
+        2,
+        "the package and the other file"
+    );
+}

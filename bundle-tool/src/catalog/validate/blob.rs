@@ -18,17 +18,17 @@ impl Blob {
     }
 }
 
-/// One blob.
+/// One blob. What it contains is apart, so that a catalog of many small documents takes little memory.
 #[derive(Debug)]
 pub enum Blob {
     /// `olm.package`
-    Package(Package),
+    Package(Box<Package>),
     /// `olm.channel`
-    Channel(Channel),
+    Channel(Box<Channel>),
     /// `olm.bundle`
-    Bundle(Bundle),
+    Bundle(Box<Bundle>),
     /// `olm.deprecations`
-    Deprecations(Deprecations),
+    Deprecations(Box<Deprecations>),
     /// Any other schema.
     Other {
         /// The package; empty where it belongs to none.

@@ -186,13 +186,13 @@ impl Decoder<'_, '_> {
         if let Some(icon) = field(root, "icon").filter(|icon| icon.kind() == Kind::Object && !is_incomplete) {
             self.icon(icon);
         }
-        Blob::Package(Package {
+        Blob::Package(Box::new(Package {
             name,
             default_channel: string(root, "defaultChannel").to_owned(),
             place: self.place(root.position()),
             default_channel_place: self.field_place(root, "defaultChannel"),
             is_incomplete,
-        })
+        }))
     }
 
     fn icon(&mut self, icon: Value<'_>) {
@@ -246,14 +246,14 @@ impl Decoder<'_, '_> {
             }
             entries.push(entry);
         }
-        Blob::Channel(Channel {
+        Blob::Channel(Box::new(Channel {
             name,
             package: string(root, "package").to_owned(),
             entries,
             place: self.place(root.position()),
             package_place: self.field_place(root, "package"),
             is_incomplete,
-        })
+        }))
     }
 
     fn entry(&mut self, item: Value<'_>, index: usize) -> Entry {
@@ -316,7 +316,7 @@ impl Decoder<'_, '_> {
             objects: None,
         };
         if !is_complete {
-            return Blob::Bundle(bundle);
+            return Blob::Bundle(Box::new(bundle));
         }
         self.images(root, &bundle.image);
         let packages = self.properties(root, &mut bundle);
@@ -331,10 +331,10 @@ impl Decoder<'_, '_> {
             let fix = same_property(root, &packages);
             let at = root.position();
             self.report_with(&rules::BUNDLE_PACKAGE_PROPERTY_COUNT, at, "properties", message, fix);
-            return Blob::Bundle(bundle);
+            return Blob::Bundle(Box::new(bundle));
         };
         self.package_property(property, &format!("properties[{index}].value"), &mut bundle);
-        Blob::Bundle(bundle)
+        Blob::Bundle(Box::new(bundle))
     }
 
     fn images(&mut self, root: Value<'_>, image: &str) {
@@ -482,12 +482,12 @@ impl Decoder<'_, '_> {
             }
             entries.push(deprecation);
         }
-        Blob::Deprecations(Deprecations {
+        Blob::Deprecations(Box::new(Deprecations {
             package: string(root, "package").to_owned(),
             entries,
             place: self.place(root.position()),
             package_place: self.field_place(root, "package"),
-        })
+        }))
     }
 }
 
