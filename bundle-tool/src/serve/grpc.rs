@@ -13,7 +13,7 @@ use http::{HeaderMap, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use prost::Message;
 use tonic::body::Body;
-use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
+use tonic::codec::{BufferSettings, Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::server::{Grpc, ServerStreamingService, StreamingService, UnaryService};
 use tonic::{Status, Streaming};
 
@@ -24,6 +24,9 @@ use super::reflection::Reflection;
 
 /// The maximum size of a request's message in bytes: requests hold a few names.
 const MAX_REQUEST: usize = 1 << 20;
+
+/// How many bytes of messages are collected before they are sent.
+const BUFFER: usize = 8 << 10;
 
 /// The maximum size of the HTTP headers of a request in bytes.
 pub(super) const MAX_HEADERS: u32 = 16 << 10;
@@ -71,6 +74,11 @@ impl Encoder for RawCodec {
         out.reserve(item.len());
         out.put(item);
         Ok(())
+    }
+
+    // Each call of a client that does not read holds a buffer.
+    fn buffer_settings(&self) -> BufferSettings {
+        BufferSettings::new(BUFFER, 2 * BUFFER)
     }
 }
 

@@ -20,10 +20,10 @@ use super::{grpc, http};
 const MAX_CONNECTIONS: usize = 4096;
 
 /// The maximum number of calls at a time on one connection.
-const MAX_STREAMS: u32 = 250;
+const MAX_STREAMS: u32 = 100;
 
 /// The maximum number of bytes that wait on one call for a client to read them.
-const SEND_BUFFER: usize = 64 << 10;
+const SEND_BUFFER: usize = 16 << 10;
 
 /// How long a new connection may say nothing.
 const HANDSHAKE: Duration = Duration::from_secs(20);

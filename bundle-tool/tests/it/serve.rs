@@ -1,5 +1,6 @@
 //! `serve` as a process: its index whole, missing, damaged, foreign and stale; ports, probes, signals and odd clients.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -240,14 +241,14 @@ fn probes_call_the_program_by_the_name_that_they_know() {
     let status = |arguments: &[&str]| Command::new(&probe).args(arguments).output().unwrap().status.code();
     let server = Server::start(dir.path(), &["catalog"]);
     let address = format!("-addr=:{}", server.port);
-    assert_eq!(status(&[&address, "-rpc-timeout=5s"]), Some(0));
+    assert_eq!(status(&[&address, "-connect-timeout=60s", "-rpc-timeout=60s"]), Some(0));
     assert_eq!(status(&[]), Some(1));
     server.stop();
     assert_eq!(status(&[&address]), Some(2));
     // Something that is no gRPC server.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("-addr={}", silent.local_addr().unwrap());
-    assert_eq!(status(&[&address, "-rpc-timeout=100ms"]), Some(3));
+    assert_eq!(status(&[&address, "-connect-timeout=60s", "-rpc-timeout=100ms"]), Some(3));
 }
 
 #[test]
@@ -307,6 +308,79 @@ fn odd_clients_end_with_their_connections_only() {
         assert_eq!(Bundle::decode(bundle).unwrap().csv_name, "gizmo.v1.1.0");
     });
     drop(silent);
+    server.stop();
+}
+
+/// A frame of HTTP/2 (RFC 9113, section 4.1).
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}
+
+/// What a client sends that asks for `calls` lists of all bundles, allows any amount of data, and reads none of it.
+fn lists_that_nobody_reads(calls: u32) -> Vec<u8> {
+    const PATH: &[u8] = b"/api.Registry/ListBundles";
+    // Names of HPACK's static table, values as they are (RFC 7541, section 6.2.2).
+    let mut headers = vec![0x83, 0x86, 0x01, 1, b'x', 0x04, 25];
+    headers.extend_from_slice(PATH);
+    headers.extend_from_slice(b"\x0f\x10\x10application/grpc\x00\x02te\x08trailers");
+    let settings = frame(4, 0, 0, &[0, 4, 0x7f, 0xff, 0xff, 0xff]);
+    let window = frame(8, 0, 0, &[0x7f, 0xff, 0, 0]);
+    let mut bytes = [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", settings.as_slice(), &window].concat();
+    for call in 0..calls {
+        bytes.extend(frame(1, 4, 2 * call + 1, &headers));
+        bytes.extend(frame(0, 1, 2 * call + 1, &[0; 5]));
+    }
+    bytes
+}
+
+#[test]
+fn clients_that_stop_reading_cost_no_memory_and_delay_nobody() {
+    const CLIENTS: usize = 20;
+    const CALLS: u32 = 100;
+    let dir = catalog();
+    let mut text = CATALOG.to_owned();
+    // Each list has 4 MB, so that all of them together would have 8 GB.
+    for bundle in 0..200 {
+        let package = format!("package-{bundle}");
+        let value = "x".repeat(20_000);
+        write!(
+            text,
+            "---\n{{schema: olm.package, name: {package}, defaultChannel: a}}
+---\n{{schema: olm.channel, package: {package}, name: a, entries: [{{name: {package}.v1.0.0}}]}}
+---\n{{schema: olm.bundle, package: {package}, name: {package}.v1.0.0, image: example.com/x, properties: [
+{{type: olm.package, value: {{packageName: {package}, version: 1.0.0}}}}, {{type: example, value: {value}}}]}}\n"
+        )
+        .unwrap();
+    }
+    fs::write(dir.path().join("catalog/catalog.yaml"), text).unwrap();
+    let server = Server::start(dir.path(), &["catalog"]);
+    let status = || fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
+    let peak = || {
+        let status = status();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
+    };
+    let before = peak();
+    let clients: Vec<TcpStream> = (0..CLIENTS)
+        .map(|_| {
+            let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+            stream.write_all(&lists_that_nobody_reads(CALLS)).unwrap();
+            stream
+        })
+        .collect();
+    // Others are served while those wait.
+    for _ in 0..10 {
+        assert_eq!(server.packages().len(), 201);
+    }
+    // The server has begun to answer all of them.
+    for stream in &clients {
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        assert!(stream.peek(&mut [0; 1000]).unwrap() > 0);
+    }
+    let used = peak() - before;
+    assert!(used < 200, "{used} MiB");
+    // Neither do they keep the server from stopping.
     server.stop();
 }
 
