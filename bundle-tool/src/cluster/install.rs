@@ -262,6 +262,8 @@ impl<'c> Installation<'c> {
                         report(Report::Progress(now.clone()));
                         last = Some(now);
                     }
+                    // Nobody knows whether a problem lasted meanwhile.
+                    since.clear();
                 }
                 Err(error) => return Err(error.into()),
             }

@@ -10,8 +10,8 @@ use super::manifests::CATALOG_LABEL;
 use super::snapshot::{Snapshot, label, list, name_of, number, string, strings};
 
 /// How long a container without a readiness probe has to run. Without the probe, Kubernetes calls it ready as soon as it starts,
-/// and OLM the CSV Succeeded, even if it exits at once; the kubelet notices that within a second or two.
-pub const STABLE: Duration = Duration::from_secs(3);
+/// and OLM the CSV Succeeded, even if it exits at once; the kubelet notices that within a second or two, later on a busy node.
+pub const STABLE: Duration = Duration::from_secs(5);
 
 /// What is installed, by the names of its objects.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -272,7 +272,7 @@ fn an_evicted_pod_is_a_problem_only_if_no_other_replaces_it() {
     evicted.extend(kinds::POD, many);
     let started = std::time::Instant::now();
     let found = problems(&evicted, &scope());
-    assert!(started.elapsed() < std::time::Duration::from_secs(10), "{:?}", started.elapsed());
+    assert!(started.elapsed() < std::time::Duration::from_mins(1), "{:?}", started.elapsed());
     assert_eq!(found.len(), 1);
     assert!(found[0].object.contains("gizmo-operator-5f-19999"), "{found:?}");
 }

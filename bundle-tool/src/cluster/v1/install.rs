@@ -118,7 +118,11 @@ impl Waited<'_> {
                         }
                     }
                 }
-                Err(error) if error.is_temporary() => (format!("{error}; trying again"), None),
+                Err(error) if error.is_temporary() => {
+                    // Nobody knows whether it went on retrying meanwhile.
+                    retrying = None;
+                    (format!("{error}; trying again"), None)
+                }
                 Err(error) => return Err(error.into()),
             };
             if let Some(problem) = problem {
