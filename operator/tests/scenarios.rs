@@ -80,7 +80,7 @@ fn count(calls: &[Call], verb: &str, resource: &str) -> usize {
     calls.iter().filter(|call| call.verb == verb && call.resource == resource).count()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_new_memcached_takes_at_most_eight_writes_and_then_no_further_request() {
     let scenario = start(Owned::All);
     scenario.available("cache", 3).await;
@@ -99,7 +99,7 @@ async fn a_new_memcached_takes_at_most_eight_writes_and_then_no_further_request(
     scenario.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn only_the_deployment_is_owned_if_configured() {
     let scenario = start(Owned::Deployment);
     scenario.available("cache", 3).await;
@@ -111,7 +111,7 @@ async fn only_the_deployment_is_owned_if_configured() {
     scenario.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_new_size_is_one_apply_and_is_reported_as_resizing() {
     let scenario = start(Owned::All);
     scenario.available("cache", 3).await;
@@ -130,7 +130,7 @@ async fn a_new_size_is_one_apply_and_is_reported_as_resizing() {
     scenario.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn scaling_to_one_server_deletes_the_disruption_budget() {
     let scenario = start(Owned::All);
     scenario.available("cache", 2).await;
@@ -139,7 +139,7 @@ async fn scaling_to_one_server_deletes_the_disruption_budget() {
     scenario.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn drift_is_reverted_and_foreign_fields_are_kept() {
     let scenario = start(Owned::All);
     scenario.available("cache", 3).await;
@@ -173,7 +173,7 @@ async fn drift_is_reverted_and_foreign_fields_are_kept() {
     scenario.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_removed_label_is_restored_and_recorded_as_an_update() {
     let scenario = start(Owned::All);
     scenario.available("cache", 3).await;
@@ -197,7 +197,7 @@ async fn a_removed_label_is_restored_and_recorded_as_an_update() {
     scenario.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_conflict_409_is_retried_with_what_the_other_one_wrote() {
     let (api, client) = MockApi::start();
     api.fault(Fault {
@@ -215,7 +215,7 @@ async fn a_conflict_409_is_retried_with_what_the_other_one_wrote() {
     scenario.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_foreign_deployment_is_unchanged_and_reported() {
     let scenario = start(Owned::All);
     let foreign = json!({
@@ -237,7 +237,7 @@ async fn a_foreign_deployment_is_unchanged_and_reported() {
     scenario.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_403_is_reported_with_its_message_blocks_no_other_memcached_and_is_retried() {
     let (api, client) = MockApi::start();
     api.fault(Fault {
@@ -262,7 +262,7 @@ async fn a_403_is_reported_with_its_message_blocks_no_other_memcached_and_is_ret
     scenario.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_404_ends_the_reconcile() {
     let (api, client) = MockApi::start();
     api.fault(Fault {
@@ -278,12 +278,12 @@ async fn a_404_ends_the_reconcile() {
     scenario.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_429_is_retried_after_the_time_that_the_server_asks_for() {
     let (api, client) = MockApi::start();
     api.fault(Fault { retry_after: Some(1), ..Fault::new("patch", "deployments", 429, "TooManyRequests") });
     let scenario = on(api, client, Owned::All);
-    let start = std::time::Instant::now();
+    let start = tokio::time::Instant::now();
     scenario.available("cache", 1).await;
     assert!(start.elapsed() >= Duration::from_secs(1));
     assert_eq!(
@@ -294,7 +294,7 @@ async fn a_429_is_retried_after_the_time_that_the_server_asks_for() {
     scenario.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_expired_watch_410_restarts_and_misses_nothing() {
     let scenario = start(Owned::All);
     scenario.available("cache", 3).await;
@@ -314,7 +314,7 @@ async fn an_expired_watch_410_restarts_and_misses_nothing() {
     scenario.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn after_an_outage_of_the_api_server_nothing_is_lost_or_written_twice() {
     let scenario = start(Owned::All);
     scenario.available("one", 3).await;
@@ -345,7 +345,7 @@ async fn after_an_outage_of_the_api_server_nothing_is_lost_or_written_twice() {
     scenario.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_malformed_response_is_retried_with_backoff() {
     let (api, client) = MockApi::start();
     api.fault(Fault { times: 3, code: 200, ..Fault::new("patch", "deployments", 200, "Rubbish") });
@@ -355,7 +355,7 @@ async fn a_malformed_response_is_retried_with_backoff() {
     scenario.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_deletion_is_reported_once_and_survives_a_failing_finalizer_write() {
     let scenario = start(Owned::All);
     scenario.available("cache", 1).await;
@@ -374,7 +374,7 @@ async fn a_deletion_is_reported_once_and_survives_a_failing_finalizer_write() {
     scenario.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_deleted_memcached_is_not_queued() {
     let scenario = start(Owned::All);
     scenario.available("cache", 1).await;
@@ -395,7 +395,7 @@ async fn a_deleted_memcached_is_not_queued() {
     scenario.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_invalid_spec_is_reported_and_blocks_no_other_memcached() {
     let scenario = start(Owned::All);
     scenario.memcached("odd", 1);
@@ -408,7 +408,7 @@ async fn an_invalid_spec_is_reported_and_blocks_no_other_memcached() {
     scenario.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn every_request_is_allowed_by_a_rule_and_every_rule_is_used() {
     // The server asserts the first half on every request of every scenario; this one asks for everything there is.
     let (api, client) = MockApi::start();
@@ -431,7 +431,7 @@ async fn every_request_is_allowed_by_a_rule_and_every_rule_is_used() {
     scenario.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn shutdown_completes_running_reconciles() {
     let scenario = start(Owned::All);
     scenario.memcached("cache", 3);
@@ -443,7 +443,7 @@ async fn shutdown_completes_running_reconciles() {
     assert_eq!(api.calls().len(), calls, "nothing after the end");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_request_without_a_response_delays_its_memcached_only_until_the_timeout() {
     let (api, client) = impatient();
     api.fault(Fault { swallow: true, name: Some("cache"), ..Fault::new("patch", "deployments", 0, "") });
@@ -462,7 +462,7 @@ async fn a_request_without_a_response_delays_its_memcached_only_until_the_timeou
     scenario.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_watch_or_list_without_a_response_is_retried() {
     let (api, client) = impatient();
     for (verb, resource) in [("list", "memcacheds"), ("watch", "memcacheds"), ("watch", "deployments")] {
@@ -473,7 +473,7 @@ async fn a_watch_or_list_without_a_response_is_retried() {
     scenario.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_status_write_keeps_foreign_conditions() {
     let scenario = start(Owned::All);
     scenario.available("cache", 3).await;
@@ -497,7 +497,7 @@ async fn a_status_write_keeps_foreign_conditions() {
     scenario.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_failing_status_write_does_not_block_a_deletion() {
     let scenario = start(Owned::All);
     scenario.available("cache", 1).await;
@@ -515,7 +515,7 @@ fn queue_depth(metrics: &Metrics) -> String {
     line.rsplit_once(' ').unwrap().1.to_owned()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_standby_queues_nothing_and_reconciles_everything_once_it_leads() {
     let (api, client) = MockApi::start();
     let mut scenario = Scenario::standby(api, client, operator(&args(Owned::All)), Settings::default());
@@ -534,7 +534,7 @@ async fn a_standby_queues_nothing_and_reconciles_everything_once_it_leads() {
     scenario.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_change_that_no_watch_reports_is_reverted_after_the_sync_period() {
     let (api, client) = MockApi::start();
     let scenario = with(api, client, |settings| settings.sync_period = Duration::from_millis(500));
@@ -547,7 +547,7 @@ async fn a_change_that_no_watch_reports_is_reverted_after_the_sync_period() {
     scenario.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn after_a_restore_of_etcd_older_versions_count_again() {
     let scenario = start(Owned::All);
     scenario.available("cache", 3).await;
@@ -573,7 +573,7 @@ async fn after_a_restore_of_etcd_older_versions_count_again() {
     scenario.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_malformed_memcached_is_reported_blocks_no_other_and_can_be_deleted_or_fixed() {
     let (api, client) = MockApi::start();
     let malformed = |name: &str| {
@@ -610,7 +610,7 @@ const CHURN_NAMES: usize = 600;
 /// Names that exist at the same time.
 const BATCH: usize = 200;
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn names_that_are_created_and_deleted_leave_nothing_in_memory() {
     let churn = std::env::var("CHURN_NAMES").map_or(CHURN_NAMES, |number| number.parse().unwrap());
     let (api, client) = MockApi::start();

@@ -423,8 +423,9 @@ fn without_cargo_nothing_is_written() {
     assert!(error.starts_with("error: cargo was not found: install Rust from https://rustup.rs"), "{error}");
     assert!(directory.files().is_empty());
     let old = directory.parent.path().join("cargo");
-    fs::write(&old, "#!/bin/sh\necho cargo 1.80.1\n").unwrap();
-    fs::set_permissions(&old, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    // Written by a child: the kernel runs no file that a thread's new child still has open for writing.
+    let write = r#"printf '#!/bin/sh\necho cargo 1.80.1\n' > "$0" && chmod +x "$0""#;
+    assert!(std::process::Command::new("sh").args(["-c", write]).arg(&old).status().unwrap().success());
     let assert = run(&[]).code(2);
     let error = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
     assert!(error.starts_with("error: cargo 1.80.1 is too old"), "{error}");

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::path::Path;
 use std::time::Instant;
 
 use crate::serve::{CATALOG, LONG, Server, catalog, failed};
@@ -244,6 +245,13 @@ fn eventually(mut check: impl FnMut() -> bool) {
     }
 }
 
+/// Replaces a file whole: a watcher may look between its truncation and what is written then.
+fn replace(file: &Path, text: &str) {
+    let new = file.ancestors().nth(2).unwrap().join("new");
+    fs::write(&new, text).unwrap();
+    fs::rename(&new, file).unwrap();
+}
+
 #[test]
 fn a_changed_catalog_is_served_if_it_is_valid() {
     let dir = catalog();
@@ -251,15 +259,15 @@ fn a_changed_catalog_is_served_if_it_is_valid() {
     let server = Server::start(dir.path(), &["catalog", "--http", "0", "--watch"]);
     let port = server.http.unwrap();
     assert_eq!(server.packages(), ["gizmo"]);
-    fs::write(&file, CATALOG.replace("gizmo", "gadget")).unwrap();
+    replace(&file, &CATALOG.replace("gizmo", "gadget"));
     eventually(|| server.packages() == ["gadget"]);
     assert!(get(port, "/api/v1/all").text().contains("gadget.v1.1.0"));
     assert_eq!(get(port, "/packages/gizmo").status, 404);
     // What is invalid is reported, and the last valid state stays.
-    fs::write(&file, CATALOG.replace("olm.package\n", "olm.packages\n")).unwrap();
+    replace(&file, &CATALOG.replace("olm.package\n", "olm.packages\n"));
     eventually(|| get(port, "/metrics").text().contains("bundle_tool_catalog_rejected_total 1"));
     assert_eq!(server.packages(), ["gadget"]);
-    fs::write(&file, CATALOG).unwrap();
+    replace(&file, CATALOG);
     eventually(|| server.packages() == ["gizmo"]);
     // So is a directory that stays away.
     fs::rename(dir.path().join("catalog"), dir.path().join("away")).unwrap();

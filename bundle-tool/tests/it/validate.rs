@@ -69,7 +69,10 @@ fn a_watched_bundle_is_validated_again_when_a_file_changes() {
     let mut waits = || assert_eq!(said(), [""; 0]);
     waits();
     let job = directory.join("manifests/job.yaml");
-    fs::write(&job, "apiVersion: batch/v1\nkind: Job\nmetadata: {name: x}\n").unwrap();
+    // Moved there whole: a watcher may look between a file's creation and what is written then.
+    let new = dir.path().join("job.yaml");
+    fs::write(&new, "apiVersion: batch/v1\nkind: Job\nmetadata: {name: x}\n").unwrap();
+    fs::rename(&new, &job).unwrap();
     waits();
     fs::remove_file(&job).unwrap();
     waits();

@@ -1,7 +1,7 @@
 //! Tests of the operator on a real cluster.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use e2e::{
@@ -251,8 +251,13 @@ async fn problems_are_reported_and_block_no_other_memcached() -> Result<()> {
     stage.degraded("no-quota", "FailedCreate").await?;
     let message = stage.memcacheds.get("no-quota").await?.data["status"]["conditions"].to_string();
     ensure!(message.contains("exceeded quota"), "the API's own words: {message}");
-    let events = stage.events("no-quota").await?;
-    ensure!(events.contains(&"FailedCreate".to_owned()), "events: {events:?}");
+    // Events are sent beside statuses.
+    wait_for("an event says so", TIMEOUT, async || {
+        let events = stage.events("no-quota").await?;
+        ensure!(events.contains(&"FailedCreate".to_owned()), "events: {events:?}");
+        Ok(())
+    })
+    .await?;
     stage.tear_down().await
 }
 
@@ -336,7 +341,17 @@ async fn both_managers_are_replaced_under_admission_load() -> Result<()> {
         stage.available(&format!("cache-{index}"), 2).await?;
     }
     stage.webhooks("cache-0").await?;
-    let before = versions(&stage, "cache-0").await?;
+    // The cluster's controllers may still write statuses.
+    let begin = Instant::now();
+    let mut before = versions(&stage, "cache-0").await?;
+    loop {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        let now = versions(&stage, "cache-0").await?;
+        if std::mem::replace(&mut before, now.clone()) == now {
+            break;
+        }
+        ensure!(begin.elapsed() < TIMEOUT, "statuses are still written: {now:#?}");
+    }
     let audit = Audit::from_env();
 
     let restarted = stage.operator.restart(&stage.cluster).await?;

@@ -80,6 +80,8 @@ impl Running {
     /// Starts it in a directory.
     async fn start_in(directory: tempfile::TempDir, change: impl FnOnce(&mut ServerOptions)) -> Self {
         let mut options = ServerOptions::new("127.0.0.1:0".parse().unwrap(), directory.path());
+        // A client of a test may be kept waiting for a processor.
+        options.limits.header_timeout = LONG;
         change(&mut options);
         let server = Server::bind(options).await.unwrap();
         let address = server.address();

@@ -3,17 +3,19 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use oci_images::layout::{Artifact, Contents, Image, Platform, sha256};
 use oci_images::registry::server::{Error as ServerError, Options as ServerOptions, Server, Upstream};
 use oci_images::registry::{Attachment, Deadline, Error, Progress, Repository, pull};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 use crate::http::{send, send_raw};
 use crate::lying::{self, Lie};
 use crate::raw::{self, close, reply};
-use crate::{Running, anonymous, image, options, reference};
+use crate::{LONG, Running, anonymous, image, options, reference};
 
 /// A cache of `registry`, which may have a path.
 fn upstream(registry: &impl ToString) -> Upstream {
@@ -178,8 +180,14 @@ async fn a_wrong_blob_is_never_complete_and_never_stored() {
         assert!(matches!(error, Error::Failed { .. } | Error::Invalid { .. }), "{lie:?}: {error}");
         let directory = cache.stop().await;
         for part in ["uploads", "repositories/a/_blobs"] {
-            let left = std::fs::read_dir(directory.path().join(part)).map_or(0, Iterator::count);
-            assert_eq!(left, 0, "{lie:?} {part}");
+            let left = || std::fs::read_dir(directory.path().join(part)).map_or(0, Iterator::count);
+            // The client may know first that the download has failed.
+            let removed = async {
+                while left() > 0 {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+            };
+            assert!(tokio::time::timeout(LONG, removed).await.is_ok(), "{lie:?} {part}: {}", left());
         }
     }
 }
@@ -191,6 +199,8 @@ async fn a_blob_is_never_made_of_two_attempts() {
     let length = content.len();
     let attempts = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&attempts);
+    let begun = Arc::new(AtomicBool::new(false));
+    let has_begun = Arc::clone(&begun);
     let (origin, _) = raw::serve(None, move |_, request| {
         if !request.path.contains("/blobs/") {
             return reply(200, &[], b"{}");
@@ -202,15 +212,28 @@ async fn a_blob_is_never_made_of_two_attempts() {
         if count.fetch_add(1, Ordering::SeqCst) == 0 {
             return close(&[head, vec![b'a'; 100_000]].concat());
         }
-        // The client has the first bytes of the first attempt by now.
-        tokio::task::block_in_place(|| std::thread::sleep(Duration::from_millis(500)));
+        // Until the client has the first bytes of the first attempt.
+        let waiting = Instant::now();
+        while !has_begun.load(Ordering::SeqCst) && waiting.elapsed() < LONG {
+            tokio::task::block_in_place(|| std::thread::sleep(Duration::from_millis(10)));
+        }
         close(&[head, vec![b'b'; length]].concat())
     })
     .await;
     let cache = cache_of(origin).await;
     let request = format!("GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", cache.address);
-    let answer = send_raw(cache.address, request.as_bytes()).await;
-    let body = answer.windows(4).position(|window| window == b"\r\n\r\n").unwrap() + 4;
+    let mut stream = TcpStream::connect(cache.address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    let end_of_head =
+        |answer: &[u8]| answer.windows(4).position(|window| window == b"\r\n\r\n").map(|at| at + 4);
+    // A connection that is cut ends the answer, too.
+    while stream.read_buf(&mut answer).await.is_ok_and(|count| count > 0) {
+        if end_of_head(&answer).is_some_and(|body| body < answer.len()) {
+            begun.store(true, Ordering::SeqCst);
+        }
+    }
+    let body = end_of_head(&answer).unwrap();
     let body = &answer[body..];
     assert!(body.starts_with(b"a") && body.iter().all(|byte| *byte == b'a'), "{} bytes", body.len());
     assert!(body.len() < length, "the client must see that the blob is not complete");

@@ -486,7 +486,7 @@ mod tests {
 
         async fn ready(&mut self) {
             let ready = self.ready.wait_for(|ready| *ready);
-            tokio::time::timeout(Duration::from_secs(20), ready).await.expect("it becomes ready").unwrap();
+            tokio::time::timeout(Duration::from_mins(2), ready).await.expect("it becomes ready").unwrap();
             assert!(self.certificate.is_set());
         }
 
@@ -508,7 +508,7 @@ mod tests {
         }
 
         async fn until(&self, what: &str, condition: impl Fn(&Self) -> bool) {
-            let waited = tokio::time::timeout(Duration::from_secs(20), async {
+            let waited = tokio::time::timeout(Duration::from_mins(2), async {
                 while !condition(self) {
                     sleep(Duration::from_millis(5)).await;
                 }

@@ -210,7 +210,7 @@ mod tests {
         Timestamp::from_second(1_700_000_000).unwrap()
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_standby_that_stops_leaves_the_leaders_lease_unchanged() {
         let (api, client) = MockApi::start();
         let candidate = |name: &str| LeaseElection::new(client.clone(), "default", LEASE, name.to_owned());
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(api.get("leases", LEASE).unwrap()["spec"]["holderIdentity"], "");
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_released_lease_is_acquired_at_once() {
         let (_api, client) = MockApi::start();
         let candidate = |name: &str| LeaseElection::new(client.clone(), "default", LEASE, name.to_owned());

@@ -40,7 +40,9 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
 /// How long the programs may take to start, and a condition to become true.
-const TIMEOUT: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_mins(5);
+/// How long a webhook may take: the tests share the machine with each other.
+const WEBHOOK_TIMEOUT_SECONDS: i32 = 30;
 /// Lines of a program's log in an error.
 const LOG_LINES: usize = 20;
 /// Whom all certificates are issued by.
@@ -225,19 +227,22 @@ impl ControlPlane {
             })
             .await;
         }
-        let reach = |client: &mut WebhookClientConfig, failure_policy: &mut Option<String>| {
+        let reach = |client: &mut WebhookClientConfig,
+                     failure_policy: &mut Option<String>,
+                     timeout: &mut Option<i32>| {
             let path = client.service.take().and_then(|service| service.path).unwrap_or_default();
             client.url = Some(format!("{webhooks}{path}"));
             client.ca_bundle = Some(self.authority_bundle());
             // A webhook that does not respond fails the test.
             *failure_policy = Some("Fail".to_owned());
+            *timeout = Some(WEBHOOK_TIMEOUT_SECONDS);
         };
         let (mut mutating, mut validating) = manifests::webhooks(operator);
         for webhook in mutating.webhooks.iter_mut().flatten() {
-            reach(&mut webhook.client_config, &mut webhook.failure_policy);
+            reach(&mut webhook.client_config, &mut webhook.failure_policy, &mut webhook.timeout_seconds);
         }
         for webhook in validating.webhooks.iter_mut().flatten() {
-            reach(&mut webhook.client_config, &mut webhook.failure_policy);
+            reach(&mut webhook.client_config, &mut webhook.failure_policy, &mut webhook.timeout_seconds);
         }
         let name = |metadata: &ObjectMeta| metadata.name.clone().unwrap_or_default();
         if operator.has_mutating() {
@@ -346,7 +351,7 @@ impl ControlPlane {
         Running { metrics, stop, _lead: lead, tasks }
     }
 
-    /// Waits until a condition holds; fails the test after 90 seconds.
+    /// Waits until a condition holds; fails the test after five minutes.
     pub async fn until(&self, what: &str, mut condition: impl AsyncFnMut(Client) -> bool) {
         let waited = timeout(TIMEOUT, async {
             while !condition(self.client.clone()).await {
@@ -368,10 +373,10 @@ pub struct Running {
 }
 
 impl Running {
-    /// Shuts down, and fails the test if that takes longer than ten seconds or a controller failed.
+    /// Shuts down, and fails the test if that takes longer than a minute or a controller failed.
     pub async fn stop(self) {
         self.stop.send_replace(true);
-        let ended = timeout(Duration::from_secs(10), self.tasks.join_all()).await.expect("it stops in time");
+        let ended = timeout(Duration::from_mins(1), self.tasks.join_all()).await.expect("it stops in time");
         for result in ended {
             result.expect("the controller starts");
         }

@@ -186,3 +186,17 @@ fn kill(child: &mut Child) {
     let _ = child.kill();
     let _ = child.wait();
 }
+
+/// Writes a shell script that can be executed at once. A child writes it: had this process the file open, another thread's
+/// child could hold it until it executes its program, and the kernel runs no file that is open for writing.
+#[cfg(test)]
+pub(super) fn write_script(path: &Path, text: &str) {
+    let mut child = Command::new("sh")
+        .args(["-c", r#"cat > "$0" && chmod +x "$0""#])
+        .arg(path)
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(format!("#!/bin/sh\n{text}\n").as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
+}

@@ -19,7 +19,7 @@ use crate::registry::file as regular;
 use crate::registry::foreign::escape;
 
 /// How long a login waits for another one.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Where a login is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -250,11 +250,10 @@ mod tests {
         let program = home.path().join("docker-credential-x");
         let log = home.path().join("log");
         let script = format!(
-            "#!/bin/sh\nread r\necho \"$1 $r\" >> {}\n[ $1 = get ] && echo '{{\"Username\":\"u\",\"Secret\":\"s\"}}'\nexit 0\n",
+            "read r\necho \"$1 $r\" >> {}\n[ $1 = get ] && echo '{{\"Username\":\"u\",\"Secret\":\"s\"}}'\nexit 0",
             log.display()
         );
-        fs::write(&program, script).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        helper::write_script(&program, &script);
         let resolver = resolver(home.path()).with_helpers_in(home.path());
         assert_eq!(resolver.log_in("quay.io", "u", "p").unwrap(), Stored::Helper("x".into(), path.clone()));
         assert_eq!(resolver.log_out("quay.io").unwrap(), [Stored::Helper("x".into(), path.clone())]);

@@ -120,7 +120,6 @@ impl Resolver {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::PermissionsExt;
 
     use super::super::credentials::Secret;
     use super::*;
@@ -186,9 +185,7 @@ mod tests {
             r#"{"credHelpers": {"ecr.example.com": "one"}, "credsStore": "all", "auths": {"a.example.com": {"auth": "YTpzZWNyZXQ="}}}"#,
         );
         let script = |name: &str, text: &str| {
-            let path = dir.path().join(format!("docker-credential-{name}"));
-            fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            helper::write_script(&dir.path().join(format!("docker-credential-{name}")), text);
         };
         script(
             "one",
@@ -208,9 +205,7 @@ mod tests {
         let (dir, resolver) = resolver(r#"{"credsStore": "x"}"#);
         let image: Reference = "x.example.com/x".parse().unwrap();
         let run = |text: &str, limit: Duration| {
-            let path = dir.path().join("docker-credential-x");
-            fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            helper::write_script(&dir.path().join("docker-credential-x"), text);
             resolver.resolve_within(&image, limit).map_err(|error| error.to_string())
         };
         let (short, long) = (Duration::from_millis(200), Duration::from_mins(1));
@@ -234,14 +229,13 @@ mod tests {
     fn a_helper_that_does_not_read_a_long_password_is_stopped() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("docker-credential-x");
-        fs::write(&path, "#!/bin/sh\nexec sleep 1000\n").unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        helper::write_script(&path, "exec sleep 1000");
         // More than a pipe holds.
         let input = "p".repeat(1 << 20);
         let limit = Duration::from_millis(200);
         let error = helper::change("x", "store", &input, Some(dir.path()), limit).unwrap_err();
         assert!(error.contains("did not end within"), "{error}");
-        fs::write(&path, "#!/bin/sh\ntest $(wc -c) = 1048577\n").unwrap();
+        helper::write_script(&path, "test $(wc -c) = 1048577");
         helper::change("x", "store", &input, Some(dir.path()), Duration::from_mins(1)).unwrap();
     }
 
