@@ -141,7 +141,7 @@ bench-operator: dist ## Measure 1 000 and 5 000 Memcacheds on the control plane 
 
 .PHONY: bench-serve
 bench-serve: dist ## Measure serve beside opm serve on the catalog directory CATALOG (docs/performance.md)
-	$(CARGO) run --release --locked -p e2e --bin bench-serve -- $(CATALOG)
+	$(CARGO) run --release --locked -p e2e --bin bench-serve -- $(CATALOG) $(BENCH)
 
 .PHONY: demo
 demo: build ## Run the whole path with a registry on loopback, without a cluster

@@ -35,7 +35,7 @@ impl Operator {
         let (programs, registry) = (Programs::from_env()?, Registry::from_env()?);
         let image = registry.image("memcached-operator:operator-tests");
         let binary = format!("{}=/memcached-operator", programs.path("memcached-operator").display());
-        let ca: Vec<&str> = registry.ca_file.iter().flat_map(|file| ["--ca-file", file]).collect();
+        let flags = registry.flags();
         let push = [
             "push",
             "image",
@@ -46,7 +46,7 @@ impl Operator {
             "--user",
             "65532:65532",
         ];
-        programs.tool(&[&push[..], &ca].concat(), &[])?;
+        programs.tool(&[&push[..], &flags].concat(), &[])?;
         let operand = registry.operand();
         let manifests =
             programs.operator(&["manifests", "--stdout", "--image", &image, "--operand-image", &operand])?;

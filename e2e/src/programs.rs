@@ -13,6 +13,8 @@ pub struct Registry {
     pub host: String,
     /// The file with the certificate authority of its certificate, from `REGISTRY_CA_FILE`.
     pub ca_file: Option<String>,
+    /// Whether it serves HTTP without TLS, on a loopback address.
+    pub plain_http: bool,
 }
 
 impl Registry {
@@ -23,7 +25,14 @@ impl Registry {
     pub fn from_env() -> Result<Self> {
         let host =
             std::env::var("REGISTRY").context("REGISTRY names no registry to push to; see e2e/README.md")?;
-        Ok(Self { host, ca_file: std::env::var("REGISTRY_CA_FILE").ok() })
+        Ok(Self { host, ca_file: std::env::var("REGISTRY_CA_FILE").ok(), plain_http: false })
+    }
+
+    /// The options of `bundle-tool` for this registry.
+    #[must_use]
+    pub fn flags(&self) -> Vec<&str> {
+        let authority = self.ca_file.iter().flat_map(|file| ["--ca-file", file.as_str()]);
+        authority.chain(self.plain_http.then_some("--plain-http")).collect()
     }
 
     /// The name of an image in this registry.

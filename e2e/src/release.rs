@@ -40,10 +40,10 @@ pub fn release_versions(
     let scratch = std::env::temp_dir().join(format!("memcached-{tag}"));
     std::fs::create_dir_all(&scratch)?;
     let path = |name: &str| scratch.join(name).display().to_string();
-    let ca: Vec<&str> = registry.ca_file.iter().flat_map(|file| ["--ca-file", file]).collect();
+    let flags = registry.flags();
     let tool = |arguments: &[&str], input: &[u8]| {
         let pushes = arguments.first() == Some(&"push");
-        programs.tool(&[arguments, if pushes { &ca } else { &[] }].concat(), input)
+        programs.tool(&[arguments, if pushes { &flags } else { &[] }].concat(), input)
     };
     let binary = format!("{}=/memcached-operator", programs.path(PACKAGE).display());
     tool(

@@ -1,7 +1,6 @@
-//! `bundle-tool serve` beside `opm serve`: time from start to the first answer, memory, and the rate of `GetBundle`.
+//! `bundle-tool serve` beside `opm serve`: time from start to the first answer, memory, and the latency of `GetBundle`.
 //!
-//! Usage: `bench-serve CATALOG [RUNS]`, with `PROGRAMS` and `OPM` as for the tests. Prints a table of medians. Both servers run
-//! one after the other, on the same machine.
+//! With `PROGRAMS` and `OPM` as for the tests. Prints a table of medians. Both servers run one after the other, on the same machine.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -10,15 +9,64 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail, ensure};
 use bundle_tool::serve::client::Client;
 use bundle_tool::serve::proto::{Bundle, Names};
+use clap::Parser;
 use e2e::{Programs, opm};
 use prost::Message as _;
 
-/// Calls a second, and for how long.
+/// Calls a second.
 const RATE: u32 = 2000;
-const LOAD: Duration = Duration::from_secs(10);
 
 /// Concurrent lists of all bundles.
 const LISTS: usize = 200;
+
+#[derive(Parser)]
+struct Arguments {
+    /// A catalog directory of YAML files
+    catalog: PathBuf,
+    /// How often each server is started
+    #[arg(long, default_value_t = 5)]
+    runs: usize,
+    /// How often the catalog contains each of its packages, under other names
+    #[arg(long, default_value_t = 1)]
+    copies: usize,
+    /// For how many seconds `GetBundle` is called
+    #[arg(long, default_value_t = 10)]
+    load: u64,
+}
+
+/// Writes a catalog with each package under as many names as there are copies.
+fn copies(catalog: &Path, count: usize, to: &Path) -> Result<()> {
+    for directory in std::fs::read_dir(catalog)? {
+        let directory = directory?;
+        let package = directory.file_name().to_string_lossy().into_owned();
+        for file in std::fs::read_dir(directory.path())? {
+            let text = std::fs::read_to_string(file?.path())?;
+            for copy in 0..count {
+                let renamed = to.join(format!("{package}-{copy}"));
+                std::fs::create_dir_all(&renamed)?;
+                let documents: Vec<_> = text
+                    .split("\n---\n")
+                    .map(|one| with_package(one, &package, &format!("{package}-{copy}")))
+                    .collect();
+                std::fs::write(renamed.join("catalog.yaml"), documents.join("\n---\n"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns a document with another name of its package.
+fn with_package(document: &str, old: &str, new: &str) -> String {
+    let is_package = document.lines().any(|line| line == "schema: olm.package");
+    let lines = document.lines().map(|line| match line.trim().split_once(": ") {
+        Some(("package" | "packageName", name)) if name == old => line.replacen(old, new, 1),
+        Some(("name", name)) if is_package && name == old && line.starts_with("name") => {
+            line.replacen(old, new, 1)
+        }
+        _ => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
 
 fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
@@ -57,15 +105,25 @@ fn stop(mut child: Child) -> Result<()> {
     Ok(())
 }
 
-/// Calls `GetBundle` for all bundles in turn at a fixed rate; returns the 50th and 99th percentile in milliseconds.
-async fn load(client: &Client, bundles: &[Names]) -> Result<(f64, f64)> {
+/// Calls `GetBundle` for all bundles in turn at a fixed rate; returns the 50th and 99th percentile in milliseconds, and the
+/// resident memory in MB after a tenth of the time.
+async fn load(
+    child: &Child,
+    client: &Client,
+    bundles: &[Names],
+    duration: Duration,
+) -> Result<(f64, f64, f64)> {
     let mut ticks = tokio::time::interval(Duration::from_secs(1) / RATE);
     let mut calls = tokio::task::JoinSet::new();
     let begin = Instant::now();
     let mut times = Vec::new();
+    let mut early = None;
     for names in bundles.iter().cycle() {
-        if begin.elapsed() > LOAD {
+        if begin.elapsed() > duration {
             break;
+        }
+        if early.is_none() && begin.elapsed() > duration / 10 {
+            early = Some(memory(child, "VmRSS")?);
         }
         ticks.tick().await;
         let (client, names) = (client.clone(), names.clone());
@@ -83,18 +141,18 @@ async fn load(client: &Client, bundles: &[Names]) -> Result<(f64, f64)> {
     }
     times.sort_by(f64::total_cmp);
     let at = |percent: usize| times.get(times.len() * percent / 100).copied().unwrap_or(f64::NAN);
-    Ok((at(50), at(99)))
+    Ok((at(50), at(99), early.unwrap_or(f64::NAN)))
 }
 
 async fn measure(
     name: &str,
-    runs: usize,
+    arguments: &Arguments,
     command: impl Fn(u16) -> Command,
     prepare: impl Fn(),
 ) -> Result<()> {
     let (mut starts, mut resident, mut peak) = (Vec::new(), Vec::new(), Vec::new());
     let mut last = None;
-    for _ in 0..runs {
+    for _ in 0..arguments.runs {
         if let Some((child, _)) = last.take() {
             stop(child)?;
         }
@@ -116,7 +174,8 @@ async fn measure(
             Ok(Names { first, second, third, fourth: String::new() })
         })
         .collect::<Result<_>>()?;
-    let (p50, p99) = load(&client, &bundles).await?;
+    let (p50, p99, early) = load(&child, &client, &bundles, Duration::from_secs(arguments.load)).await?;
+    let late = memory(&child, "VmRSS")?;
     let lists = (0..LISTS).map(|_| client.list("/api.Registry/ListBundles", NO_NAMES, &[]));
     let begin = Instant::now();
     for result in futures::future::join_all(lists).await {
@@ -126,7 +185,7 @@ async fn measure(
     let used = memory(&child, "VmHWM")?;
     stop(child)?;
     println!(
-        "| {name} | {:.3} s | {:.1} MB | {:.1} MB | {p50:.2} ms | {p99:.2} ms | {listed:.2} s | {used:.1} MB |",
+        "| {name} | {:.3} s | {:.1} MB | {:.1} MB | {p50:.2} ms | {p99:.2} ms | {early:.1} MB | {late:.1} MB | {listed:.2} s | {used:.1} MB |",
         median(&mut starts),
         median(&mut resident),
         median(&mut peak),
@@ -139,33 +198,39 @@ const NO_NAMES: &Names =
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
-    let mut arguments = std::env::args().skip(1);
-    let catalog = PathBuf::from(arguments.next().context("usage: bench-serve CATALOG [RUNS]")?);
-    let runs = arguments.next().map_or(Ok(5), |runs| runs.parse())?;
+    let arguments = Arguments::parse();
     let tool = Programs::from_env()?.path("bundle-tool");
     let opm = opm()?;
     let scratch = tempfile::tempdir()?;
     let (cache, index) = (scratch.path().join("cache"), scratch.path().join("index"));
+    let mut catalog = arguments.catalog.clone();
+    if arguments.copies > 1 {
+        catalog = scratch.path().join("catalog");
+        copies(&arguments.catalog, arguments.copies, &catalog)?;
+    }
     let with_port = |program: &Path, port: u16, arguments: &[&str]| {
         let mut command = Command::new(program);
         command.arg("serve").arg(&catalog).args(["--port", &port.to_string()]).args(arguments);
         command
     };
     let path = |path: &Path| path.display().to_string();
-    println!("| | ready | memory | peak | GetBundle p50 | p99 | {LISTS} lists | peak then |");
-    println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
+    println!(
+        "| | ready | memory | peak | GetBundle p50 | p99 | memory after a tenth of the load | at its end | {LISTS} lists | peak then |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     if let Some(opm) = opm {
         let forget = || drop(std::fs::remove_dir_all(&cache));
-        let arguments = ["--pprof-addr=", "--cache-enforce-integrity=false", "--cache-dir", &path(&cache)];
-        measure("opm, from the catalog", runs, |port| with_port(&opm, port, &arguments), forget).await?;
-        let arguments = ["--pprof-addr=", "--cache-dir", &path(&cache)];
-        measure("opm, from its cache", runs, |port| with_port(&opm, port, &arguments), || ()).await?;
+        let options = ["--pprof-addr=", "--cache-enforce-integrity=false", "--cache-dir", &path(&cache)];
+        measure("opm, from the catalog", &arguments, |port| with_port(&opm, port, &options), forget).await?;
+        let options = ["--pprof-addr=", "--cache-dir", &path(&cache)];
+        measure("opm, from its cache", &arguments, |port| with_port(&opm, port, &options), || ()).await?;
     }
-    measure("bundle-tool, from the catalog", runs, |port| with_port(&tool, port, &[]), || ()).await?;
+    measure("bundle-tool, from the catalog", &arguments, |port| with_port(&tool, port, &[]), || ()).await?;
     let status = Command::new(&tool).arg("serve").arg(&catalog).arg("--build-index").arg(&index).status()?;
     ensure!(status.success(), "the index cannot be built");
-    let arguments = ["--cache-enforce-integrity", "--index", &path(&index)];
-    measure("bundle-tool, from the index", runs, |port| with_port(&tool, port, &arguments), || ()).await?;
+    let options = ["--cache-enforce-integrity", "--index", &path(&index)];
+    measure("bundle-tool, from the index", &arguments, |port| with_port(&tool, port, &options), || ())
+        .await?;
     println!("\nindex: {} kB", std::fs::metadata(&index)?.len() / 1000);
     Ok(())
 }

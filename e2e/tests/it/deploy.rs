@@ -37,10 +37,10 @@ async fn deployed_and_undeployed_by_make_with_a_memcached_left() -> Result<()> {
     let cluster = Cluster::from_env().await?;
     let image = registry.image("memcached-operator:deploy");
     let binary = format!("{}=/memcached-operator", programs.path("memcached-operator").display());
-    let ca: Vec<&str> = registry.ca_file.iter().flat_map(|file| ["--ca-file", file]).collect();
+    let flags = registry.flags();
     let push =
         ["push", "image", &image, &binary, "--entrypoint", "/memcached-operator", "--user", "65532:65532"];
-    programs.tool(&[&push[..], &ca].concat(), &[])?;
+    programs.tool(&[&push[..], &flags].concat(), &[])?;
 
     make("deploy", &image, &registry.operand())?;
     let deployments: Api<Deployment> = Api::namespaced(cluster.client.clone(), NAMESPACE);

@@ -4,9 +4,11 @@
 
 mod browse;
 mod catalog_verdicts;
+mod clients;
 mod control_plane;
 mod deploy;
 mod install_modes;
+mod mirror;
 mod olm_verdicts;
 mod operator;
 mod render_manifests;
@@ -14,7 +16,6 @@ mod run_bundle;
 mod scaffold;
 mod serve;
 mod serve_opm;
-mod skopeo;
 mod verdicts;
 mod whole_way;
 mod without_olm;

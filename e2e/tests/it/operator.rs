@@ -636,7 +636,7 @@ async fn it_runs_where_openshift_restricts_user_ids() -> Result<()> {
     // The operand, with a numeric user from the range as OpenShift would assign it.
     let image = registry.image("memcached-numeric:e2e");
     let binary = format!("{}=/usr/bin/memcached", env!("CARGO_BIN_EXE_listener"));
-    let ca: Vec<&str> = registry.ca_file.iter().flat_map(|file| ["--ca-file", file]).collect();
+    let flags = registry.flags();
     let user = format!("{FIRST_USER}:0");
     let push = [
         "push",
@@ -650,7 +650,7 @@ async fn it_runs_where_openshift_restricts_user_ids() -> Result<()> {
         "--env",
         "PATH=/usr/bin",
     ];
-    programs.tool(&[&push[..], &ca].concat(), &[])?;
+    programs.tool(&[&push[..], &flags].concat(), &[])?;
 
     let namespace = cluster.namespace("openshift").await?;
     let emulation = restricted_v2(&[&namespace.name, Operator::NAMESPACE]);

@@ -284,7 +284,7 @@ async fn explained(
     let path = bundle.path();
     let mut arguments = vec!["run", "bundle", &path, "-n", &namespace.name, "--timeout", "3m"];
     arguments.extend(case.arguments.iter().map(String::as_str));
-    arguments.extend(registry.ca_file.iter().flat_map(|file| ["--ca-file", file]));
+    arguments.extend(registry.flags());
     let run = tool(programs, &arguments).await?;
     let said = || format!("{}: status {}\n{}{}", case.name, run.status, run.out, run.err);
     ensure!(run.status == 2, "{}", said());
@@ -451,7 +451,7 @@ async fn an_interrupted_unpacking_or_plan_names_what_is_left() -> Result<()> {
     let (path, repository) = (bundle.path(), registry.image("run-bundle/unpacking"));
     let mut arguments =
         vec!["run", "bundle", path.as_str(), "-n", namespace.name.as_str(), "--push-to", repository.as_str()];
-    arguments.extend(registry.ca_file.iter().flat_map(|file| ["--ca-file", file]));
+    arguments.extend(registry.flags());
     let mut count = 0;
     for stage in ["unpacking: ", "approval: ", "install plan: "] {
         if let Some(printed) = interrupted(&programs, &arguments, stage).await? {
@@ -734,13 +734,13 @@ async fn an_image_is_pushed_and_installed() -> Result<()> {
     let cluster = Cluster::from_env().await?;
     let bundle = Gizmo::write("pushed", &registry.operand(), &[])?;
     let repository = registry.image("run-bundle/gizmo");
-    let ca: Vec<&str> = registry.ca_file.iter().flat_map(|file| ["--ca-file", file]).collect();
+    let flags = registry.flags();
     let image = format!("{repository}:v1.2.0");
     for arguments in [vec![bundle.path(), "--push-to".into(), repository.clone()], vec![image]] {
         let namespace = cluster.namespace_for("run-pushed", "baseline").await?;
         let mut all = vec!["run", "bundle", "-n", &namespace.name];
         all.extend(arguments.iter().map(String::as_str));
-        let run = tool(&programs, &[&all[..], &ca[..]].concat()).await?;
+        let run = tool(&programs, &[&all[..], &flags[..]].concat()).await?;
         ensure!(run.status == 0, "{}", run.err);
         eprintln!("{:6.1} s  {}", run.seconds, arguments.join(" "));
         let cleanup =
@@ -759,7 +759,7 @@ async fn the_options_of_operator_sdk_reach_the_cluster() -> Result<()> {
         Gizmo::write("options", &registry.operand(), &[])?,
         Gizmo::write("indexed", &registry.operand(), &[])?,
     );
-    let ca: Vec<&str> = registry.ca_file.iter().flat_map(|file| ["--ca-file", file]).collect();
+    let flags = registry.flags();
     let (image, index) =
         (registry.image("run-bundle/options:v1.2.0"), registry.image("run-bundle/options-index:v1"));
     let catalog = tempfile::tempdir()?;
@@ -769,7 +769,7 @@ async fn the_options_of_operator_sdk_reach_the_cluster() -> Result<()> {
         vec!["catalog", "add", &catalog, &other.path(), "--image", "example.com/indexed:v1"],
         vec!["push", "catalog", &catalog, &index],
     ] {
-        let registry = if arguments[0] == "push" { &ca[..] } else { &[] };
+        let registry = if arguments[0] == "push" { &flags[..] } else { &[] };
         let run = tool(&programs, &[&arguments[..], registry].concat()).await?;
         ensure!(run.status == 0, "{arguments:?}: {}", run.err);
     }

@@ -314,8 +314,8 @@ async fn http_answers_are_those_of_catalogd() -> Result<()> {
         .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../catalog").to_owned());
     let name = "e2e-http";
     let image = registry.image(&format!("{name}:v1"));
-    let ca: Vec<&str> = registry.ca_file.iter().flat_map(|file| ["--ca-file", file]).collect();
-    programs.tool(&[&["push", "catalog", &directory, &image, "--data-only"], &ca[..]].concat(), &[])?;
+    let flags = registry.flags();
+    programs.tool(&[&["push", "catalog", &directory, &image, "--data-only"], &flags[..]].concat(), &[])?;
     let catalog = json!({
         "apiVersion": "olm.operatorframework.io/v1", "kind": "ClusterCatalog",
         "metadata": {"name": name}, "spec": {"source": {"type": "Image", "image": {"ref": image}}},

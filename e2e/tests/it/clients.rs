@@ -1,7 +1,8 @@
-//! Images between `bundle-tool` and skopeo: each reads what the other has pushed, from `bundle-tool registry serve` over TLS with a
-//! login, and from the registry of `REGISTRY` if it is set.
+//! Images between `bundle-tool`, skopeo and buildah: each reads what others have pushed, from `bundle-tool registry serve` over TLS
+//! with a login, and from the registry of `REGISTRY` if it is set.
 //!
-//! Needs skopeo (`SKOPEO`, by default `skopeo`); skipped without it. No cluster is involved.
+//! Needs skopeo (`SKOPEO`, by default `skopeo`) and buildah (`BUILDAH`, by default `buildah`); skipped without them. No cluster is
+//! involved.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -16,10 +17,11 @@ use tempfile::TempDir;
 const USERS: &str = "alice:$2y$04$EQaLPwU9ATlLOFfHPB0mzejGhGmeikvz9FF8ANO71uwQZx0DcLOf6\n";
 const BUNDLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../bundle");
 
-/// Both programs, with a login that they share, and a registry.
+/// The programs, with a login that they share, and a registry.
 struct Stage {
     programs: Programs,
     skopeo: String,
+    buildah: String,
     directory: TempDir,
     host: String,
     server: Option<Child>,
@@ -97,15 +99,23 @@ impl Stage {
     }
 
     fn new() -> Result<Option<Self>> {
-        let skopeo = std::env::var("SKOPEO").unwrap_or_else(|_| "skopeo".to_owned());
-        if Command::new(&skopeo).arg("--version").stdout(Stdio::null()).status().is_err() {
-            skipped("skopeo is not installed (SKOPEO)");
+        let program = |variable: &str, name: &str| {
+            let program = std::env::var(variable).unwrap_or_else(|_| name.to_owned());
+            if Command::new(&program).arg("--version").stdout(Stdio::null()).status().is_err() {
+                skipped(&format!("{name} is not installed ({variable})"));
+                return None;
+            }
+            Some(program)
+        };
+        let (Some(skopeo), Some(buildah)) = (program("SKOPEO", "skopeo"), program("BUILDAH", "buildah"))
+        else {
             return Ok(None);
-        }
+        };
         let directory = tempfile::tempdir()?;
         Ok(Some(Self {
             programs: Programs::from_env()?,
             skopeo,
+            buildah,
             directory,
             host: String::new(),
             server: None,
@@ -149,6 +159,12 @@ impl Stage {
             &[&["--insecure-policy"], &arguments[..1], certificates, &arguments[1..]].concat(),
             &[],
         )
+    }
+
+    fn buildah(&self, arguments: &[&str]) -> Result<Vec<u8>> {
+        // Neither privileges nor the state of the machine are needed.
+        let storage = ["--storage-driver", "vfs", "--root", "storage", "--runroot", "run"];
+        self.run(Path::new(&self.buildah), &[&storage[..], arguments].concat(), &[])
     }
 
     /// Pushes an image for two platforms and a bundle; skopeo sees the same digests and labels, and copies every byte.
@@ -215,6 +231,27 @@ impl Stage {
         self.skopeo(&["copy", "oci-archive:ours.tar", "dir:ours"])?;
         Ok(())
     }
+
+    /// buildah builds the bundle from the Dockerfile that `generate bundle` has written, and pushes it in both formats.
+    fn bundle_tool_reads_what_buildah_pushes(&self) -> Result<()> {
+        let context = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+        let dockerfile = concat!(env!("CARGO_MANIFEST_DIR"), "/../bundle.Dockerfile");
+        self.tool(&["push", "bundle", BUNDLE, "example.com/bundle:v1", "--to", "oci:labels"], &[])?;
+        let ours = self.inspected("oci:labels")?["labels"].clone();
+        for format in ["docker", "oci"] {
+            let image = self.image(&format!("buildah-{format}:v1"));
+            let build =
+                ["build", "--isolation", "chroot", "--format", format, "--tag", &image, "--file", dockerfile];
+            self.buildah(&[&build[..], &[context]].concat())?;
+            self.buildah(&["push", "--cert-dir", "ca", &image])?;
+            self.tool(&["inspect", &image, "--against", BUNDLE], &[])?;
+            self.tool(&["validate", &image], &[])?;
+            let mut theirs = self.inspected(&image)?["labels"].clone();
+            theirs.as_object_mut().context("no labels")?.remove("io.buildah.version");
+            ensure!(theirs == ours, "{theirs:#}\n{ours:#}");
+        }
+        Ok(())
+    }
 }
 
 #[test]
@@ -222,6 +259,7 @@ fn images_go_both_ways_through_registry_serve() -> Result<()> {
     let Some(stage) = Stage::serve()? else { return Ok(()) };
     stage.skopeo_reads_what_bundle_tool_pushes()?;
     stage.bundle_tool_reads_what_skopeo_pushes()?;
+    stage.bundle_tool_reads_what_buildah_pushes()?;
     stage.skopeo(&["delete", &stage.docker("theirs-oci:v1")])?;
     let gone = stage.inspected(&stage.image("theirs-oci:v1"));
     ensure!(gone.is_err_and(|error| error.to_string().contains("not found")), "it was not deleted");
@@ -232,5 +270,6 @@ fn images_go_both_ways_through_registry_serve() -> Result<()> {
 fn images_go_both_ways_through_another_registry() -> Result<()> {
     let Some(stage) = Stage::external()? else { return Ok(()) };
     stage.skopeo_reads_what_bundle_tool_pushes()?;
-    stage.bundle_tool_reads_what_skopeo_pushes()
+    stage.bundle_tool_reads_what_skopeo_pushes()?;
+    stage.bundle_tool_reads_what_buildah_pushes()
 }
