@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use super::exit::Exit;
 use super::scaffold::{directory_name, lock, report, write};
 use crate::scaffold::merge::{self, Existing};
-use crate::scaffold::{self, Error, Files, License, Project, Runtime, plugins, project};
+use crate::scaffold::{self, Error, Files, License, Project, Runtime, plugins, project, vendor};
 
 /// The oldest version of Rust that scaffolded projects build with.
 const MIN_RUST: (u64, u64) = (1, 95);
@@ -20,7 +20,8 @@ const MIN_RUST: (u64, u64) = (1, 95);
 ///
 /// Writes a Cargo package with the operator's program, tests, Makefile and CI workflow into the current directory, which
 /// must be empty except for hidden files such as .git. Add APIs with `bundle-tool create api`. PROJECT and .scaffold.yaml
-/// record what was scaffolded: keep them in git.
+/// record what was scaffolded: keep them in git. The directory vendor has a copy of the crate operator-runtime, which
+/// `bundle-tool update` replaces.
 ///
 /// With --from, packages an operator that exists, in any language: finds its kustomization, Helm chart, Java build or
 /// directory of manifests, and writes Makefile.bundle, the base CSV and, if it has none, PROJECT.
@@ -33,7 +34,7 @@ Examples:
   bundle-tool init --domain example.com \\
     --repo github.com/example/flight-operator
 
-  # Create one in another directory with a local copy of operator-runtime
+  # Create one in another directory that uses a checkout of operator-runtime
   bundle-tool init --project-dir flights --project-name flight-operator \\
     --domain example.com --runtime-path ../operator-runtime
 
@@ -65,7 +66,7 @@ pub(super) struct Init {
     /// Plugin keys, comma-separated
     #[arg(long, value_name = "KEY,…", value_delimiter = ',')]
     plugins: Vec<String>,
-    /// Directory of the crate operator-runtime [default: its version in the package registry]
+    /// Directory of the crate operator-runtime [default: a copy in the project's directory vendor]
     #[arg(long, value_name = "DIR")]
     runtime_path: Option<PathBuf>,
     /// Do not check that cargo is installed and new enough
@@ -101,17 +102,12 @@ impl Init {
         let mut lock = lock(&self.project_dir)?;
         // Another process may have been faster.
         check_empty(&self.project_dir, &files)?;
-        let plan = merge::plan::<Error>(&Files::new(), &files, Existing::Reject, |_| Ok(None))?;
-        write(&mut lock, &project, &files, &plan)?;
+        let mut plan = merge::plan::<Error>(&Files::new(), &files, Existing::Reject, |_| Ok(None))?;
+        let vendored = vendor::of(&project)?;
+        vendor::plan(&mut plan, &vendor::Digests::new(), &vendored, |_| Ok::<_, Error>(None))?;
+        write(&mut lock, &project, files, &vendored, &plan)?;
         if !self.quiet {
             report(&plan, &self.project_dir)?;
-            if self.runtime_path.is_none() {
-                let version = env!("CARGO_PKG_VERSION");
-                writeln!(
-                    io::stderr(),
-                    "note: Cargo.toml refers to operator-runtime {version} on crates.io; --runtime-path DIR uses a checkout"
-                )?;
-            }
             writeln!(
                 io::stderr(),
                 "next: bundle-tool create api --group GROUP --version v1alpha1 --kind KIND"
@@ -159,7 +155,7 @@ impl Init {
 
     fn runtime(&self) -> Result<Runtime> {
         let Some(path) = &self.runtime_path else {
-            return Ok(Runtime::Version(env!("CARGO_PKG_VERSION").to_owned()));
+            return Ok(Runtime::Vendored);
         };
         let manifest = path.join("Cargo.toml");
         let text = fs::read_to_string(&manifest)

@@ -1,6 +1,6 @@
 //! What the commands of the scaffold share: reading a project, applying a change to its files, and saying what was done.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::exit::Exit;
 use super::git;
 use crate::read::file::{self, MAX_FILE_SIZE, Unreadable};
 use crate::scaffold::merge::{self, Existing, Plan};
-use crate::scaffold::{self, Error, Files, Project, Record, project, record};
+use crate::scaffold::{self, Error, Files, Project, Record, project, record, vendor};
 
 /// How long to wait for another process that changes the project.
 const LOCK_WAIT: Duration = Duration::from_mins(1);
@@ -83,6 +83,8 @@ impl Workspace {
         let directory = self.directory.clone();
         let current = |path: &str| current(&directory, path);
         let mut plan = merge::plan::<anyhow::Error>(&self.record.files, &new, existing, current)?;
+        let vendored = vendor::of(project)?;
+        vendor::plan(&mut plan, &self.record.vendored, &vendored, current)?;
         // The types of a version of its own begin with what was edited in those of the stored version.
         for (to, from) in scaffold::copies(project) {
             if self.record.files.contains_key(&to) {
@@ -96,7 +98,7 @@ impl Workspace {
             });
             plan.files.insert(to.path.clone(), text);
         }
-        write(&mut self.lock, project, &new, &plan)?;
+        write(&mut self.lock, project, new, &vendored, &plan)?;
         if !common.quiet {
             report(&plan, &self.directory)?;
         }
@@ -117,6 +119,13 @@ impl Workspace {
                 && current(&self.directory, &file.path)?.is_some_and(|text| text != file.text)
             {
                 edited.insert(file.path.clone());
+            }
+        }
+        for (path, digest) in &self.record.vendored {
+            if dirty.remove(path)
+                && current(&self.directory, path)?.is_some_and(|text| vendor::digest(&text) != *digest)
+            {
+                edited.insert(path.clone());
             }
         }
         if all {
@@ -189,8 +198,15 @@ pub(super) fn lock(directory: &Path) -> Result<DirectoryLock> {
 }
 
 /// Writes a plan, the `PROJECT` file and the record: all of it or nothing.
-pub(super) fn write(lock: &mut DirectoryLock, project: &Project, new: &Files, plan: &Plan) -> Result<()> {
-    let record = Record { version: version()?, files: new.clone() };
+pub(super) fn write(
+    lock: &mut DirectoryLock,
+    project: &Project,
+    files: Files,
+    vendored: &BTreeMap<String, String>,
+    plan: &Plan,
+) -> Result<()> {
+    let digests = vendored.iter().map(|(path, text)| (path.clone(), vendor::digest(text)));
+    let record = Record { version: version()?, files, vendored: digests.collect() };
     let mut tree = Tree::new();
     for (path, text) in &plan.files {
         tree.file(path.as_str(), text.as_bytes());
@@ -214,10 +230,11 @@ pub(super) fn write(lock: &mut DirectoryLock, project: &Project, new: &Files, pl
     Ok(())
 }
 
-/// Prints what was done to which file.
+/// Prints what was done to which file; of the copy of the runtime, how many files were written.
 pub(super) fn report(plan: &Plan, directory: &Path) -> Result<()> {
     let mut err = io::BufWriter::new(io::stderr().lock());
-    for path in plan.files.keys() {
+    let is_vendored = |path: &String| Path::new(path).starts_with(vendor::DIRECTORY);
+    for path in plan.files.keys().filter(|path| !is_vendored(path)) {
         let done = if plan.conflicts.contains(path) {
             "conflict"
         } else if plan.merged.contains(path) {
@@ -226,6 +243,10 @@ pub(super) fn report(plan: &Plan, directory: &Path) -> Result<()> {
             "write"
         };
         writeln!(err, "{done:>9} {}", shown(directory, path))?;
+    }
+    let vendored = plan.files.keys().filter(|path| is_vendored(path)).count();
+    if vendored > 0 {
+        writeln!(err, "{:>9} {} ({vendored} files)", "write", shown(directory, vendor::DIRECTORY))?;
     }
     for (done, paths) in [("remove", &plan.removed), ("keep", &plan.kept), ("deleted", &plan.deleted)] {
         for path in paths {

@@ -151,6 +151,11 @@ pub enum Error {
         /// The tool's version.
         tool: String,
     },
+    /// This program was built without the sources of the runtime.
+    #[error(
+        "this build of bundle-tool has no copy of operator-runtime; set --runtime-path to a checkout of it"
+    )]
+    NoRuntime,
     /// There is no operator in a directory.
     #[error(
         "no operator was found: expected a kustomization, a Helm chart, a Java build, or manifests in one of the directories \

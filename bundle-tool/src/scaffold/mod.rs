@@ -4,6 +4,8 @@
 //! ([`Record`]) to what is to be written now, and keeps what was edited in between. Nothing here touches files: the
 //! commands read and write.
 //!
+//! The copy of the runtime crate in a project is not merged but replaced ([`vendor`]).
+//!
 //! The files' templates are in `src/scaffold/templates`, as they are written, with minijinja's `{{ }}` and `{% %}`.
 
 pub mod adopt;
@@ -15,6 +17,7 @@ pub mod plugins;
 pub mod project;
 pub mod record;
 mod templates;
+pub mod vendor;
 pub mod version;
 
 pub use error::Error;

@@ -66,10 +66,10 @@ pub enum License {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Runtime {
+    /// A copy in the project.
+    Vendored,
     /// A directory, absolute or relative to the project.
     Path(String),
-    /// A version of the package registry.
-    Version(String),
 }
 
 /// One version of one kind.
@@ -680,12 +680,7 @@ mod tests {
     }
 
     fn project() -> Project {
-        Project::new(
-            "flight-operator",
-            "example.com",
-            "example.com/flight-operator",
-            Runtime::Version("0.1".to_owned()),
-        )
+        Project::new("flight-operator", "example.com", "example.com/flight-operator", Runtime::Vendored)
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::error::Error;
 use super::files::{Files, ScaffoldFile};
+use super::vendor::Digests;
 use crate::model::text::without_serde_terms;
 use crate::model::yaml;
 use crate::read;
@@ -29,6 +30,8 @@ pub struct Record {
     pub version: semver::Version,
     /// The files as they were written.
     pub files: Files,
+    /// The copy of the runtime as it was written.
+    pub vendored: Digests,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -36,6 +39,8 @@ pub struct Record {
 struct Yaml {
     version: String,
     files: Vec<Entry>,
+    #[serde(default, skip_serializing_if = "Digests::is_empty")]
+    vendored: Digests,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -62,20 +67,23 @@ impl Record {
         let [document] = parsed.documents.as_slice() else {
             return Err(invalid(format!("expected one YAML document, found {}", parsed.documents.len())));
         };
-        let Yaml { version, files } = serde_json::from_value(document.root().to_json())
+        let Yaml { version, files, vendored } = serde_json::from_value(document.root().to_json())
             .map_err(|error| invalid(without_serde_terms(&error.to_string())))?;
         let version =
             semver::Version::parse(&version).map_err(|error| invalid(format!("version: {error}")))?;
-        let mut record = Self { version, files: BTreeMap::new() };
-        for Entry { id, path, text } in files {
-            let plain = std::path::Path::new(&path)
-                .components()
-                .all(|part| matches!(part, std::path::Component::Normal(_)));
-            if !plain || path.is_empty() {
+        let check = |path: &str| {
+            let mut parts = std::path::Path::new(path).components();
+            if path.is_empty() || !parts.all(|part| matches!(part, std::path::Component::Normal(_))) {
                 return Err(invalid(format!(
                     "invalid path `{path}`: must be relative and stay in the project"
                 )));
             }
+            Ok(())
+        };
+        vendored.keys().try_for_each(|path| check(path))?;
+        let mut record = Self { version, files: BTreeMap::new(), vendored };
+        for Entry { id, path, text } in files {
+            check(&path)?;
             let id = id.unwrap_or_else(|| path.clone());
             if record.files.insert(id.clone(), ScaffoldFile { path, text }).is_some() {
                 return Err(invalid(format!("duplicate file `{id}`")));
@@ -91,7 +99,8 @@ impl Record {
             let id = (*id != file.path).then(|| id.clone());
             Entry { id, path: file.path.clone(), text: file.text.clone() }
         });
-        let yaml = Yaml { version: self.version.to_string(), files: files.collect() };
+        let (version, vendored) = (self.version.to_string(), self.vendored.clone());
+        let yaml = Yaml { version, files: files.collect(), vendored };
         format!("{HEADER}{}", yaml::emit(&json!(yaml)))
     }
 }

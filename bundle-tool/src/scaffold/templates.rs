@@ -11,6 +11,7 @@ use super::error::Error;
 use super::files::{Files, ScaffoldFile};
 use super::names;
 use super::project::{License, Project, Resource, Runtime};
+use super::vendor;
 
 /// Embeds a template: its name in messages, and its text.
 macro_rules! template {
@@ -70,6 +71,8 @@ struct View<'p> {
     license: Option<&'static str>,
     /// What follows `{ ` in the dependency on the runtime.
     runtime: String,
+    /// Whether the runtime is a copy in the project.
+    vendored: bool,
     kinds: Vec<KindView<'p>>,
     images: bool,
     controllers: bool,
@@ -318,8 +321,9 @@ impl<'p> View<'p> {
             },
             runtime: match &project.runtime {
                 Runtime::Path(path) => format!("path = {}", quoted(path)),
-                Runtime::Version(version) => format!("version = {}", quoted(version)),
+                Runtime::Vendored => format!("path = \"{}/operator-runtime\"", vendor::DIRECTORY),
             },
+            vendored: project.runtime == Runtime::Vendored,
             images: kinds.iter().any(|kind| kind.image.is_some()),
             controllers: kinds.iter().any(|kind| kind.controller),
             webhooks: kinds.iter().any(KindView::has_webhooks),

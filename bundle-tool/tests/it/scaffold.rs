@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Stdio};
 
 use assert_cmd::Command;
-use bundle_tool::scaffold::{Record, record};
+use bundle_tool::scaffold::{Record, record, vendor};
 use proptest::prelude::*;
 
 /// A directory that a project is scaffolded into.
@@ -149,10 +149,14 @@ fn collect(root: &Path, directory: &Path, found: &mut BTreeMap<String, String>) 
     }
 }
 
-/// The files one after the other, for a snapshot.
+/// The files one after the other, for a snapshot, without the copy of the runtime.
 fn shown(files: &BTreeMap<String, String>, wanted: impl Fn(&str) -> bool) -> String {
-    let files = files.iter().filter(|(name, _)| wanted(name));
+    let files = files.iter().filter(|(name, _)| !is_vendored(name) && wanted(name));
     files.map(|(name, text)| format!("=== {name}\n{text}\n")).collect()
+}
+
+fn is_vendored(name: &str) -> bool {
+    Path::new(name).starts_with(vendor::DIRECTORY)
 }
 
 fn snapshot(name: &str, text: &str) {
@@ -221,9 +225,34 @@ fn a_project_with_several_groups_versions_and_webhooks() {
         "chambers",
     ]);
     let files = directory.files();
-    let list: String = files.keys().map(|name| format!("{name}\n")).collect();
+    let list: String =
+        files.keys().filter(|name| !is_vendored(name)).map(|name| format!("{name}\n")).collect();
     let wanted = |name: &str| name.starts_with("src/") || name.starts_with("tests/") || name == "PROJECT";
     snapshot("groups", &format!("{list}\n{}", shown(&files, wanted)));
+}
+
+#[test]
+fn the_copy_of_the_runtime_follows_unless_it_was_edited() {
+    let directory = Directory::project();
+    let written = directory.files();
+    let copied: Vec<_> = written.keys().filter(|name| is_vendored(name)).collect();
+    assert!(copied.iter().any(|name| *name == "vendor/operator-runtime/src/lib.rs"), "{copied:?}");
+    assert!(
+        written["Cargo.toml"].contains("path = \"vendor/operator-runtime\""),
+        "{}",
+        written["Cargo.toml"]
+    );
+    // As an earlier version of the tool would have written it.
+    let (old, edited) = ("vendor/atomic-files/README.md", "vendor/operator-runtime/README.md");
+    directory.edit(record::FILE, &vendor::digest(&written[old]), &vendor::digest("# Old\n"));
+    directory.write(old, "# Old\n");
+    directory.write(edited, "# Mine\n");
+    fs::remove_file(directory.root().join("vendor/atomic-files/src/lib.rs")).unwrap();
+    let said = directory.ok(&["update"]);
+    assert!(said.contains("write vendor (2 files)") && said.contains(&format!("keep {edited}")), "{said}");
+    let mut expected = written;
+    expected.insert(edited.to_owned(), "# Mine\n".to_owned());
+    assert_eq!(directory.files(), expected);
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn a_registry_that_cannot_be_asked_is_no_defect_of_the_bundle() {
     let denied = run(dir.path(), &[&arguments[..], &["mixed", "--deny", "image-not-checked"]].concat());
     assert_eq!(denied.status.code(), Some(1), "{}", error(&denied));
 
-    bundle(dir.path(), "unknown", &closed, &[]);
+    bundle(dir.path(), "unknown", closed, &[]);
     let output = run(dir.path(), &[&arguments[..], &["unknown"]].concat());
     assert_eq!(output.status.code(), Some(2), "{}", error(&output));
     assert_eq!(findings(&output)[0].0, "image-not-checked");

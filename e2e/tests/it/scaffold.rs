@@ -20,7 +20,7 @@ fn root() -> Result<PathBuf> {
     Ok(fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?)
 }
 
-/// A directory for projects, with this repository beside them.
+/// A directory for projects, which have nothing but what bundle-tool writes.
 struct Directory {
     parent: tempfile::TempDir,
     tool: PathBuf,
@@ -30,7 +30,6 @@ impl Directory {
     fn new() -> Result<Self> {
         let parent = tempfile::tempdir()?;
         let root = root()?;
-        std::os::unix::fs::symlink(&root, parent.path().join("bundle-tool"))?;
         let tool = root.join(format!("target/{}-unknown-linux-musl/debug", std::env::consts::ARCH));
         ensure!(tool.join("bundle-tool").is_file(), "bundle-tool is not built; run `make build`");
         Ok(Self { parent, tool })
@@ -223,7 +222,7 @@ fn an_operator_with_two_groups_and_a_conversion_webhook_builds() -> Result<()> {
     directory.run(
         &project,
         "
-bundle-tool init --domain example.com --runtime-path ../bundle-tool/crates/operator-runtime
+bundle-tool init --domain example.com
 bundle-tool create api --group travel --version v1alpha1 --kind FlightTicket
 bundle-tool create api --group travel --version v1 --kind FlightTicket
 ",
