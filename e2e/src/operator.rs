@@ -63,6 +63,10 @@ impl Operator {
                 let list = container["args"].as_array_mut().context("the manager has no arguments")?;
                 list.extend(arguments.iter().map(|argument| json!(argument)));
             }
+            // The managers share the machine with other tests, and a request that the API server stops waiting for is not checked.
+            for webhook in object.get_mut("webhooks").and_then(Value::as_array_mut).into_iter().flatten() {
+                webhook["timeoutSeconds"] = json!(30);
+            }
             objects.push(object);
         }
         let operator = Self { cluster: cluster.clone(), objects };
