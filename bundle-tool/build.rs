@@ -45,7 +45,7 @@ fn sources(directory: &Path, name: &str, files: &mut Vec<(String, PathBuf)>) -> 
         let name = format!("{name}/{}", entry.file_name().to_string_lossy());
         if entry.file_type()?.is_dir() {
             sources(&entry.path(), &name, files)?;
-        } else if entry.path().extension().is_some_and(|extension| extension == "rs") {
+        } else {
             files.push((name, entry.path()));
         }
     }

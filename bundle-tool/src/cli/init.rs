@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 
 use super::exit::Exit;
-use super::scaffold::{directory_name, lock, report, write};
+use super::scaffold::{check_runtime, directory_name, lock, report, write};
 use crate::scaffold::merge::{self, Existing};
 use crate::scaffold::{self, Error, Files, License, Project, Runtime, plugins, project, vendor};
 
@@ -20,8 +20,8 @@ const MIN_RUST: (u64, u64) = (1, 95);
 ///
 /// Writes a Cargo package with the operator's program, tests, Makefile and CI workflow into the current directory, which
 /// must be empty except for hidden files such as .git. Add APIs with `bundle-tool create api`. PROJECT and .scaffold.yaml
-/// record what was scaffolded: keep them in git. The directory vendor has a copy of the crate operator-runtime, which
-/// `bundle-tool update` replaces.
+/// record what was scaffolded: keep them in git. The directory runtime has a copy of the crate operator-runtime, of which later
+/// versions of bundle-tool replace what you have not edited.
 ///
 /// With --from, packages an operator that exists, in any language: finds its kustomization, Helm chart, Java build or
 /// directory of manifests, and writes Makefile.bundle, the base CSV and, if it has none, PROJECT.
@@ -66,7 +66,7 @@ pub(super) struct Init {
     /// Plugin keys, comma-separated
     #[arg(long, value_name = "KEY,…", value_delimiter = ',')]
     plugins: Vec<String>,
-    /// Directory of the crate operator-runtime [default: a copy in the project's directory vendor]
+    /// Directory of the crate operator-runtime [default: a copy in the project's directory runtime]
     #[arg(long, value_name = "DIR")]
     runtime_path: Option<PathBuf>,
     /// Do not check that cargo is installed and new enough
@@ -103,9 +103,9 @@ impl Init {
         // Another process may have been faster.
         check_empty(&self.project_dir, &files)?;
         let mut plan = merge::plan::<Error>(&Files::new(), &files, Existing::Reject, |_| Ok(None))?;
-        let vendored = vendor::of(&project)?;
-        vendor::plan(&mut plan, &vendor::Digests::new(), &vendored, |_| Ok::<_, Error>(None))?;
-        write(&mut lock, &project, files, &vendored, &plan)?;
+        let copies = vendor::copies(&project)?;
+        let vendored = vendor::follow(&mut plan, &vendor::Digests::new(), &copies, |_| Ok::<_, Error>(None))?;
+        write(&mut lock, &project, files, vendored, &plan)?;
         if !self.quiet {
             report(&plan, &self.project_dir)?;
             writeln!(
@@ -157,15 +157,7 @@ impl Init {
         let Some(path) = &self.runtime_path else {
             return Ok(Runtime::Vendored);
         };
-        let manifest = path.join("Cargo.toml");
-        let text = fs::read_to_string(&manifest)
-            .with_context(|| format!("failed to read {}", manifest.display()))?;
-        if !text.lines().any(|line| line.replace(' ', "") == "name=\"operator-runtime\"") {
-            bail!(
-                "{} is not the manifest of operator-runtime: set --runtime-path to the directory of that crate",
-                manifest.display()
-            );
-        }
+        check_runtime(path).context("invalid --runtime-path")?;
         // A relative path is relative to the project.
         let path = if path.is_absolute() || self.project_dir == Path::new(".") {
             path.clone()

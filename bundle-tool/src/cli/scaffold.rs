@@ -1,6 +1,6 @@
 //! What the commands of the scaffold share: reading a project, applying a change to its files, and saying what was done.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::exit::Exit;
 use super::git;
 use crate::read::file::{self, MAX_FILE_SIZE, Unreadable};
 use crate::scaffold::merge::{self, Existing, Plan};
-use crate::scaffold::{self, Error, Files, Project, Record, project, record, vendor};
+use crate::scaffold::{self, Error, Files, Project, Record, Runtime, project, record, vendor};
 
 /// How long to wait for another process that changes the project.
 const LOCK_WAIT: Duration = Duration::from_mins(1);
@@ -83,8 +83,7 @@ impl Workspace {
         let directory = self.directory.clone();
         let current = |path: &str| current(&directory, path);
         let mut plan = merge::plan::<anyhow::Error>(&self.record.files, &new, existing, current)?;
-        let vendored = vendor::of(project)?;
-        vendor::plan(&mut plan, &self.record.vendored, &vendored, current)?;
+        let vendored = self.follow_runtime(project, &mut plan)?;
         // The types of a version of its own begin with what was edited in those of the stored version.
         for (to, from) in scaffold::copies(project) {
             if self.record.files.contains_key(&to) {
@@ -98,11 +97,29 @@ impl Workspace {
             });
             plan.files.insert(to.path.clone(), text);
         }
-        write(&mut self.lock, project, new, &vendored, &plan)?;
+        write(&mut self.lock, project, new, vendored, &plan)?;
         if !common.quiet {
             report(&plan, &self.directory)?;
         }
         Ok(plan)
+    }
+
+    /// Adds to `plan` how the copy of the runtime follows; returns the digests to record.
+    fn follow_runtime(&self, project: &Project, plan: &mut Plan) -> Result<vendor::Digests> {
+        let mut old = &self.record.vendored;
+        let none = vendor::Digests::new();
+        if let Runtime::Path(path) = &project.runtime
+            && !old.is_empty()
+        {
+            check_runtime(&self.directory.join(path))?;
+            // The project has made the copy its own.
+            if Path::new(path).starts_with(vendor::DIRECTORY) {
+                old = &none;
+            }
+        }
+        let current = |path: &str| bytes(&self.directory.join(path), MAX_FILE_SIZE);
+        let record = vendor::follow(plan, old, &vendor::copies(project)?, current)?;
+        Ok(record)
     }
 
     /// Fails if files have changes that are not in git: of the scaffold or, with `all`, any.
@@ -113,6 +130,8 @@ impl Workspace {
         for own in [project::FILE, record::FILE, "Cargo.lock"] {
             dirty.remove(own);
         }
+        // Of what is deleted, nothing can be lost.
+        dirty.retain(|path| self.directory.join(path).symlink_metadata().is_ok());
         let mut edited = BTreeSet::new();
         for file in self.record.files.values() {
             if dirty.remove(&file.path)
@@ -123,7 +142,8 @@ impl Workspace {
         }
         for (path, digest) in &self.record.vendored {
             if dirty.remove(path)
-                && current(&self.directory, path)?.is_some_and(|text| vendor::digest(&text) != *digest)
+                && bytes(&self.directory.join(path), MAX_FILE_SIZE)?
+                    .is_some_and(|there| vendor::digest(&there) != *digest)
             {
                 edited.insert(path.clone());
             }
@@ -160,17 +180,37 @@ fn text_of_record(directory: &Path) -> Result<String> {
     })
 }
 
-/// Reads a text file. Returns nothing if it does not exist.
-fn text(path: &Path, limit: u64) -> Result<Option<String>> {
-    let bytes = match file::read(path, limit) {
-        Ok(bytes) => bytes,
+/// Fails if a directory does not have the crate operator-runtime.
+pub(super) fn check_runtime(directory: &Path) -> Result<()> {
+    let manifest = directory.join("Cargo.toml");
+    let text = text(&manifest, MAX_FILE_SIZE)?.unwrap_or_default();
+    let parsed: Option<toml::Table> = text.parse().ok();
+    let name = parsed.as_ref().and_then(|manifest| manifest.get("package")?.get("name")?.as_str());
+    if name != Some("operator-runtime") {
+        bail!(
+            "{} is not the manifest of operator-runtime: name the directory of that crate",
+            manifest.display()
+        );
+    }
+    Ok(())
+}
+
+/// Reads a file. Returns nothing if it does not exist.
+fn bytes(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
+    match file::read(path, limit) {
+        Ok(bytes) => Ok(Some(bytes)),
         Err(Unreadable::Io(error))
             if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
         {
-            return Ok(None);
+            Ok(None)
         }
-        Err(error) => return Err(error).with_context(|| format!("failed to read {}", path.display())),
-    };
+        Err(error) => Err(error).with_context(|| format!("failed to read {}", path.display())),
+    }
+}
+
+/// Reads a text file. Returns nothing if it does not exist.
+fn text(path: &Path, limit: u64) -> Result<Option<String>> {
+    let Some(bytes) = bytes(path, limit)? else { return Ok(None) };
     String::from_utf8(bytes).map(Some).map_err(|_| Error::NotText { path: path.display().to_string() }.into())
 }
 
@@ -202,11 +242,10 @@ pub(super) fn write(
     lock: &mut DirectoryLock,
     project: &Project,
     files: Files,
-    vendored: &BTreeMap<String, String>,
+    vendored: vendor::Digests,
     plan: &Plan,
 ) -> Result<()> {
-    let digests = vendored.iter().map(|(path, text)| (path.clone(), vendor::digest(text)));
-    let record = Record { version: version()?, files, vendored: digests.collect() };
+    let record = Record { version: version()?, files, vendored };
     let mut tree = Tree::new();
     for (path, text) in &plan.files {
         tree.file(path.as_str(), text.as_bytes());
@@ -244,13 +283,18 @@ pub(super) fn report(plan: &Plan, directory: &Path) -> Result<()> {
         };
         writeln!(err, "{done:>9} {}", shown(directory, path))?;
     }
-    let vendored = plan.files.keys().filter(|path| is_vendored(path)).count();
-    if vendored > 0 {
-        writeln!(err, "{:>9} {} ({vendored} files)", "write", shown(directory, vendor::DIRECTORY))?;
-    }
     for (done, paths) in [("remove", &plan.removed), ("keep", &plan.kept), ("deleted", &plan.deleted)] {
-        for path in paths {
+        for path in paths.iter().filter(|path| done != "remove" || !is_vendored(path)) {
             writeln!(err, "{done:>9} {}", shown(directory, path))?;
+        }
+    }
+    for (done, count) in [
+        ("write", plan.files.keys().filter(|path| is_vendored(path)).count()),
+        ("remove", plan.removed.iter().filter(|path| is_vendored(path)).count()),
+    ] {
+        let files = if count == 1 { "file" } else { "files" };
+        if count > 0 {
+            writeln!(err, "{done:>9} {} ({count} {files})", shown(directory, vendor::DIRECTORY))?;
         }
     }
     err.flush()?;
@@ -262,21 +306,34 @@ fn shown(directory: &Path, path: &str) -> String {
     if directory == Path::new(".") { path.to_owned() } else { directory.join(path).display().to_string() }
 }
 
-/// Returns the exit status of a plan that was carried out; conflicts are named as a warning.
+/// Returns the exit status of a plan that was carried out; what is left to do is a warning.
 pub(super) fn finish(plan: &Plan) -> Result<Exit> {
-    if plan.conflicts.is_empty() {
-        return Ok(Exit::Success);
+    if !plan.conflicts.is_empty() {
+        writeln!(
+            io::stderr(),
+            "warning: {} with conflicts ({}): edit what is between `<<<<<<<` and `>>>>>>>`",
+            match plan.conflicts.len() {
+                1 => "1 file was merged".to_owned(),
+                count => format!("{count} files were merged"),
+            },
+            some(&plan.conflicts)
+        )?;
     }
-    writeln!(
-        io::stderr(),
-        "warning: {} with conflicts ({}): edit what is between `<<<<<<<` and `>>>>>>>`",
-        match plan.conflicts.len() {
-            1 => "1 file was merged".to_owned(),
-            count => format!("{count} files were merged"),
-        },
-        some(&plan.conflicts)
-    )?;
-    Ok(Exit::Findings)
+    if !plan.outdated.is_empty() {
+        writeln!(
+            io::stderr(),
+            "warning: {} of the copy of operator-runtime, so {} older than the rest ({}): delete {}, run `bundle-tool update`, and \
+             make your change again",
+            match plan.outdated.len() {
+                1 => "you have edited 1 file".to_owned(),
+                count => format!("you have edited {count} files"),
+            },
+            if plan.outdated.len() == 1 { "it is" } else { "they are" },
+            some(&plan.outdated),
+            if plan.outdated.len() == 1 { "it" } else { "them" },
+        )?;
+    }
+    Ok(if plan.conflicts.is_empty() && plan.outdated.is_empty() { Exit::Success } else { Exit::Findings })
 }
 
 /// Names the first of some paths.

@@ -25,6 +25,8 @@ pub struct Plan {
     pub kept: BTreeSet<String>,
     /// Files that the scaffold would change, but that were deleted and stay so.
     pub deleted: BTreeSet<String>,
+    /// Files of the copied runtime that were edited and stay older than the rest of it.
+    pub outdated: BTreeSet<String>,
 }
 
 /// What to do where a new file of the scaffold exists with other contents.

@@ -400,6 +400,13 @@ impl Project {
                 });
             }
         }
+        if let Runtime::Path(path) = &self.runtime
+            && (path.is_empty() || path.chars().any(char::is_control))
+        {
+            let (value, reason) =
+                (path.escape_debug().to_string(), "must be the path of a directory".to_owned());
+            return Err(Error::Name { what: "runtime path", value, reason });
+        }
         for resource in &self.resources {
             names::group(&resource.group, &self.domain)?;
             names::kind(&resource.kind)?;

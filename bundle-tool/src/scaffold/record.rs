@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::error::Error;
 use super::files::{Files, ScaffoldFile};
-use super::vendor::Digests;
+use super::vendor::{self, Digests};
 use crate::model::text::without_serde_terms;
 use crate::model::yaml;
 use crate::read;
@@ -73,14 +73,29 @@ impl Record {
             semver::Version::parse(&version).map_err(|error| invalid(format!("version: {error}")))?;
         let check = |path: &str| {
             let mut parts = std::path::Path::new(path).components();
-            if path.is_empty() || !parts.all(|part| matches!(part, std::path::Component::Normal(_))) {
+            let is_plain = |part| match part {
+                std::path::Component::Normal(name) => !name.eq_ignore_ascii_case(".git"),
+                _ => false,
+            };
+            if path.is_empty() || path.chars().any(char::is_control) || !parts.all(is_plain) {
                 return Err(invalid(format!(
-                    "invalid path `{path}`: must be relative and stay in the project"
+                    "invalid path `{}`: must be relative and stay in the project",
+                    path.escape_debug()
                 )));
             }
             Ok(())
         };
-        vendored.keys().try_for_each(|path| check(path))?;
+        for (path, digest) in &vendored {
+            check(path)?;
+            if !std::path::Path::new(path).starts_with(vendor::DIRECTORY) {
+                return Err(invalid(format!("invalid path `{path}`: must be in {}", vendor::DIRECTORY)));
+            }
+            if digest.len() != 64 || !digest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
+                return Err(invalid(format!(
+                    "vendored: {path}: expected the 64 hexadecimal digits of a SHA-256"
+                )));
+            }
+        }
         let mut record = Self { version, files: BTreeMap::new(), vendored };
         for Entry { id, path, text } in files {
             check(&path)?;

@@ -1,6 +1,6 @@
 //! The copy of operator-runtime in a project, so that the project builds without any other checkout.
 //!
-//! Unlike the scaffold, the copy is not merged: files that were not edited are replaced, edited ones stay.
+//! Unlike the scaffold, the copy is not merged: files that were not edited are replaced, and edited ones stay.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,8 +12,12 @@ use super::error::Error;
 use super::merge::Plan;
 use super::project::{Project, Runtime};
 
-/// The directory of the copies in a project.
-pub const DIRECTORY: &str = "vendor";
+/// The directory of the copy in a project. Not `vendor`, which cargo and git's ignore files know in another sense.
+pub const DIRECTORY: &str = "runtime";
+
+/// Files beside the crates: formatters and line ends must not change what is compared.
+const SETTINGS: [(&str, &str); 2] =
+    [(".gitattributes", "* -text linguist-vendored\n"), ("rustfmt.toml", "disable_all_formatting = true\n")];
 
 /// The files of the crates, with the manifest and the license of their workspace.
 const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/runtime_sources.rs"));
@@ -23,7 +27,7 @@ pub type Digests = BTreeMap<String, String>;
 
 /// Returns the SHA-256 of a file in hexadecimal.
 #[must_use]
-pub fn digest(text: &str) -> String {
+pub fn digest(text: &[u8]) -> String {
     Sha256::digest(text).iter().fold(String::new(), |mut all, byte| {
         // Writing to a string does not fail.
         let _ = write!(all, "{byte:02x}");
@@ -35,18 +39,19 @@ pub fn digest(text: &str) -> String {
 ///
 /// # Errors
 /// [`Error::NoRuntime`] if this program was built without the sources.
-pub fn of(project: &Project) -> Result<BTreeMap<String, String>, Error> {
+pub fn copies(project: &Project) -> Result<BTreeMap<String, String>, Error> {
     match project.runtime {
-        Runtime::Vendored => files(),
+        Runtime::Vendored => all(),
         Runtime::Path(_) => Ok(BTreeMap::new()),
     }
 }
 
-fn files() -> Result<BTreeMap<String, String>, Error> {
+fn all() -> Result<BTreeMap<String, String>, Error> {
     let source = |name: &str| SOURCES.iter().find(|(path, _)| *path == name).map(|(_, text)| *text);
     let workspace = source("Cargo.toml").and_then(|text| text.parse().ok()).ok_or(Error::NoRuntime)?;
     let license = source("LICENSE").ok_or(Error::NoRuntime)?;
-    let mut files = BTreeMap::new();
+    let settings = SETTINGS.iter().map(|(name, text)| (format!("{DIRECTORY}/{name}"), (*text).to_owned()));
+    let mut files: BTreeMap<_, _> = settings.collect();
     for (path, text) in SOURCES {
         let Some((name, file)) = path.split_once('/') else { continue };
         let text = match file {
@@ -59,25 +64,34 @@ fn files() -> Result<BTreeMap<String, String>, Error> {
     Ok(files)
 }
 
-/// Adds to `plan` how the copy in a project becomes `new`; `old` are the digests of what was written last. `current` returns
-/// what a file holds, or nothing if it does not exist.
+/// Adds to `plan` how the copy in a project becomes `new`; `old` are the digests of what was written last. A file that was deleted
+/// is written again. `current` returns what a file holds, or nothing if it does not exist.
+///
+/// Returns the digests to record: of an edited file, that of what was written before, by which it is recognized should it be
+/// restored.
 ///
 /// # Errors
 /// Those of `current`.
-pub fn plan<E>(
+pub fn follow<E>(
     plan: &mut Plan,
     old: &Digests,
     new: &BTreeMap<String, String>,
-    mut current: impl FnMut(&str) -> Result<Option<String>, E>,
-) -> Result<(), E> {
+    mut current: impl FnMut(&str) -> Result<Option<Vec<u8>>, E>,
+) -> Result<Digests, E> {
+    let mut record = Digests::new();
     for (path, text) in new {
+        let (last, next) = (old.get(path), digest(text.as_bytes()));
         match current(path)? {
-            Some(there) if there == *text => {}
-            Some(there) if old.get(path) != Some(&digest(&there)) => {
-                plan.kept.insert(path.clone());
+            Some(there) if there == text.as_bytes() => _ = record.insert(path.clone(), next),
+            Some(there) if last != Some(&digest(&there)) => {
+                if last != Some(&next) {
+                    plan.outdated.insert(path.clone());
+                }
+                record.extend(last.map(|last| (path.clone(), last.clone())));
             }
             _ => {
                 plan.files.insert(path.clone(), text.clone());
+                record.insert(path.clone(), next);
             }
         }
     }
@@ -87,12 +101,17 @@ pub fn plan<E>(
             list.insert(path.clone());
         }
     }
-    Ok(())
+    Ok(record)
 }
 
 /// Returns a crate's manifest without its workspace: what it inherits stands in it, and what only its tests need is left out.
 fn manifest(text: &str, workspace: &Table) -> Option<String> {
     let crate_: Table = text.parse().ok()?;
+    // What is not known here would be lost.
+    let known = ["package", "features", "dependencies", "dev-dependencies", "lints"];
+    if crate_.keys().any(|key| !known.contains(&key.as_str())) {
+        return None;
+    }
     let inherited = workspace.get("workspace")?;
     let mut out = "# A copy that `bundle-tool init` and `bundle-tool update` write.\n[package]\n".to_owned();
     for (key, value) in crate_.get("package")?.as_table()? {
@@ -171,33 +190,48 @@ mod tests {
 
     #[test]
     fn manifests_inherit_nothing() {
-        let files = files().unwrap();
+        let files = all().unwrap();
         for name in ["operator-runtime", "atomic-files"] {
-            let text = &files[&format!("vendor/{name}/Cargo.toml")];
+            let text = &files[&format!("runtime/{name}/Cargo.toml")];
             assert!(!text.contains("workspace"), "{text}");
             let manifest: Table = text.parse().unwrap();
             assert_eq!(manifest["package"]["version"].as_str(), Some(env!("CARGO_PKG_VERSION")));
         }
-        insta::assert_snapshot!(files["vendor/operator-runtime/Cargo.toml"]);
+        insta::assert_snapshot!(files["runtime/operator-runtime/Cargo.toml"]);
+    }
+
+    fn followed(old: &Digests, there: &[(&str, &str)]) -> (Plan, Digests) {
+        let new = ["a", "b", "c", "f", "g", "h"].map(|path| (path.into(), "2".into())).into();
+        let mut plan = Plan::default();
+        let current = |path: &str| {
+            let found = there.iter().find(|(name, _)| *name == path);
+            Ok::<_, Error>(found.map(|(_, text)| text.as_bytes().to_vec()))
+        };
+        let record = follow(&mut plan, old, &new, current).unwrap();
+        (plan, record)
+    }
+
+    fn digests(list: &[(&str, &str)]) -> Digests {
+        list.iter().map(|(path, text)| ((*path).to_owned(), digest(text.as_bytes()))).collect()
     }
 
     #[test]
     fn what_was_edited_stays_and_the_rest_follows() {
-        let old: Digests = [("a", "1"), ("b", "1"), ("c", "1"), ("d", "1"), ("e", "1")]
-            .map(|(path, text)| (path.into(), digest(text)))
-            .into();
-        let new = [("a", "2"), ("b", "2"), ("c", "2"), ("f", "2"), ("g", "2")]
-            .map(|(path, text)| (path.into(), text.into()))
-            .into();
-        let there = [("a", "1"), ("b", "mine"), ("d", "1"), ("e", "mine"), ("g", "mine")];
-        let mut found = Plan::default();
-        let current = |path: &str| {
-            Ok::<_, Error>(there.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned()))
-        };
-        plan(&mut found, &old, &new, current).unwrap();
-        let joined = |paths: Vec<&String>| paths.into_iter().cloned().collect::<String>();
-        assert_eq!(joined(found.files.keys().collect()), "acf");
-        assert_eq!(joined(found.removed.iter().collect()), "d");
-        assert_eq!(joined(found.kept.iter().collect()), "beg");
+        let old = digests(&[("a", "1"), ("b", "1"), ("c", "1"), ("d", "1"), ("e", "1"), ("h", "2")]);
+        let (plan, record) = followed(
+            &old,
+            &[("a", "1"), ("b", "mine"), ("d", "1"), ("e", "mine"), ("g", "mine"), ("h", "mine")],
+        );
+        let joined = |paths: &mut dyn Iterator<Item = &String>| paths.cloned().collect::<String>();
+        assert_eq!(joined(&mut plan.files.keys()), "acf");
+        assert_eq!(joined(&mut plan.removed.iter()), "d");
+        assert_eq!(joined(&mut plan.kept.iter()), "e");
+        // `h` was edited, but the copy of it is the same as before.
+        assert_eq!(joined(&mut plan.outdated.iter()), "bg");
+        assert_eq!(record, digests(&[("a", "2"), ("b", "1"), ("c", "2"), ("f", "2"), ("h", "2")]));
+        // Once the edit is undone, the file follows.
+        let (plan, record) = followed(&record, &[("b", "1"), ("g", "2")]);
+        assert!(plan.files.contains_key("b") && plan.outdated.is_empty(), "{plan:?}");
+        assert_eq!(record["g"], digest(b"2"));
     }
 }

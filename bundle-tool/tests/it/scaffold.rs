@@ -236,23 +236,73 @@ fn the_copy_of_the_runtime_follows_unless_it_was_edited() {
     let directory = Directory::project();
     let written = directory.files();
     let copied: Vec<_> = written.keys().filter(|name| is_vendored(name)).collect();
-    assert!(copied.iter().any(|name| *name == "vendor/operator-runtime/src/lib.rs"), "{copied:?}");
+    assert!(copied.iter().any(|name| *name == "runtime/operator-runtime/src/lib.rs"), "{copied:?}");
     assert!(
-        written["Cargo.toml"].contains("path = \"vendor/operator-runtime\""),
+        written["Cargo.toml"].contains("path = \"runtime/operator-runtime\""),
         "{}",
         written["Cargo.toml"]
     );
     // As an earlier version of the tool would have written it.
-    let (old, edited) = ("vendor/atomic-files/README.md", "vendor/operator-runtime/README.md");
-    directory.edit(record::FILE, &vendor::digest(&written[old]), &vendor::digest("# Old\n"));
+    let (old, edited) = ("runtime/atomic-files/README.md", "runtime/operator-runtime/README.md");
+    directory.edit(record::FILE, &vendor::digest(written[old].as_bytes()), &vendor::digest(b"# Old\n"));
     directory.write(old, "# Old\n");
     directory.write(edited, "# Mine\n");
-    fs::remove_file(directory.root().join("vendor/atomic-files/src/lib.rs")).unwrap();
+    fs::remove_file(directory.root().join("runtime/atomic-files/src/lib.rs")).unwrap();
     let said = directory.ok(&["update"]);
-    assert!(said.contains("write vendor (2 files)") && said.contains(&format!("keep {edited}")), "{said}");
-    let mut expected = written;
+    assert!(said.contains("write runtime (2 files)"), "{said}");
+    let mut expected = written.clone();
     expected.insert(edited.to_owned(), "# Mine\n".to_owned());
     assert_eq!(directory.files(), expected);
+    // An edited file that the tool would replace is left, and named.
+    directory.edit(record::FILE, &vendor::digest(written[edited].as_bytes()), &vendor::digest(b"# Older\n"));
+    let said = directory.run(1, &["update", "--quiet"]);
+    assert_eq!(
+        said,
+        format!(
+            "warning: you have edited 1 file of the copy of operator-runtime, so it is older than the rest ({edited}): delete it, \
+             run `bundle-tool update`, and make your change again\n"
+        )
+    );
+    fs::remove_file(directory.root().join(edited)).unwrap();
+    directory.ok(&["update"]);
+    assert_eq!(directory.files(), written);
+}
+
+#[test]
+fn a_copy_that_is_no_longer_used_is_removed() {
+    let directory = Directory::project();
+    directory.git(&["init", "--quiet"]);
+    directory.commit();
+    let crates = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates");
+    directory.edit("PROJECT", "runtime: vendored", "runtime: {path: ../nothing}");
+    let before = directory.files();
+    let error = directory.run(2, &["update"]);
+    assert!(error.contains("nothing/Cargo.toml is not the manifest of operator-runtime"), "{error}");
+    assert_eq!(directory.files(), before);
+    directory.edit("PROJECT", "../nothing", &format!("{crates}/operator-runtime"));
+    let said = directory.ok(&["update"]);
+    assert!(said.contains(" remove runtime ("), "{said}");
+    assert!(!directory.files().keys().any(|name| is_vendored(name)));
+    directory.ok(&["update"]);
+}
+
+#[test]
+fn records_that_name_files_of_others_are_rejected() {
+    let digest = vendor::digest(b"ref: refs/heads/main\n");
+    for (line, expected) in [
+        (format!("  .git/HEAD: {digest}\n"), "stay in the project"),
+        (format!("  src/main.rs: {digest}\n"), "must be in runtime"),
+        (format!("  runtime/../src/main.rs: {digest}\n"), "stay in the project"),
+        (format!("  \"runtime/\\e[31m\": {digest}\n"), "stay in the project"),
+        ("  runtime/a: nonsense\n".to_owned(), "64 hexadecimal digits"),
+    ] {
+        let directory = Directory::project();
+        directory.edit(record::FILE, "vendored:\n", &format!("vendored:\n{line}"));
+        let before = directory.files();
+        let error = directory.run(2, &["update"]);
+        assert!(error.contains(expected) && !error.contains('\u{1b}'), "{line}: {error}");
+        assert_eq!(directory.files(), before);
+    }
 }
 
 #[test]

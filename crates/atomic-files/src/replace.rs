@@ -42,9 +42,12 @@ fn check_writable(target: &Path, changes: &Changes) -> Result<(), Error> {
     let mut checked = BTreeSet::new();
     for name in changes.written().chain(&changes.removed) {
         let directory = target.join(parent(Path::new(name)));
-        if checked.insert(directory.clone())
+        // What does not exist yet is created in its nearest ancestor.
+        let mut existing = directory.ancestors().take_while(|path| path.starts_with(target));
+        let Some(existing) = existing.find(|path| path.symlink_metadata().is_ok()) else { continue };
+        if checked.insert(existing.to_owned())
             && let Err(error @ (Errno::ACCESS | Errno::PERM | Errno::ROFS)) =
-                rustix::fs::access(&directory, Access::WRITE_OK | Access::EXEC_OK)
+                rustix::fs::access(existing, Access::WRITE_OK | Access::EXEC_OK)
         {
             return Err(Error::new("write", &target.join(name), error.into()));
         }
