@@ -13,6 +13,9 @@ use crate::read;
 /// The maximum number of differences that are listed.
 const MAX_DIFFERENCES: usize = 100;
 
+/// What the labels of bundles begin with. Tools that build images add others of their own.
+const PREFIX: &str = "operators.operatorframework.io.";
+
 /// Compares the labels of a bundle image with its annotations.
 pub(super) fn labels(contents: &Contents) -> Vec<String> {
     let bundle = read::bundle::files("image", &contents.clone().into_bundle());
@@ -36,8 +39,7 @@ pub(super) fn labels(contents: &Contents) -> Vec<String> {
             }
         }
     }
-    let prefix = "operators.operatorframework.io.";
-    let own = contents.labels.keys().filter(|key| key.starts_with(prefix) && !expected.contains_key(*key));
+    let own = contents.labels.keys().filter(|key| key.starts_with(PREFIX) && !expected.contains_key(*key));
     problems.extend(own.map(|key| format!("label `{}` is not in metadata/annotations.yaml", excerpt(key))));
     problems.truncate(MAX_DIFFERENCES);
     problems
@@ -52,10 +54,11 @@ pub(super) fn directory(contents: Contents, directory: &Path) -> Result<Vec<Stri
         return Ok(problems);
     }
     let shown = directory.display();
-    difference(&contents.labels, &built.labels, |key, found| {
-        let key = excerpt(key);
+    difference(&contents.labels, &built.labels, |name, found| {
+        let key = excerpt(name);
         problems.push(match found {
             Found::Both => format!("label `{key}` differs from {shown}"),
+            Found::First if !name.starts_with(PREFIX) => return,
             Found::First => format!("label `{key}` is not in {shown}"),
             Found::Second => format!("label `{key}` is missing"),
         });

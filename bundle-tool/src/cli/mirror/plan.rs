@@ -41,7 +41,10 @@ impl Target {
         match self {
             Self::Directory(path) => Ok((Place::Directory(path.clone(), Some(source.whole())), None)),
             Self::Registry(base) => {
-                let repository = format!("{base}/{}", source.repository());
+                // What is at the target already, such as a mirrored catalog that is checked, stays where it is.
+                let whole = format!("{}/{}", source.registry(), source.repository());
+                let is_there = whole.strip_prefix(base).is_some_and(|rest| rest.starts_with('/'));
+                let repository = if is_there { whole } else { format!("{base}/{}", source.repository()) };
                 let tag = match (source.tag(), source.digest()) {
                     (Some(tag), _) => tag.to_owned(),
                     (None, Some(digest)) => {
@@ -113,6 +116,11 @@ mod tests {
             ]
         );
         assert_eq!(places("oci:x", &images[..1]).unwrap(), ["oci:x:quay.io/org/app:v1"]);
+        let mirrored = ["r.example.com/m/org/app:v1", "r.example.com/mm/app:v1"];
+        assert_eq!(
+            places("r.example.com/m", &mirrored).unwrap(),
+            ["r.example.com/m/org/app:v1", "r.example.com/m/mm/app:v1"]
+        );
         let error = places("r.example.com", &["quay.io/org/app:v1", "ghcr.io/org/app:v1"]).unwrap_err();
         assert!(error.to_string().contains("would both become r.example.com/org/app:v1"), "{error}");
         for wrong in ["", "mirror", "oci:", "r.example.com/A", "r.example.com:x:y"] {
