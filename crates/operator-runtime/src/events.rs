@@ -8,11 +8,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use kube::{Client, Resource};
 use serde_json::json;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// An event to record.
@@ -59,18 +58,33 @@ struct Open {
     sent: Instant,
 }
 
-/// Events sent at the same time: they must not take the place of the work that they report.
-const SENDERS: usize = 1;
-
 /// Sends notes as `events.k8s.io/v1` events, in the background; a repetition raises the count of the first event.
+///
+/// One is sent at a time: events must not take the place of the work that they report.
 pub struct Recorder {
+    shared: Arc<Shared>,
+}
+
+/// What the task that sends shares with those who record.
+struct Shared {
     client: Client,
     /// The reporting controller: `GROUP/NAME` of the operator.
     controller: String,
     instance: String,
-    open: Arc<Mutex<HashMap<(String, Note), Open>>>,
-    senders: Arc<Semaphore>,
-    sending: Mutex<JoinSet<()>>,
+    open: Mutex<HashMap<Key, Open>>,
+    waiting: Mutex<VecDeque<Pending>>,
+    /// Whether a task sends what waits. Changed only while `waiting` is locked.
+    sends: watch::Sender<bool>,
+}
+
+/// The uid of an object, and what is said of it.
+type Key = (String, Note);
+
+/// An event that waits to be sent: it takes a tenth of the memory of a request.
+struct Pending {
+    regarding: ObjectReference,
+    key: Key,
+    sending: Sending,
 }
 
 enum Sending {
@@ -82,77 +96,103 @@ impl Recorder {
     /// Returns a recorder; `instance` is the name of this manager's pod.
     #[must_use]
     pub fn new(client: Client, identity: &Identity, instance: String) -> Self {
-        Self {
+        let shared = Shared {
             client,
             controller: format!("{}/{}", identity.group, identity.name),
             instance,
-            open: Arc::default(),
-            senders: Arc::new(Semaphore::new(SENDERS)),
-            sending: Mutex::default(),
-        }
+            open: Mutex::default(),
+            waiting: Mutex::default(),
+            sends: watch::Sender::new(false),
+        };
+        Self { shared: Arc::new(shared) }
     }
 
     /// Sends a note in the background. A failure is logged, and has no other consequence.
     pub fn record<O: Resource<DynamicType = ()>>(&self, object: &O, note: Note) {
         let regarding = object.object_ref(&());
         let Some(uid) = regarding.uid.clone() else { return };
-        let Some(sending) = self.count(&uid, regarding.name.as_deref().unwrap_or_default(), &note) else {
+        let Some(sending) = self.shared.count(&uid, regarding.name.as_deref().unwrap_or_default(), &note)
+        else {
             return;
         };
-        // Events on cluster-scoped objects are in the namespace `default`.
-        let namespace = regarding.namespace.clone().unwrap_or_else(|| "default".to_owned());
-        let api: Api<Event> = Api::namespaced(self.client.clone(), &namespace);
-        let (senders, open) = (Arc::clone(&self.senders), Arc::clone(&self.open));
-        let (controller, instance) = (self.controller.clone(), self.instance.clone());
-        let key = (uid, note);
-        let mut tasks = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
-        while tasks.try_join_next().is_some() {}
-        if tasks.len() >= MAX_PENDING {
-            tracing::warn!(reason = key.1.reason, "too many pending events; dropping one");
-            self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+        let pending = Pending { regarding, key: (uid, note), sending };
+        let mut waiting = lock(&self.shared.waiting);
+        if waiting.len() >= MAX_PENDING {
+            tracing::warn!(reason = pending.key.1.reason, "too many pending events; dropping one");
+            lock(&self.shared.open).remove(&pending.key);
             return;
         }
-        tasks.spawn(async move {
-            // The semaphore is never closed.
-            let _permit = senders.acquire().await;
-            let sent = match sending {
-                Sending::New(name) => {
-                    let event = Event {
-                        reporting_controller: Some(controller),
-                        reporting_instance: Some(instance),
-                        ..event(&regarding, &key.1, name, namespace)
-                    };
-                    api.create(&PostParams::default(), &event).await.map(drop)
-                }
-                Sending::Repeat(name, count) => {
-                    let series = EventSeries { count, last_observed_time: MicroTime(Timestamp::now()) };
-                    let patch = Patch::Merge(json!({ "series": series }));
-                    api.patch_metadata(&name, &PatchParams::default(), &patch).await.map(drop)
-                }
-            };
-            if let Err(error) = sent {
-                let object = regarding.name.unwrap_or_default();
-                tracing::warn!(%error, object, reason = key.1.reason, "failed to send an event");
-                open.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
-            }
-        });
+        waiting.push_back(pending);
+        if !self.shared.sends.send_replace(true) {
+            tokio::spawn(Arc::clone(&self.shared).send_all());
+        }
     }
 
     /// Returns how many events are remembered.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn remembered(&self) -> usize {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).len()
+        lock(&self.shared.open).len()
     }
 
     /// Waits until all recorded events are sent.
     pub async fn flush(&self) {
-        let tasks = std::mem::take(&mut *self.sending.lock().unwrap_or_else(PoisonError::into_inner));
-        tasks.join_all().await;
+        // The sender is in `self`, so it is never dropped before.
+        let _ = self.shared.sends.subscribe().wait_for(|sends| !sends).await;
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    /// Sends what waits, until nothing does.
+    async fn send_all(self: Arc<Self>) {
+        loop {
+            let next = {
+                let mut waiting = lock(&self.waiting);
+                let next = waiting.pop_front();
+                if next.is_none() {
+                    // What a burst needed is given back.
+                    *waiting = VecDeque::new();
+                    self.sends.send_replace(false);
+                }
+                next
+            };
+            let Some(pending) = next else { return };
+            self.send(pending).await;
+        }
+    }
+
+    async fn send(&self, Pending { regarding, key, sending }: Pending) {
+        // Events on cluster-scoped objects are in the namespace `default`.
+        let namespace = regarding.namespace.clone().unwrap_or_else(|| "default".to_owned());
+        let api: Api<Event> = Api::namespaced(self.client.clone(), &namespace);
+        let sent = match sending {
+            Sending::New(name) => {
+                let event = Event {
+                    reporting_controller: Some(self.controller.clone()),
+                    reporting_instance: Some(self.instance.clone()),
+                    ..event(&regarding, &key.1, name, namespace)
+                };
+                api.create(&PostParams::default(), &event).await.map(drop)
+            }
+            Sending::Repeat(name, count) => {
+                let series = EventSeries { count, last_observed_time: MicroTime(Timestamp::now()) };
+                let patch = Patch::Merge(json!({ "series": series }));
+                api.patch_metadata(&name, &PatchParams::default(), &patch).await.map(drop)
+            }
+        };
+        if let Err(error) = sent {
+            let object = regarding.name.unwrap_or_default();
+            tracing::warn!(%error, object, reason = key.1.reason, "failed to send an event");
+            lock(&self.open).remove(&key);
+        }
     }
 
     /// Counts a note; returns what has to be sent now, if anything.
     fn count(&self, uid: &str, object: &str, note: &Note) -> Option<Sending> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = lock(&self.open);
         if open.len() >= MAX_REMEMBERED {
             open.retain(|_, event| event.sent.elapsed() < MIN_UPDATE_INTERVAL);
         }
