@@ -80,7 +80,7 @@ struct Shared {
 /// The uid of an object, and what is said of it.
 type Key = (String, Note);
 
-/// An event that waits to be sent: it takes a tenth of the memory of a request.
+/// An event that waits to be sent. A task for each would hold the state of a request.
 struct Pending {
     regarding: ObjectReference,
     key: Key,
@@ -108,7 +108,10 @@ impl Recorder {
     }
 
     /// Sends a note in the background. A failure is logged, and has no other consequence.
-    pub fn record<O: Resource<DynamicType = ()>>(&self, object: &O, note: Note) {
+    pub fn record<O: Resource<DynamicType = ()>>(&self, object: &O, mut note: Note) {
+        if let Some((end, _)) = note.message.char_indices().nth(MAX_NOTE_CHARS) {
+            note.message.truncate(end);
+        }
         let regarding = object.object_ref(&());
         let Some(uid) = regarding.uid.clone() else { return };
         let Some(sending) = self.shared.count(&uid, regarding.name.as_deref().unwrap_or_default(), &note)
@@ -221,8 +224,55 @@ fn event(regarding: &ObjectReference, note: &Note, name: String, namespace: Stri
         type_: Some(if note.warning { "Warning" } else { "Normal" }.to_owned()),
         reason: Some(note.reason.clone()),
         action: Some(note.action.clone()),
-        note: Some(note.message.chars().take(MAX_NOTE_CHARS).collect()),
+        note: Some(note.message.clone()),
         regarding: Some(regarding.clone()),
         ..Event::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::Identity;
+    use crate::testing::MockApi;
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    const IDENTITY: Identity =
+        Identity { name: "test-operator", group: "test.example.com", version: "v1", about: "", image: "" };
+
+    #[tokio::test]
+    async fn events_that_wait_are_limited_in_number_and_size_and_keep_their_order() {
+        const MORE: usize = 50;
+        let (api, client) = MockApi::start();
+        let recorder = Recorder::new(client, &IDENTITY, "test".to_owned());
+        let object = |index: usize| ConfigMap {
+            metadata: ObjectMeta {
+                name: Some(format!("a{index}")),
+                namespace: Some("default".to_owned()),
+                uid: Some(format!("uid-{index}")),
+                ..ObjectMeta::default()
+            },
+            ..ConfigMap::default()
+        };
+        // Nothing is sent before this task waits.
+        for index in 0..MAX_PENDING + MORE {
+            recorder.record(&object(index), Note::normal("Tested", "Test", "\u{e9}".repeat(10_000)));
+        }
+        {
+            let mut waiting = lock(&recorder.shared.waiting);
+            assert_eq!(waiting.len(), MAX_PENDING);
+            assert!(waiting.iter().all(|pending| pending.key.1.message.chars().count() == MAX_NOTE_CHARS));
+            let in_order = |(index, pending): (usize, &Pending)| pending.key.0 == format!("uid-{index}");
+            assert!(waiting.iter().enumerate().all(in_order));
+            // The rest would only take time.
+            waiting.truncate(3);
+        }
+        assert!(recorder.remembered() <= MAX_REMEMBERED);
+        recorder.flush().await;
+        assert_eq!(api.events(), ["Tested"; 3]);
+        // The sender starts again.
+        recorder.record(&object(0), Note::normal("Again", "Test", ""));
+        recorder.flush().await;
+        assert_eq!(api.events().iter().filter(|reason| *reason == "Again").count(), 1);
     }
 }
