@@ -38,7 +38,7 @@ pub(super) fn catalogs(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Probl
                 )
                 .evidence(format!("status: {reason}: {}", shortened(text)))
                 .help(help)
-                .patience(6),
+                .patience(message::patience(text, 6)),
             );
         }
         let state = string(catalog, "/status/connectionState/lastObservedState");

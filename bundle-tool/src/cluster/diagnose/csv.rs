@@ -6,7 +6,7 @@ use super::environment::targets;
 use super::message;
 use super::problem::{self, Problem, Scope, covers_csv, object, shortened};
 use crate::cluster::kinds;
-use crate::cluster::snapshot::{Snapshot, label, list, name_of, namespace_of, string};
+use crate::cluster::snapshot::{Snapshot, label, list, name_of, namespace_of, string, strings};
 
 /// Reports CSVs that are not installed.
 pub(super) fn csvs(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Problem>) {
@@ -21,7 +21,7 @@ pub(super) fn csvs(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Problem>)
         let reason = string(csv, "/status/reason");
         match string(csv, "/status/phase") {
             "Failed" => found.push(failed(snapshot, csv, reason)),
-            "Pending" if reason == "RequirementsNotMet" => found.push(requirements(csv)),
+            "Pending" if reason == "RequirementsNotMet" => found.push(requirements(snapshot, csv)),
             "Pending" | "InstallReady" | "Installing" if reason == "OperatorConditionNotUpgradeable" => found
                 .push(
                     base("upgrade-not-allowed", csv, "the installed operator does not allow upgrades now")
@@ -30,7 +30,8 @@ pub(super) fn csvs(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Problem>)
             "Installing" => {
                 let text = string(csv, "/status/message");
                 if let Some((id, help)) = message::explain_message(text, namespace_of(csv)) {
-                    found.push(base(id, csv, &shortened(text)).help(help).patience(6));
+                    let patience = message::patience(text, 6);
+                    found.push(base(id, csv, &shortened(text)).help(help).patience(patience));
                 }
             }
             _ => {}
@@ -100,14 +101,14 @@ fn failed(snapshot: &Snapshot, csv: &Value, reason: &str) -> Problem {
                     format!("see its conditions: kubectl describe csv {} -n {namespace}", name_of(csv)),
                 )
             });
-            let problem = base(id, csv, &shortened(text)).help(help).patience(6);
+            let problem = base(id, csv, &shortened(text)).help(help).patience(message::patience(text, 6));
             // Follows from the state of a deployment or its pods, if they have one to report.
             if id == "csv-failed" { problem.symptom().patience(20) } else { problem }
         }
     }
 }
 
-fn requirements(csv: &Value) -> Problem {
+fn requirements(snapshot: &Snapshot, csv: &Value) -> Problem {
     let mut problem = Problem::new(
         "requirements-not-met",
         object(kinds::CSV, csv),
@@ -153,7 +154,12 @@ fn requirements(csv: &Value) -> Problem {
     if let Some(first) = problem.evidence.first() {
         problem.message = format!("CSV `{}` is waiting for a requirement: {first}", name_of(csv));
     }
-    problem.help(help).patience(8)
+    // The rest of the plan may contain them.
+    let is_applied = snapshot.within(kinds::INSTALL_PLAN, namespace_of(csv)).any(|plan| {
+        string(plan, "/status/phase") == "Installing"
+            && strings(plan, "/spec/clusterServiceVersionNames").any(|name| name == name_of(csv))
+    });
+    problem.help(help).patience(if is_applied { message::TEMPORARY } else { 8 })
 }
 
 fn deletion(csv: &Value) -> Problem {

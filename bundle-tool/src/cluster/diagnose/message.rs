@@ -1,4 +1,42 @@
-//! What to do about messages of the API server that appear in the status of many objects.
+//! What messages of the API server and the kubelet mean, which appear in the status and the events of many objects.
+
+/// For how many seconds a temporary failure may repeat: the kubelet and the controllers repeat what failed after pauses that double,
+/// from half a second for volumes and 10 s for images.
+pub(super) const TEMPORARY: u64 = 60;
+
+/// Returns whether a message is about something that usually passes by itself: the network, a server that is starting, or objects
+/// that Kubernetes creates in each new namespace.
+pub(super) fn is_temporary(message: &str) -> bool {
+    const PARTS: [&str; 18] = [
+        "i/o timeout",
+        "handshake timeout",
+        "client.timeout",
+        "timed out",
+        "deadline exceeded",
+        "connection refused",
+        "connection reset",
+        "no endpoints available",
+        "unexpected eof",
+        "temporary failure",
+        "toomanyrequests",
+        "too many requests",
+        "service unavailable",
+        "cni plugin not initialized",
+        // The kubelet has not ended the last attempt.
+        "is reserved for",
+        // From controllers of Kubernetes and OpenShift.
+        "error looking up service account",
+        r#"configmap "kube-root-ca.crt" not found"#,
+        r#"configmap "openshift-service-ca.crt" not found"#,
+    ];
+    let lower = message.to_lowercase();
+    PARTS.iter().any(|part| lower.contains(part))
+}
+
+/// Returns how long to wait for the end of a failure, in seconds: `TEMPORARY` for temporary ones, else `seconds`.
+pub(super) fn patience(message: &str, seconds: u64) -> u64 {
+    if is_temporary(message) { TEMPORARY } else { seconds }
+}
 
 /// Returns the reason and the help for a message, if it is a known one.
 pub(in crate::cluster) fn explain_message(message: &str, namespace: &str) -> Option<(&'static str, String)> {

@@ -174,6 +174,12 @@ fn ended_by_node(snapshot: &Snapshot, pod: &Value, role: &Role<'_>) -> Problem {
     .events(snapshot, kinds::POD, pod)
 }
 
+/// For how many seconds an object that a pod refers to may be missing: others may be about to create it, such as the operator of a
+/// certificate.
+const MISSING: u64 = 15;
+/// For how many seconds a node may have no network for a pod: plugins start after the node.
+const NETWORK: u64 = 30;
+
 /// Reports a pod that waits for its volumes or its network, which only events explain.
 fn stuck(snapshot: &Snapshot, pod: &Value, role: &Role<'_>) -> Option<Problem> {
     let event = snapshot
@@ -190,10 +196,13 @@ fn stuck(snapshot: &Snapshot, pod: &Value, role: &Role<'_>) -> Option<Problem> {
     }
     let text = shortened(string(event, "/message"));
     let volume = string(event, "/reason") != "FailedCreatePodSandBox";
-    let help = if volume {
-        format!("create what the volume refers to in namespace `{}`", namespace_of(pod))
-    } else {
+    let namespace = namespace_of(pod);
+    let help = if !volume {
         "check the network plugin of the node".to_owned()
+    } else if message::is_temporary(&text) {
+        format!("see its events: kubectl describe pod {} -n {namespace}", name_of(pod))
+    } else {
+        format!("create what the volume refers to in namespace `{namespace}`")
     };
     Some(
         Problem::new(
@@ -203,7 +212,7 @@ fn stuck(snapshot: &Snapshot, pod: &Value, role: &Role<'_>) -> Option<Problem> {
         )
         .events(snapshot, kinds::POD, pod)
         .help(help)
-        .patience(if volume { 6 } else { 12 }),
+        .patience(message::patience(&text, if volume { MISSING } else { NETWORK })),
     )
 }
 
@@ -224,7 +233,7 @@ fn container(snapshot: &Snapshot, pod: &Value, status: &Value, role: &Role<'_>) 
         | "RegistryUnavailable" => {
             let pulled = pull_message(snapshot, pod, &text);
             let lower = pulled.to_lowercase();
-            let definite = waiting != "ErrImagePull" || is_definite(&lower);
+            let definite = waiting == "InvalidImageName" || is_definite(&lower);
             Some(
                 observed(Problem::new(
                     "image-pull-failed",
@@ -233,7 +242,7 @@ fn container(snapshot: &Snapshot, pod: &Value, status: &Value, role: &Role<'_>) 
                 ))
                 .events(snapshot, kinds::POD, pod)
                 .help(pull_help(&lower, waiting, role, namespace))
-                .patience(if definite { 0 } else { 5 }),
+                .patience(if definite { 0 } else { message::TEMPORARY }),
             )
         }
         "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" | "StartError" => Some(
@@ -244,7 +253,10 @@ fn container(snapshot: &Snapshot, pod: &Value, status: &Value, role: &Role<'_>) 
             ))
             .events(snapshot, kinds::POD, pod)
             .help(start_help(&text.to_lowercase(), namespace))
-            .patience(if waiting == "CreateContainerConfigError" { 2 } else { 0 }),
+            .patience(message::patience(
+                &text,
+                if waiting == "CreateContainerConfigError" { MISSING } else { 0 },
+            )),
         ),
         "CrashLoopBackOff" => Some(crash(pod, status, role)),
         _ => terminated(pod, status, role).or_else(|| {
@@ -442,7 +454,7 @@ pub(super) fn deployments(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Pr
                 )
                 .condition(failure)
                 .help(help)
-                .patience(4),
+                .patience(message::patience(text, 4)),
             );
         } else if let Some(late) = condition(deployment, "Progressing", "False") {
             found.push(

@@ -209,7 +209,8 @@ pub(super) fn plans(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Problem>
             if let Some(state) = failed {
                 problem = problem.condition(state);
             }
-            found.push(problem.help(help).patience(if phase == "Failed" { 0 } else { 6 }));
+            let patience = if phase == "Failed" { 0 } else { message::patience(text, 6) };
+            found.push(problem.help(help).patience(patience));
         }
     }
 }

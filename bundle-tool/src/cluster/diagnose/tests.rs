@@ -66,7 +66,7 @@ fn the_reason_why_an_image_cannot_be_pulled() {
             "Back-off pulling image",
             "cannot pull image `quay.io/example/gizmo:v1`",
             "push",
-            0,
+            60,
         ),
         ("ErrImagePull", "failed to resolve: not found", "it does not exist", "check the name", 0),
         ("ErrImagePull", "401 Unauthorized", "requires credentials", "add a pull secret", 0),
@@ -84,7 +84,7 @@ fn the_reason_why_an_image_cannot_be_pulled() {
             "platform of the nodes",
             0,
         ),
-        ("ErrImagePull", "dial tcp: i/o timeout", "does not respond", "check the name", 5),
+        ("ErrImagePull", "dial tcp: i/o timeout", "does not respond", "check the name", 60),
         ("InvalidImageName", "couldn't parse image name", "cannot pull", "fix the image name", 0),
     ] {
         let problem = first(&with_pod(&waiting(reason, message)));
@@ -93,6 +93,38 @@ fn the_reason_why_an_image_cannot_be_pulled() {
         assert!(problem.help.contains(help), "{}", problem.help);
         assert_eq!(problem.patience, patience, "{message}");
     }
+}
+
+/// The problem of a pod whose only event is a warning.
+fn with_event(reason: &str, message: &str) -> Problem {
+    let mut snapshot = Snapshot::default();
+    let pod = with_pod(&json!({}));
+    for kind in [kinds::SUBSCRIPTION, kinds::CSV, kinds::OPERATOR_GROUP] {
+        snapshot.extend(kind, pod.of(kind).iter().cloned());
+    }
+    let mut pod = pod.of(kinds::POD)[0].clone();
+    pod["status"] = json!({"phase": "Pending"});
+    snapshot.add(json!({
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "one", "namespace": "ns"},
+        "involvedObject": {"kind": "Pod", "name": pod["metadata"]["name"], "namespace": "ns"},
+        "type": "Warning", "reason": reason, "message": message,
+    }));
+    snapshot.extend(kinds::POD, [pod]);
+    first(&snapshot)
+}
+
+#[test]
+fn what_kubernetes_creates_in_each_namespace_may_come_later_than_a_pod() {
+    let mount = r#"MountVolume.SetUp failed for volume "kube-api-access-nl2g2" : configmap "kube-root-ca.crt" not found"#;
+    let problem = with_event("FailedMount", mount);
+    assert_eq!((problem.reason, problem.patience), ("pod-not-started", 60));
+    assert!(problem.help.contains("kubectl describe pod"), "{}", problem.help);
+    let cache = r#"MountVolume.SetUp failed for volume "cert" : failed to sync secret cache: timed out waiting for the condition"#;
+    assert_eq!(with_event("FailedMount", cache).patience, 60);
+    let missing = r#"MountVolume.SetUp failed for volume "token" : secret "token" not found"#;
+    let problem = with_event("FailedMount", missing);
+    assert_eq!(problem.patience, 15);
+    assert!(problem.help.contains("create what the volume refers to"), "{}", problem.help);
 }
 
 #[test]
