@@ -25,7 +25,7 @@ pub use cluster::{Cluster, Namespace, count, create};
 pub use install::{install, install_from, uninstall, wait_for_version};
 pub use manager::Manager;
 pub use operator::{Operator, condition};
-pub use programs::{Programs, Registry, opm, run};
+pub use programs::{Programs, Registry, opm, outside_cargo, run};
 pub use proxy::LossyProxy;
 pub use release::{NEXT_VERSION, VERSION, release, release_versions};
 pub use restart::{Away, Restarter};

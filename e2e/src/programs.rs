@@ -54,6 +54,18 @@ impl Registry {
     }
 }
 
+/// Removes what cargo tells its tests from the environment of a program: in a cargo that the program starts, build scripts would run
+/// again because of it, and everything that depends on them would be compiled again, then and the next time outside.
+pub fn outside_cargo(command: &mut Command) -> &mut Command {
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text == "CARGO" || text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
 /// Returns the program opm that `OPM` names, to compare with; `None` without the variable.
 ///
 /// # Errors

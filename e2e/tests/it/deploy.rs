@@ -15,14 +15,7 @@ const NAMESPACE: &str = "memcached-operator-system";
 
 fn make(target: &str, image: &str, operand: &str) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut command = Command::new("make");
-    // What cargo tells its tests would make the build scripts run again in the cargo that make starts.
-    for (name, _) in std::env::vars() {
-        if name == "CARGO" || name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
-            command.env_remove(name);
-        }
-    }
-    let status = command
+    let status = e2e::outside_cargo(&mut Command::new("make"))
         .args(["--no-print-directory", "-C"])
         .arg(root)
         .args([target, &format!("IMG={image}"), &format!("MEMCACHED_IMAGE={operand}")])

@@ -46,7 +46,7 @@ impl Directory {
                 .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
         )?;
         let start = Instant::now();
-        let output = Command::new("bash")
+        let output = e2e::outside_cargo(&mut Command::new("bash"))
             .args(["-euo", "pipefail", "-c", commands])
             .current_dir(directory)
             .env("PATH", path)
