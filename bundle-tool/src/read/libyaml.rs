@@ -101,10 +101,16 @@ fn invalid(encoding: &str, offset: usize, before: &[u8]) -> SyntaxError {
     }
 }
 
+const BLOCK: usize = 256;
+
 /// Rejects what libyaml rejects wherever it stands: bytes that are not UTF-8, and control characters.
 pub(super) fn check_characters(text: &[u8]) -> Result<(), SyntaxError> {
     let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r');
-    let Some(special) = text.iter().position(|byte| !is_plain(byte)) else { return Ok(()) };
+    // Whole blocks without a branch are compared many bytes at a time.
+    let is_special = |block: &[u8]| block.iter().fold(false, |special, byte| special | !is_plain(byte));
+    let Some(block) = text.chunks(BLOCK).position(is_special) else { return Ok(()) };
+    let in_block = text[block * BLOCK..].iter().position(|byte| !is_plain(byte)).unwrap_or_default();
+    let special = block * BLOCK + in_block;
     // No character spans the boundary: a plain byte is one by itself.
     let (plain, rest) = text.split_at(special);
     let (valid, is_valid) = match std::str::from_utf8(rest) {

@@ -6,6 +6,7 @@
 pub mod bundle;
 pub mod catalog;
 pub mod dockerfile;
+mod document;
 pub mod file;
 pub mod format;
 mod json;
@@ -14,7 +15,9 @@ pub mod manifests;
 pub mod overlay;
 pub mod settings;
 pub mod spans;
+mod stream;
 pub mod submission;
+mod usual;
 pub mod walk;
 pub mod watch;
 pub mod yaml;

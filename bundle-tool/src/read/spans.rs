@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use libyaml_safer::{Event, EventData, MappingStyle, Parser, ScalarStyle, SequenceStyle};
 
+use super::document::{MAX_DEPTH, MAX_VALUES};
 use super::libyaml::{
     BYTE_ORDER_MARK, Chunks, ended, excessive_directives, index, position, tag_before_comma,
 };
-use super::yaml::{MAX_DEPTH, MAX_VALUES};
+
 use crate::model::yaml::{Position, Style};
 
 /// A value and where it is.

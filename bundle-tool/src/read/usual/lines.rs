@@ -1,0 +1,143 @@
+//! The lines of a text, and a place in them.
+
+use crate::model::yaml::{Position, SyntaxError};
+
+/// What is left to libyaml.
+pub(super) struct Unusual;
+
+impl From<SyntaxError> for Unusual {
+    fn from(_: SyntaxError) -> Self {
+        Self
+    }
+}
+
+pub(super) type Usual<T> = Result<T, Unusual>;
+
+/// Where the reader is.
+#[derive(Clone, Copy)]
+pub(super) struct Lines<'t> {
+    pub(super) text: &'t str,
+    /// The offset of the next byte.
+    pub(super) at: usize,
+    /// The number of its line, and the offset where that begins.
+    pub(super) line: u32,
+    pub(super) start: usize,
+    /// An offset in the line and its column, so that no character is counted twice.
+    counted: (usize, u32),
+    /// How many spaces the line begins with; `None` at the end of the text.
+    pub(super) indentation: Option<usize>,
+}
+
+impl<'t> Lines<'t> {
+    /// Returns the beginning of a text.
+    pub(super) fn new(text: &'t str) -> Usual<Self> {
+        let mut lines = Self { text, at: 0, line: 1, start: 0, counted: (0, 1), indentation: Some(0) };
+        lines.enter()?;
+        Ok(lines)
+    }
+
+    pub(super) fn bytes(&self) -> &'t [u8] {
+        self.text.as_bytes()
+    }
+
+    pub(super) fn byte(&self, at: usize) -> Option<u8> {
+        self.bytes().get(at).copied()
+    }
+
+    /// Returns the offset of the line's end.
+    pub(super) fn end(&self, from: usize) -> usize {
+        memchr::memchr(b'\n', &self.bytes()[from..]).map_or(self.text.len(), |length| from + length)
+    }
+
+    pub(super) fn is_blank(&self, at: usize) -> bool {
+        matches!(self.byte(at), None | Some(b' ' | b'\n'))
+    }
+
+    /// Returns whether the line is `---`, with or without something behind it.
+    pub(super) fn is_marker(&self) -> bool {
+        self.indentation == Some(0) && self.is_marker_at(self.start, "---")
+    }
+
+    pub(super) fn is_marker_at(&self, start: usize, marker: &str) -> bool {
+        self.text[start..].starts_with(marker)
+            && (self.is_blank(start + marker.len()) || self.byte(start + marker.len()) == Some(b'\t'))
+    }
+
+    /// Returns whether an entry of a sequence begins here.
+    pub(super) fn is_entry(&self) -> bool {
+        self.byte(self.at) == Some(b'-') && self.is_blank(self.at + 1)
+    }
+
+    pub(super) fn position(&mut self, at: usize) -> Position {
+        let (from, column) =
+            if (self.start..=at).contains(&self.counted.0) { self.counted } else { (self.start, 1) };
+        let is_char = |byte: &&u8| **byte & 0xc0 != 0x80;
+        let chars = self.bytes()[from..at].iter().filter(is_char).count();
+        let column = column.saturating_add(u32::try_from(chars).unwrap_or(u32::MAX));
+        self.counted = (at, column);
+        Position { line: self.line, column }
+    }
+
+    /// Moves behind a line break.
+    pub(super) fn break_at(&mut self, at: usize) {
+        self.line += 1;
+        self.start = at + 1;
+        self.at = at + 1;
+    }
+
+    pub(super) fn skip_spaces(&mut self) {
+        let spaces = self.bytes()[self.at..].iter().take_while(|&&byte| byte == b' ').count();
+        self.at += spaces;
+    }
+
+    /// Moves to the next line with content, from a place that only spaces and a comment may follow.
+    pub(super) fn next(&mut self) -> Usual<()> {
+        let before = self.at;
+        self.skip_spaces();
+        match self.byte(self.at) {
+            None => {
+                self.indentation = None;
+                return Ok(());
+            }
+            Some(b'\n') => self.break_at(self.at),
+            Some(b'#') if self.at > before => {
+                self.at = self.end(self.at);
+                return self.next();
+            }
+            Some(_) => return Err(Unusual),
+        }
+        self.enter()
+    }
+
+    /// Moves to the content of this line or, if it has none, of the next one that has.
+    pub(super) fn enter(&mut self) -> Usual<()> {
+        loop {
+            self.at = self.start;
+            self.skip_spaces();
+            match self.byte(self.at) {
+                None => {
+                    self.indentation = None;
+                    return Ok(());
+                }
+                Some(b'#') => {
+                    let end = self.end(self.at);
+                    if end == self.text.len() {
+                        self.at = end;
+                        self.indentation = None;
+                        return Ok(());
+                    }
+                    self.break_at(end);
+                }
+                Some(b'\n') => self.break_at(self.at),
+                Some(b'\t') => return Err(Unusual),
+                Some(_) if self.at == self.start && self.is_marker_at(self.start, "...") => {
+                    return Err(Unusual);
+                }
+                Some(_) => {
+                    self.indentation = Some(self.at - self.start);
+                    return Ok(());
+                }
+            }
+        }
+    }
+}

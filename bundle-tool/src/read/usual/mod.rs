@@ -1,0 +1,56 @@
+//! Reads the YAML that encoders write and people usually do, several times as fast as libyaml's scanner.
+//!
+//! libyaml decides what YAML is: whatever this reader does not know for certain, and whatever may be wrong, it leaves to libyaml
+//! ([`read`] returns `None`). Block collections, scalars in all five styles, flow collections, comments and `---` are
+//! known; anchors, aliases, tags, directives, `? ` keys, tabs outside quotes and line breaks other than `\n` are not.
+//!
+//! Comments that name functions refer to libyaml's `scanner.c` and `parser.c`.
+
+mod block;
+mod flow;
+mod lines;
+mod reader;
+mod scalar;
+#[cfg(test)]
+mod tests;
+
+use std::cell::OnceCell;
+
+use self::lines::Lines;
+use self::reader::Reader;
+use super::document::{Document, Documents, MAX_DOCUMENTS};
+
+/// Returns the documents of a text without a byte order mark, if all of it is usual.
+pub(super) fn read(text: &[u8]) -> Option<Documents> {
+    let text = std::str::from_utf8(text).ok()?;
+    let others = ['\u{85}', '\u{2028}', '\u{2029}', '\u{feff}'];
+    if memchr::memchr(b'\r', text.as_bytes()).is_some() || (!text.is_ascii() && text.contains(others)) {
+        return None;
+    }
+    let mut read = Documents::default();
+    let source = OnceCell::new();
+    let mut lines = Lines::new(text).ok()?;
+    loop {
+        if lines.is_marker() {
+            lines.at += "---".len();
+            lines.next().ok()?;
+        } else if lines.indentation.is_none() {
+            return Some(read);
+        }
+        let capacity = if read.trees.is_empty() { text.len() } else { 0 };
+        let document = Document::new(text.as_bytes(), &source, capacity, &mut read.counts);
+        let mut reader = Reader::new(lines, document);
+        reader.root().ok()?;
+        lines = reader.lines;
+        let tree = reader.document.finish();
+        if !tree.root().is_null() {
+            if read.trees.len() >= MAX_DOCUMENTS {
+                return None;
+            }
+            read.trees.push(tree);
+        }
+        if !lines.is_marker() && lines.indentation.is_some() {
+            return None;
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The state of the reader.
+
+use super::lines::{Lines, Unusual, Usual};
+use crate::read::document::Document;
+
+/// The maximum depth of collections; each level of it is a level of calls.
+const MAX_DEPTH: usize = 100;
+/// The maximum number of bytes of a key. libyaml's limit is 1024 characters, with what is around them.
+pub(super) const MAX_KEY: usize = 1000;
+
+/// What has been read, and where the reader is.
+pub(super) struct Reader<'t, 'd> {
+    pub(super) lines: Lines<'t>,
+    pub(super) document: Document<'d>,
+    depth: usize,
+    /// The value of a scalar that is not the same as in the text.
+    pub(super) buffer: String,
+}
+
+impl<'t, 'd> Reader<'t, 'd> {
+    /// Returns a reader of a document that begins here.
+    pub(super) fn new(lines: Lines<'t>, document: Document<'d>) -> Self {
+        Self { lines, document, depth: 0, buffer: String::new() }
+    }
+
+    /// Returns whether a quoted scalar is here.
+    pub(super) fn is_quote(&self) -> bool {
+        matches!(self.lines.byte(self.lines.at), Some(b'"' | b'\''))
+    }
+
+    /// Begins a collection here.
+    pub(super) fn enter_collection(&mut self, mapping: bool) -> Usual<()> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(Unusual);
+        }
+        let place = self.lines.position(self.lines.at);
+        Ok(self.document.begin(mapping, None, place)?)
+    }
+
+    /// Ends the innermost collection.
+    pub(super) fn leave_collection(&mut self) -> Usual<()> {
+        self.depth -= 1;
+        let node = self.document.end()?;
+        self.document.add(node);
+        Ok(())
+    }
+}
