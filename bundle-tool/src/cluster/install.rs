@@ -130,7 +130,7 @@ impl<'c> Installation<'c> {
         };
         let mut served = Vec::new();
         for object in objects.iter().filter(is_server) {
-            served.push(self.create(object).await?);
+            served.push(self.create(object, Stage::Catalog, report).await?);
         }
         if served.iter().any(|object| object["kind"] == kinds::DEPLOYMENT.kind) {
             let catalog = self.target.catalog.clone();
@@ -150,14 +150,14 @@ impl<'c> Installation<'c> {
             .filter(|object| !is_server(object))
             .partition(|object| object["kind"] == kinds::CATALOG_SOURCE.kind);
         for source in sources {
-            let owner = self.create(source).await?;
-            self.own(&owner, &served).await?;
+            let owner = self.create(source, Stage::Catalog, report).await?;
+            self.own(&owner, &served, report).await?;
         }
         // A subscription to a catalog that does not respond yet fails to resolve, and OLM tries again only after a while.
         let target = self.target.clone();
         self.wait(move |snapshot| is_catalog_ready(snapshot, &target), report).await?;
         for object in others {
-            self.create(object).await?;
+            self.create(object, Stage::Resolution, report).await?;
         }
         self.finish(report).await
     }
@@ -187,32 +187,37 @@ impl<'c> Installation<'c> {
         self.wait(is_done, report).await
     }
 
-    async fn create(&mut self, object: &Value) -> Result<Value, Error> {
+    async fn create(
+        &mut self,
+        object: &Value,
+        stage: Stage,
+        report: &mut dyn FnMut(Report),
+    ) -> Result<Value, Error> {
         let Some(kind) = Kind::of(object) else { return Ok(Value::Null) };
-        let applied = loop {
-            match self.cluster.apply(kind, object, Write::Stored).await {
-                Err(error) if error.is_unavailable() && self.started.elapsed() < self.timeout => {
-                    tokio::time::sleep(INTERVAL).await;
-                }
-                result => break result?,
-            }
-        };
+        let apply = async || self.cluster.apply(kind, object, Write::Stored).await;
+        let applied = repeated(self.started, self.timeout, stage, report, apply).await?;
         self.changes.record(kind, object, applied.is_new);
         Ok(applied.object)
     }
 
     /// Makes the catalog the owner of what serves it, so that all of it is deleted with the catalog.
-    async fn own(&self, owner: &Value, served: &[Value]) -> Result<(), Error> {
+    async fn own(
+        &self,
+        owner: &Value,
+        served: &[Value],
+        report: &mut dyn FnMut(Report),
+    ) -> Result<(), Error> {
         let patch = json!({"metadata": {"ownerReferences": [{
             "apiVersion": owner["apiVersion"], "kind": owner["kind"],
             "name": name_of(owner), "uid": string(owner, "/metadata/uid"),
         }]}});
-        let writes = served
-            .iter()
-            .filter_map(|object| Some((Kind::of(object)?, object)))
-            .filter(|(kind, _)| kind.namespaced)
-            .map(|(kind, object)| self.cluster.merge(kind, namespace_of(object), name_of(object), &patch));
-        futures::future::try_join_all(writes).await.map(drop)
+        for object in served {
+            let Some(kind) = Kind::of(object).filter(|kind| kind.namespaced) else { continue };
+            let merge =
+                async || self.cluster.merge(kind, namespace_of(object), name_of(object), &patch).await;
+            repeated(self.started, self.timeout, Stage::Catalog, report, merge).await?;
+        }
+        Ok(())
     }
 
     async fn wait(
@@ -320,6 +325,29 @@ impl<'c> Installation<'c> {
         let mut snapshot = look(self.cluster, &self.target.namespace).await?;
         scheduling.add(self.cluster, &mut snapshot).await?;
         Ok(snapshot)
+    }
+}
+
+/// Repeats a request for as long as the API server does not take it, up to `timeout` after `started`, and reports that once.
+pub(super) async fn repeated<T>(
+    started: Instant,
+    timeout: Duration,
+    stage: Stage,
+    report: &mut dyn FnMut(Report),
+    request: impl AsyncFn() -> Result<T, Error>,
+) -> Result<T, Error> {
+    let mut is_reported = false;
+    loop {
+        match request().await {
+            Err(error) if error.is_unavailable() && started.elapsed() < timeout => {
+                if !is_reported {
+                    is_reported = true;
+                    report(Report::Progress(Progress { stage, text: format!("{error}; trying again") }));
+                }
+                tokio::time::sleep(INTERVAL).await;
+            }
+            result => return result,
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 use std::process::{Command, Output};
-use std::sync::atomic::{AtomicBool, Ordering};
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::json;
 
@@ -231,6 +232,12 @@ fn doctor_reads_a_must_gather() {
 
 /// A cluster with OLM v1, where every object becomes ready; `is_there` is whether bundle-tool has installed the gizmo operator.
 fn olm_v1(is_there: bool) -> ApiServer {
+    olm_v1_after(0, is_there)
+}
+
+/// The same, where the API server closes the connections of a number of writes before.
+fn olm_v1_after(unavailable: usize, is_there: bool) -> ApiServer {
+    let unavailable = AtomicUsize::new(unavailable);
     let deleted = std::sync::Mutex::new(std::collections::BTreeSet::new());
     ApiServer::start(move |request, body| {
         let (method, path) = request.split_once(' ').unwrap();
@@ -255,6 +262,13 @@ fn olm_v1(is_there: bool) -> ApiServer {
                 let mut one = object;
                 one["metadata"]["name"] = "gizmo-operator-catalog".into();
                 (200, json!({"items": [one]}))
+            }
+            ("PATCH", _)
+                if unavailable
+                    .try_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
+                    .is_ok() =>
+            {
+                (0, json!(null))
             }
             ("PATCH", _) => {
                 let applied: serde_json::Value = serde_json::from_str(body).unwrap();
@@ -309,6 +323,25 @@ fn olm_v1_installs_from_what_is_pushed() {
             "PATCH /apis/olm.operatorframework.io/v1/clusterextensions/gizmo-operator",
         ]
     );
+}
+
+#[test]
+fn a_write_that_the_api_server_does_not_take_is_repeated_and_reported_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let kubeconfig = directory.path().join("kubeconfig");
+    olm_v1_after(3, false).kubeconfig(&kubeconfig);
+    let registry = Registry::start(directory.path());
+    let push_to = format!("{}/gizmo-bundle", registry.address);
+    let arguments =
+        ["run", "bundle", "tests/fixtures/bundle", "--olm", "v1", "-n", "gizmos", "--push-to", &push_to];
+    let output = tool(
+        &[&arguments[..], &["--use-http", "--install-mode", "SingleNamespace=team-a"]].concat(),
+        &kubeconfig,
+    );
+    let err = text(&output.stderr);
+    assert!(output.status.success(), "{err}");
+    let reported = err.lines().filter(|line| line.contains("; trying again")).count();
+    assert_eq!(reported, 1, "{err}");
 }
 
 /// A cluster on which OLM v1 has installed the gizmo operator 1.2.0 with a configuration, and installs whatever is applied.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::manifests::API;
 use crate::cluster::client::{Cluster, Error, Write};
 use crate::cluster::diagnose::{Problem, object as named, shortened, v1};
-use crate::cluster::install::{Changes, Failure, Report};
+use crate::cluster::install::{Changes, Failure, Report, repeated};
 use crate::cluster::kinds::{self, Kind};
 use crate::cluster::snapshot::{list, name_of, string};
 use crate::cluster::stage::{Progress, Stage};
@@ -65,7 +65,8 @@ pub async fn run(
     let started = Instant::now();
     for object in objects {
         let Some(kind) = Kind::of(object) else { continue };
-        let applied = cluster.apply(kind, object, Write::Stored).await?;
+        let apply = async || cluster.apply(kind, object, Write::Stored).await;
+        let applied = repeated(started, timeout, stage_of(kind), report, apply).await?;
         changes.record(kind, object, applied.is_new);
         if kind == kinds::CLUSTER_CATALOG || kind == kinds::CLUSTER_EXTENSION {
             // An object that exists keeps the conditions of its former specification until its controller has seen this one.
@@ -75,6 +76,11 @@ pub async fn run(
         }
     }
     Ok(())
+}
+
+/// Returns the stage of an installation that an object of a kind belongs to.
+fn stage_of(kind: Kind) -> Stage {
+    if kind == kinds::CLUSTER_CATALOG { Stage::Catalog } else { Stage::Extension }
 }
 
 /// An object that is waited for.
@@ -93,7 +99,7 @@ impl Waited<'_> {
         timeout: Duration,
         report: &mut dyn FnMut(Report),
     ) -> Result<(), Failure> {
-        let stage = if self.kind == kinds::CLUSTER_CATALOG { Stage::Catalog } else { Stage::Extension };
+        let stage = stage_of(self.kind);
         let mut retrying: Option<Instant> = None;
         let mut last = Progress { stage, text: String::new() };
         loop {
