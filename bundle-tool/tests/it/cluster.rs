@@ -581,3 +581,65 @@ fn what_olm_v1_installed_is_removed_only_with_its_crds() {
         ]
     );
 }
+
+/// A cluster with OLM and without objects, where the user may create anything but deployments.
+fn olm_v0() -> ApiServer {
+    ApiServer::start(|request, body| {
+        let names = |names: &[&str]| names.iter().map(|name| json!({"name": name})).collect::<Vec<_>>();
+        match request {
+            "GET /version" => (200, json!({"gitVersion": "v1.34.1"})),
+            "GET /apis" => (200, json!({"groups": names(&["operators.coreos.com"])})),
+            "GET /apis/operators.coreos.com/v1alpha1" => {
+                let kinds = ["catalogsources", "subscriptions", "installplans", "clusterserviceversions"];
+                (200, json!({"resources": names(&kinds)}))
+            }
+            "GET /apis/apps/v1/deployments" => {
+                let deployment = |name: &str| {
+                    json!({
+                        "metadata": {"name": name, "namespace": "olm", "labels": {"app": name}},
+                        "status": {"availableReplicas": 1},
+                    })
+                };
+                (200, json!({"items": [deployment("olm-operator"), deployment("catalog-operator")]}))
+            }
+            "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews" => {
+                let review: serde_json::Value = serde_json::from_str(body).unwrap();
+                let attributes = &review["spec"]["resourceAttributes"];
+                let allowed = attributes["resource"] != "deployments" || attributes["namespace"] != "gizmos";
+                (201, json!({"status": {"allowed": allowed}}))
+            }
+            request if request.starts_with("GET ") => (200, json!({"items": []})),
+            _ => (500, json!({"message": "unexpected"})),
+        }
+    })
+}
+
+#[test]
+fn what_the_user_may_not_create_is_known_before_the_namespace_exists() {
+    let directory = tempfile::tempdir().unwrap();
+    let kubeconfig = directory.path().join("kubeconfig");
+    let server = olm_v0();
+    server.kubeconfig(&kubeconfig);
+    let arguments = [
+        "run",
+        "bundle",
+        "tests/fixtures/bundle",
+        "-n",
+        "gizmos",
+        "--create-namespace",
+        "--opm-image",
+        "registry.example.com/opm:v1",
+    ];
+    let output = tool(&arguments, &kubeconfig);
+    assert_eq!(output.status.code(), Some(2));
+    insta::assert_snapshot!(
+        text(&output.stderr)
+            .lines()
+            .skip_while(|line| !line.starts_with("error"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    );
+    let writes: Vec<_> =
+        server.requests().into_iter().filter(|request| request.starts_with("PATCH ")).collect();
+    assert!(writes.is_empty(), "{writes:?}");
+}

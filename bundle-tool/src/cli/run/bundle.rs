@@ -17,7 +17,7 @@ use crate::cli::report::check_bundle;
 use crate::cli::runtime::runtime;
 use crate::cli::signals::interrupted;
 use crate::cluster::install::{Failure, Installation, Report, dry_run};
-use crate::cluster::preflight::InstallMode;
+use crate::cluster::preflight::{InstallMode, denied};
 
 /// Install a bundle on a cluster with OLM, and explain what goes wrong
 ///
@@ -205,6 +205,13 @@ impl RunBundle {
         let (Some(cluster), Some(state)) = (cluster, state) else { bail!("no cluster is configured") };
         let mut installation = Installation::new(&cluster, &request, self.common.options.timeout);
         let create_namespace = self.create_namespace && !state.has_namespace(&namespace);
+        if let Some(problem) = denied(&cluster, &namespace, &objects).await {
+            printer.finish();
+            print_problems(if self.common.force { "warning" } else { "error" }, &[problem])?;
+            if !self.common.force {
+                bail!("nothing was created");
+            }
+        }
         if !create_namespace {
             let stored = dry_run(&cluster, &objects).await.context("nothing was created")?;
             let problems = state.rejected_pods(&cluster, &input, &facts, &objects).await;

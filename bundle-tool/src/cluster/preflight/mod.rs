@@ -1,12 +1,14 @@
 //! Checks before an installation. [`problems`] and [`operator_group`] are pure functions of a bundle and observed objects;
-//! [`rejected_pods`] asks the API server with dry runs.
+//! [`rejected_pods`] asks the API server with dry runs, [`denied`] with access reviews.
 
+mod permissions;
 mod pods;
 
 use std::str::FromStr;
 
 use serde_json::Value;
 
+pub use permissions::denied;
 pub use pods::rejected_pods;
 
 use super::diagnose::{Problem, object};
