@@ -1,7 +1,6 @@
 //! What messages of the API server and the kubelet mean, which appear in the status and the events of many objects.
 
-/// For how many seconds a temporary failure may repeat: the kubelet and the controllers repeat what failed after pauses that double,
-/// from half a second for volumes and 10 s for images.
+/// For how many seconds a temporary failure may repeat: the kubelet and the controllers repeat what failed after pauses that double.
 pub(super) const TEMPORARY: u64 = 60;
 
 /// Returns whether a message is about something that usually passes by itself: the network, a server that is starting, or objects

@@ -174,6 +174,8 @@ fn ended_by_node(snapshot: &Snapshot, pod: &Value, role: &Role<'_>) -> Problem {
     .events(snapshot, kinds::POD, pod)
 }
 
+/// For how many seconds a registry may not respond: the kubelet tries again after ten.
+const SECOND_PULL: u64 = 15;
 /// For how many seconds an object that a pod refers to may be missing: others may be about to create it, such as the operator of a
 /// certificate.
 const MISSING: u64 = 15;
@@ -242,7 +244,7 @@ fn container(snapshot: &Snapshot, pod: &Value, status: &Value, role: &Role<'_>) 
                 ))
                 .events(snapshot, kinds::POD, pod)
                 .help(pull_help(&lower, waiting, role, namespace))
-                .patience(if definite { 0 } else { message::TEMPORARY }),
+                .patience(if definite { 0 } else { SECOND_PULL }),
             )
         }
         "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" | "StartError" => Some(

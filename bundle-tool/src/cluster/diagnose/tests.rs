@@ -66,7 +66,7 @@ fn the_reason_why_an_image_cannot_be_pulled() {
             "Back-off pulling image",
             "cannot pull image `quay.io/example/gizmo:v1`",
             "push",
-            60,
+            15,
         ),
         ("ErrImagePull", "failed to resolve: not found", "it does not exist", "check the name", 0),
         ("ErrImagePull", "401 Unauthorized", "requires credentials", "add a pull secret", 0),
@@ -84,7 +84,7 @@ fn the_reason_why_an_image_cannot_be_pulled() {
             "platform of the nodes",
             0,
         ),
-        ("ErrImagePull", "dial tcp: i/o timeout", "does not respond", "check the name", 60),
+        ("ErrImagePull", "dial tcp: i/o timeout", "does not respond", "check the name", 15),
         ("InvalidImageName", "couldn't parse image name", "cannot pull", "fix the image name", 0),
     ] {
         let problem = first(&with_pod(&waiting(reason, message)));

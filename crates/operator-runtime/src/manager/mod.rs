@@ -62,6 +62,9 @@ pub struct Options {
     /// Serve metrics over TLS, and only to clients that the API server authorizes
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
     pub metrics_secure: bool,
+    /// Directory with tls.crt and tls.key for the metrics; without it the manager issues a certificate that clients cannot verify
+    #[arg(long, value_name = "DIR")]
+    pub metrics_cert_path: Option<PathBuf>,
     /// Serve the admission webhooks
     #[arg(long, env = "ENABLE_WEBHOOKS", default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
     pub enable_webhooks: bool,
@@ -307,19 +310,38 @@ async fn metrics_server(
         return Ok(Either::Left(pending()));
     }
     let listener = bind(&options.metrics_bind_address).await?;
-    let certificate = if options.metrics_secure {
-        // Clients do not verify it (as with the Go scaffold's ServiceMonitor), so it need not outlive the process.
-        let certificate = Certificate::default();
-        let names = service_names(identity, names::METRICS_SERVICE, namespace);
-        let now = Timestamp::now();
-        let authority = issue::authority(identity, now)?;
-        let pair = issue::serving(identity, &authority, &names, now, SignedDuration::from_hours(24 * 3650))?;
-        certificate.set(pair.certificate.as_bytes(), pair.key.as_bytes())?;
-        Some(certificate)
-    } else {
-        None
+    let certificate = match options.metrics_secure {
+        true => Some(metrics_certificate(options, identity, namespace)?),
+        false => None,
     };
     Ok(Either::Right(servers::metrics(listener, certificate, client.clone(), Arc::clone(metrics))))
+}
+
+/// Returns the certificate of the metrics: that of the given files, which is read again when they change, or one of the manager's own.
+fn metrics_certificate(
+    options: &Options,
+    identity: &Identity,
+    namespace: Option<&str>,
+) -> anyhow::Result<Certificate> {
+    let certificate = Certificate::default();
+    if let Some(directory) = &options.metrics_cert_path {
+        let read = |name: &str| std::fs::read(directory.join(name));
+        read("tls.crt")
+            .and_then(|chain| Ok((chain, read("tls.key")?)))
+            .map_err(anyhow::Error::new)
+            .and_then(|(chain, key)| certificate.set(&chain, &key))
+            .with_context(|| format!("failed to load tls.crt and tls.key of {}", directory.display()))?;
+        let (ready, _) = watch::channel(true);
+        tokio::spawn(certificates::follow_files(directory.clone(), certificate.clone(), ready));
+        return Ok(certificate);
+    }
+    // Clients do not verify it (as with the Go scaffold's ServiceMonitor), so it need not outlive the process.
+    let names = service_names(identity, names::METRICS_SERVICE, namespace);
+    let now = Timestamp::now();
+    let authority = issue::authority(identity, now)?;
+    let pair = issue::serving(identity, &authority, &names, now, SignedDuration::from_hours(24 * 3650))?;
+    certificate.set(pair.certificate.as_bytes(), pair.key.as_bytes())?;
+    Ok(certificate)
 }
 
 /// The webhook server, in a task of its own: it outlives the controller during shutdown.
@@ -465,5 +487,32 @@ mod tests {
     fn services_have_the_names_under_which_the_api_server_reaches_them() {
         let names = service_names(&crate::testing::sample::IDENTITY, "webhook-service", Some("ns"));
         assert_eq!(names[0], "test-operator-webhook-service.ns.svc");
+    }
+
+    #[derive(clap::Parser)]
+    struct Cli {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    #[tokio::test]
+    async fn metrics_have_the_given_certificate_or_one_of_the_manager() {
+        let identity = crate::testing::sample::IDENTITY;
+        let parse = |arguments: &[&str]| <Cli as clap::Parser>::parse_from(arguments).options;
+        let own = metrics_certificate(&parse(&["a"]), &identity, Some("ns")).unwrap();
+        assert!(own.is_set());
+
+        let directory = tempfile::tempdir().unwrap();
+        let now = Timestamp::now();
+        let authority = issue::authority(&identity, now).unwrap();
+        let names = ["metrics.example.com".to_owned()];
+        let pair = issue::serving(&identity, &authority, &names, now, SignedDuration::from_hours(1)).unwrap();
+        std::fs::write(directory.path().join("tls.crt"), &pair.certificate).unwrap();
+        let options = parse(&["a", "--metrics-cert-path", directory.path().to_str().unwrap()]);
+        let error = metrics_certificate(&options, &identity, None).unwrap_err();
+        assert!(error.to_string().starts_with("failed to load tls.crt and tls.key of "), "{error:#}");
+        std::fs::write(directory.path().join("tls.key"), &pair.key).unwrap();
+        let given = metrics_certificate(&options, &identity, None).unwrap();
+        assert!(given.serves(pair.certificate.as_bytes()));
     }
 }
