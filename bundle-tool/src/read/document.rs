@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 
-use super::libyaml::START;
 use crate::model::text::excerpt;
 use crate::model::yaml::{
     Builder, Kind, NodeId, Position, Scalar, Style, SyntaxError, Tree, resolve, single_text,
@@ -297,7 +296,7 @@ impl<'t> Document<'t> {
         let Some(open) = self.open.pop() else {
             return Err(SyntaxError {
                 message: "unexpected end of a collection".to_owned(),
-                position: START,
+                position: Position::START,
             });
         };
         if !open.merges.is_empty() {

@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 
-use libyaml_safer::{Mark, Scanner, TokenData};
+use libyaml_safer::{Mark, Scanner, Token, TokenData};
 
+use super::document::MAX_DEPTH;
 use crate::model::yaml::{Position, SyntaxError, is_refused};
-
-pub(super) const START: Position = Position { line: 1, column: 1 };
 
 pub(super) fn position(mark: Mark) -> Position {
     let number = |zero_based: u64| u32::try_from(zero_based).unwrap_or(u32::MAX - 1).saturating_add(1);
@@ -69,7 +68,7 @@ pub(super) fn syntax_error(error: &libyaml_safer::Error) -> SyntaxError {
         problem => problem,
     };
     let message = context.map_or_else(|| problem.to_owned(), |context| format!("{problem} {context}"));
-    SyntaxError { message, position: error.problem_mark().map_or(START, position) }
+    SyntaxError { message, position: error.problem_mark().map_or(Position::START, position) }
 }
 
 /// Returns the text in UTF-8: as YAML has it, one that begins with a byte order mark may be in UTF-16.
@@ -137,6 +136,30 @@ pub(super) fn check_characters(text: &[u8]) -> Result<(), SyntaxError> {
     if is_valid { Ok(()) } else { Err(invalid("UTF-8", end, &text[..end])) }
 }
 
+/// How many collections are open: for each token, the scanner looks at all that are in flow style.
+#[derive(Default)]
+struct Depth(usize);
+
+impl Depth {
+    fn follow(&mut self, token: &Token) -> Result<(), SyntaxError> {
+        match token.data {
+            TokenData::FlowSequenceStart
+            | TokenData::FlowMappingStart
+            | TokenData::BlockSequenceStart
+            | TokenData::BlockMappingStart => self.0 += 1,
+            TokenData::FlowSequenceEnd | TokenData::FlowMappingEnd | TokenData::BlockEnd => {
+                self.0 = self.0.saturating_sub(1);
+            }
+            _ => {}
+        }
+        if self.0 <= MAX_DEPTH {
+            return Ok(());
+        }
+        let position = position(token.start_mark);
+        Err(SyntaxError { message: format!("nested deeper than {MAX_DEPTH} levels"), position })
+    }
+}
+
 /// Returns where the documents end before one that has more `%TAG` directives than [`MAX_TAG_DIRECTIVES`], or longer ones
 /// than [`MAX_TAG_DIRECTIVE_BYTES`], which libyaml-safer's parser compares pair by pair and repeats for each node.
 pub(super) fn excessive_directives(text: &[u8]) -> Option<(usize, SyntaxError)> {
@@ -147,8 +170,11 @@ pub(super) fn excessive_directives(text: &[u8]) -> Option<(usize, SyntaxError)> 
     let mut scanner = Scanner::new();
     scanner.set_input(Chunks::new(&text));
     let (mut start, mut count) = (0, 0);
+    let mut depth = Depth::default();
     // The parser meets the same error.
     for token in scanner.map_while(Result::ok) {
+        // The parser reports this.
+        depth.follow(&token).ok()?;
         match token.data {
             TokenData::TagDirective { handle, prefix } => {
                 if count == 0 {
@@ -174,8 +200,8 @@ pub(super) fn excessive_directives(text: &[u8]) -> Option<(usize, SyntaxError)> 
 /// Returns where a tag is followed by a comma without a space, and where the documents before it end. go-yaml rejects it;
 /// libyaml-safer's scanner panics.
 ///
-/// The text is scanned with a space after everything that may be such a tag, which changes nothing else of it. If that
-/// finds another error first, it is returned.
+/// The text is scanned with a space after everything that may be such a tag, which changes nothing else of it, unless a key becomes too
+/// long. If that finds another error first, it is returned.
 pub(super) fn tag_before_comma(text: &[u8]) -> Option<(usize, SyntaxError)> {
     let ends = ends_of_tags(text);
     if ends.is_empty() {
@@ -199,11 +225,15 @@ pub(super) fn tag_before_comma(text: &[u8]) -> Option<(usize, SyntaxError)> {
         place.saturating_sub(inserted.partition_point(|&at| at < place)).min(text.len())
     };
     let mut end = 0;
+    let mut depth = Depth::default();
     for token in scanner {
         let token = match token {
             Ok(token) => token,
             Err(error) => return Some((end, syntax_error(&error))),
         };
+        if let Err(error) = depth.follow(&token) {
+            return Some((end, error));
+        }
         match token.data {
             TokenData::DocumentStart => end = unspaced(token.start_mark),
             TokenData::Tag { .. } if inserted.binary_search(&index(token.end_mark)).is_ok() => {

@@ -31,13 +31,14 @@ type Events<'b> = Parser<Chunks<'b>>;
 fn read_stream(parser: &mut Events<'_>, text: &[u8], read: &mut Documents) -> Result<(), SyntaxError> {
     let slashes = text.windows(2).any(|pair| pair == b"\\/") && !json::is_json(text);
     let source = OnceCell::new();
+    // Mostly, the first document is the only one.
+    let mut capacity = text.len();
     loop {
         let event = next(parser)?;
         match event.data {
             EventData::StreamEnd => return Ok(()),
             EventData::DocumentStart { .. } => {
-                let capacity = if read.trees.is_empty() { text.len() } else { 0 };
-                let document = Document::new(text, &source, capacity, &mut read.counts);
+                let document = Document::new(text, &source, std::mem::take(&mut capacity), &mut read.counts);
                 let tree = Stream { text, slashes, document }.read(parser)?;
                 if tree.root().is_null() {
                     continue;

@@ -72,6 +72,15 @@ fn documents(text: &[u8]) -> Documents {
     usual::read(text).unwrap_or_else(|| stream::documents(text))
 }
 
+/// Returns whether the reader of usual YAML finds in a text what libyaml does, if it reads it at all: for fuzzing.
+#[doc(hidden)]
+#[must_use]
+pub fn readers_agree(text: &[u8]) -> bool {
+    check_characters(text).is_err()
+        || usual::read(text)
+            .is_none_or(|read| format!("{read:?}") == format!("{:?}", stream::documents(text)))
+}
+
 fn first(documents: &[Tree], error: Option<&SyntaxError>) -> First {
     // Parsers do not read what follows the first document.
     match (documents.is_empty(), error) {
@@ -410,6 +419,18 @@ mod tests {
         assert!((0..most).all(|_| counts.add_value(1000).is_ok()));
         let message = counts.add_value(1000).unwrap_err();
         assert!(message.starts_with("the depths of all values add up to more than"), "{message}");
+    }
+
+    #[test]
+    fn blanks_that_are_kept_and_brackets_are_read_in_linear_time() {
+        let started = std::time::Instant::now();
+        let blanks = format!("a: \"{}\"\n", "\\t\n".repeat(300_000));
+        assert_eq!(parse(blanks.as_bytes()).error, None);
+        for behind in ["!a ,\n# !a,\n", "\n%TAG\n"] {
+            let brackets = format!("a: {}{behind}", "[".repeat(1_000_000));
+            assert!(error(&brackets).starts_with("nested deeper than 1000 levels"), "{}", error(&brackets));
+        }
+        assert!(started.elapsed() < std::time::Duration::from_mins(2), "{:?}", started.elapsed());
     }
 
     #[test]

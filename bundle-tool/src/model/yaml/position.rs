@@ -10,6 +10,9 @@ pub struct Position {
 }
 
 impl Position {
+    /// The beginning of a file.
+    pub const START: Self = Self { line: 1, column: 1 };
+
     /// Returns the position after a text.
     #[must_use]
     pub fn behind(text: &[u8]) -> Self {

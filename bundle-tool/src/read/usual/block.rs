@@ -10,9 +10,9 @@ impl Reader<'_, '_> {
     /// Reads a document up to the next marker or the end of the text.
     pub(super) fn root(&mut self) -> Usual<()> {
         match self.lines.indentation {
-            Some(column) if !self.lines.is_marker() => self.node(None, column),
+            Some(column) if !self.lines.is_document_start() => self.node(None, column),
             _ => {
-                let place = self.lines.position(self.lines.at.max(self.lines.start));
+                let place = self.lines.position(self.lines.at);
                 self.null(place)
             }
         }
@@ -25,7 +25,7 @@ impl Reader<'_, '_> {
         }
         if parent.is_none() && matches!(self.lines.byte(self.lines.at), Some(b'{' | b'[')) {
             self.flow()?;
-            return self.lines.next();
+            return self.lines.finish_line();
         }
         self.mapping_or_scalar(parent, column)
     }
@@ -45,7 +45,7 @@ impl Reader<'_, '_> {
             self.key()?;
             self.value(column)?;
             match self.lines.indentation {
-                Some(next) if next == column && !self.lines.is_marker() => {}
+                Some(next) if next == column && !self.lines.is_document_start() => {}
                 Some(next) if next > column => return Err(Unusual),
                 _ => return self.leave_collection(),
             }
@@ -56,11 +56,14 @@ impl Reader<'_, '_> {
     fn sequence(&mut self, column: usize, indentless: bool) -> Usual<()> {
         self.enter_collection(false)?;
         loop {
-            self.lines.at += 1;
-            let place = self.lines.position(self.lines.at);
+            let after = self.lines.at + 1;
+            self.lines.at = after;
+            let place = self.lines.position(after);
             self.lines.skip_spaces();
             if self.is_at_line_end() {
-                self.lines.next()?;
+                // The spaces before a comment belong to it.
+                self.lines.at = after;
+                self.lines.finish_line()?;
                 match self.lines.indentation {
                     Some(next) if next > column => self.node(Some(column), next)?,
                     _ => self.null(place)?,
@@ -74,7 +77,7 @@ impl Reader<'_, '_> {
                 }
             }
             match self.lines.indentation {
-                Some(next) if next == column && !self.lines.is_marker() => {
+                Some(next) if next == column && !self.lines.is_document_start() => {
                     if self.lines.is_entry() {
                         continue;
                     }
@@ -101,8 +104,9 @@ impl Reader<'_, '_> {
         if !self.is_at_line_end() {
             return self.scalar(column);
         }
+        // The spaces before a comment belong to it.
         self.lines.at = colon;
-        self.lines.next()?;
+        self.lines.finish_line()?;
         match self.lines.indentation {
             Some(next) if next > column => self.node(Some(column), next),
             Some(next) if next == column && self.lines.is_entry() => self.sequence(column, true),
@@ -152,11 +156,11 @@ impl Reader<'_, '_> {
             self.quoted()?;
         } else {
             let Plain { end, stop: Stop::Colon } = self.plain_until(at, true)? else { return Err(Unusual) };
-            // A merge.
+            // A merge needs an alias, which is unusual.
             if &self.lines.text[at..end] == "<<" {
                 return Err(Unusual);
             }
-            self.plain_text(at..end, false)?;
+            self.plain_text(at..end)?;
             self.lines.at = end;
         }
         let end = self.lines.at;

@@ -10,11 +10,8 @@ impl Reader<'_, '_> {
             match self.lines.byte(self.lines.at).ok_or(Unusual)? {
                 b' ' => self.lines.at += 1,
                 b'\n' => {
-                    self.lines.break_at(self.lines.at);
-                    if ["---", "..."]
-                        .iter()
-                        .any(|marker| self.lines.text[self.lines.at..].starts_with(marker))
-                    {
+                    self.lines.start_line_after(self.lines.at);
+                    if self.lines.is_any_marker(self.lines.start) {
                         return Err(Unusual);
                     }
                 }
@@ -85,7 +82,7 @@ impl Reader<'_, '_> {
         {
             return Err(Unusual);
         }
-        self.plain_text(start..end, false)?;
+        self.plain_text(start..end)?;
         self.lines.at = end;
         Ok(())
     }

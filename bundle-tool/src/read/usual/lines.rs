@@ -32,7 +32,7 @@ impl<'t> Lines<'t> {
     /// Returns the beginning of a text.
     pub(super) fn new(text: &'t str) -> Usual<Self> {
         let mut lines = Self { text, at: 0, line: 1, start: 0, counted: (0, 1), indentation: Some(0) };
-        lines.enter()?;
+        lines.find_content()?;
         Ok(lines)
     }
 
@@ -54,11 +54,16 @@ impl<'t> Lines<'t> {
     }
 
     /// Returns whether the line is `---`, with or without something behind it.
-    pub(super) fn is_marker(&self) -> bool {
-        self.indentation == Some(0) && self.is_marker_at(self.start, "---")
+    pub(super) fn is_document_start(&self) -> bool {
+        self.indentation == Some(0) && self.is_marker(self.start, "---")
     }
 
-    pub(super) fn is_marker_at(&self, start: usize, marker: &str) -> bool {
+    /// Returns whether a line that begins at an offset is one of the markers of documents, with or without something behind it.
+    pub(super) fn is_any_marker(&self, start: usize) -> bool {
+        ["---", "..."].iter().any(|marker| self.is_marker(start, marker))
+    }
+
+    fn is_marker(&self, start: usize, marker: &str) -> bool {
         self.text[start..].starts_with(marker)
             && (self.is_blank(start + marker.len()) || self.byte(start + marker.len()) == Some(b'\t'))
     }
@@ -79,7 +84,7 @@ impl<'t> Lines<'t> {
     }
 
     /// Moves behind a line break.
-    pub(super) fn break_at(&mut self, at: usize) {
+    pub(super) fn start_line_after(&mut self, at: usize) {
         self.line += 1;
         self.start = at + 1;
         self.at = at + 1;
@@ -91,7 +96,7 @@ impl<'t> Lines<'t> {
     }
 
     /// Moves to the next line with content, from a place that only spaces and a comment may follow.
-    pub(super) fn next(&mut self) -> Usual<()> {
+    pub(super) fn finish_line(&mut self) -> Usual<()> {
         let before = self.at;
         self.skip_spaces();
         match self.byte(self.at) {
@@ -99,18 +104,18 @@ impl<'t> Lines<'t> {
                 self.indentation = None;
                 return Ok(());
             }
-            Some(b'\n') => self.break_at(self.at),
+            Some(b'\n') => self.start_line_after(self.at),
             Some(b'#') if self.at > before => {
                 self.at = self.end(self.at);
-                return self.next();
+                return self.finish_line();
             }
             Some(_) => return Err(Unusual),
         }
-        self.enter()
+        self.find_content()
     }
 
     /// Moves to the content of this line or, if it has none, of the next one that has.
-    pub(super) fn enter(&mut self) -> Usual<()> {
+    pub(super) fn find_content(&mut self) -> Usual<()> {
         loop {
             self.at = self.start;
             self.skip_spaces();
@@ -126,11 +131,11 @@ impl<'t> Lines<'t> {
                         self.indentation = None;
                         return Ok(());
                     }
-                    self.break_at(end);
+                    self.start_line_after(end);
                 }
-                Some(b'\n') => self.break_at(self.at),
+                Some(b'\n') => self.start_line_after(self.at),
                 Some(b'\t') => return Err(Unusual),
-                Some(_) if self.at == self.start && self.is_marker_at(self.start, "...") => {
+                Some(_) if self.at == self.start && self.is_marker(self.start, "...") => {
                     return Err(Unusual);
                 }
                 Some(_) => {

@@ -1,10 +1,11 @@
 //! Reads the YAML that encoders write and people usually do, several times as fast as libyaml's scanner.
 //!
 //! libyaml decides what YAML is: whatever this reader does not know for certain, and whatever may be wrong, it leaves to libyaml
-//! ([`read`] returns `None`). Block collections, scalars in all five styles, flow collections, comments and `---` are
-//! known; anchors, aliases, tags, directives, `? ` keys, tabs outside quotes and line breaks other than `\n` are not.
+//! ([`read`] returns `None`). It knows block and flow collections, scalars in all five styles, comments and `---`. It leaves, among others:
+//! anchors, aliases, merges, tags, directives, `...`, `? ` keys, scalars as documents, anything behind `---` or `|` but a line break, comments and
+//! trailing commas in flow collections, tabs outside quotes, comments and block scalars, line breaks other than `\n`, and what is very long or deep.
 //!
-//! Comments that name functions refer to libyaml's `scanner.c` and `parser.c`.
+//! "Source:" names functions of libyaml-safer's `scanner.rs`.
 
 mod block;
 mod flow;
@@ -29,16 +30,18 @@ pub(super) fn read(text: &[u8]) -> Option<Documents> {
     }
     let mut read = Documents::default();
     let source = OnceCell::new();
+    // Mostly, the first document is the only one.
+    let mut capacity = text.len();
     let mut lines = Lines::new(text).ok()?;
     loop {
-        if lines.is_marker() {
+        if lines.is_document_start() {
             lines.at += "---".len();
-            lines.next().ok()?;
+            lines.finish_line().ok()?;
         } else if lines.indentation.is_none() {
             return Some(read);
         }
-        let capacity = if read.trees.is_empty() { text.len() } else { 0 };
-        let document = Document::new(text.as_bytes(), &source, capacity, &mut read.counts);
+        let document =
+            Document::new(text.as_bytes(), &source, std::mem::take(&mut capacity), &mut read.counts);
         let mut reader = Reader::new(lines, document);
         reader.root().ok()?;
         lines = reader.lines;
@@ -49,7 +52,7 @@ pub(super) fn read(text: &[u8]) -> Option<Documents> {
             }
             read.trees.push(tree);
         }
-        if !lines.is_marker() && lines.indentation.is_some() {
+        if !lines.is_document_start() && lines.indentation.is_some() {
             return None;
         }
     }

@@ -3,9 +3,10 @@
 use super::lines::{Lines, Unusual, Usual};
 use crate::read::document::Document;
 
-/// The maximum depth of collections; each level of it is a level of calls.
-const MAX_DEPTH: usize = 100;
-/// The maximum number of bytes of a key. libyaml's limit is 1024 characters, with what is around them.
+/// The maximum depth of usual collections: each level takes a few levels of calls.
+const MAX_USUAL_DEPTH: usize = 100;
+/// The maximum number of bytes of a usual key. libyaml-safer's limit is 1024 bytes up to the colon (`stale_simple_keys`), and C libyaml's
+/// as many characters: what is near either is left to libyaml.
 pub(super) const MAX_KEY: usize = 1000;
 
 /// What has been read, and where the reader is.
@@ -31,7 +32,7 @@ impl<'t, 'd> Reader<'t, 'd> {
     /// Begins a collection here.
     pub(super) fn enter_collection(&mut self, mapping: bool) -> Usual<()> {
         self.depth += 1;
-        if self.depth > MAX_DEPTH {
+        if self.depth > MAX_USUAL_DEPTH {
             return Err(Unusual);
         }
         let place = self.lines.position(self.lines.at);

@@ -28,12 +28,12 @@ impl Reader<'_, '_> {
         match self.lines.byte(self.lines.at) {
             Some(b'"' | b'\'') => {
                 self.quoted()?;
-                self.lines.next()
+                self.lines.finish_line()
             }
             Some(b'|' | b'>') => self.block(parent),
             Some(b'{' | b'[') => {
                 self.flow()?;
-                self.lines.next()
+                self.lines.finish_line()
             }
             _ => self.plain(parent),
         }
@@ -41,7 +41,7 @@ impl Reader<'_, '_> {
 
     /// Returns how far a plain scalar goes on its line; `first` if it begins there.
     ///
-    /// Source: `yaml_parser_fetch_next_token` and `yaml_parser_scan_plain_scalar`.
+    /// Source: `fetch_next_token` and `scan_plain_scalar`.
     pub(super) fn plain_until(&self, at: usize, first: bool) -> Usual<Plain> {
         if first {
             match self.lines.byte(at).ok_or(Unusual)? {
@@ -74,10 +74,10 @@ impl Reader<'_, '_> {
     }
 
     /// Adds a plain scalar of one line.
-    pub(super) fn plain_text(&mut self, range: Range<usize>, has_lines: bool) -> Usual<()> {
+    pub(super) fn plain_text(&mut self, range: Range<usize>) -> Usual<()> {
         let position = self.lines.position(range.start);
         let value = &self.lines.text[range.clone()];
-        let text = Text { value, plain: true, style: Some(Style::Plain), position, range, has_lines };
+        let text = Text { value, plain: true, style: Some(Style::Plain), position, range, has_lines: false };
         self.document.add_text(&text)?;
         Ok(())
     }
@@ -103,7 +103,7 @@ impl Reader<'_, '_> {
                 match ahead.byte(ahead.at) {
                     Some(b'\n') => {
                         breaks += 1;
-                        ahead.break_at(ahead.at);
+                        ahead.start_line_after(ahead.at);
                     }
                     Some(b'\t') => return Err(Unusual),
                     _ => break,
@@ -132,10 +132,10 @@ impl Reader<'_, '_> {
             self.document.add_text(&text)?;
             self.buffer = value;
         } else {
-            self.plain_text(from..end, false)?;
+            self.plain_text(from..end)?;
         }
         self.lines.at = end;
-        self.lines.next()
+        self.lines.finish_line()
     }
 
     /// Adds what stands for line breaks between two lines of text.
@@ -149,23 +149,25 @@ impl Reader<'_, '_> {
 
     /// Reads a quoted scalar.
     ///
-    /// Source: `yaml_parser_scan_flow_scalar`.
+    /// Source: `scan_flow_scalar`.
     pub(super) fn quoted(&mut self) -> Usual<()> {
         let bytes = self.lines.bytes();
         let start = self.lines.at;
         let quote = bytes[start];
         let (position, first_line) = (self.lines.position(start), self.lines.line);
-        let other = if quote == b'"' { b'\\' } else { quote };
+        // A quote is escaped by another one, or everything by a backslash.
+        let escape = if quote == b'"' { b'\\' } else { quote };
         let mut from = start + 1;
         // Whether the value is in the buffer.
         let mut is_copied = false;
         // Spaces up to there belong to the value.
         let mut kept = 0;
         let close = loop {
-            let next = memchr::memchr3(quote, other, b'\n', &bytes[from..]).ok_or(Unusual)? + from;
+            let next = memchr::memchr3(quote, escape, b'\n', &bytes[from..]).ok_or(Unusual)? + from;
             let byte = bytes[next];
-            let is_escape = byte == other && (byte == b'\\' || bytes.get(next + 1) == Some(&quote));
-            if byte == quote && !is_escape && !is_copied {
+            let is_escape = byte == escape && (byte == b'\\' || bytes.get(next + 1) == Some(&quote));
+            let is_end = byte == quote && !is_escape;
+            if is_end && !is_copied {
                 break next;
             }
             if !is_copied {
@@ -173,27 +175,22 @@ impl Reader<'_, '_> {
                 self.buffer.clear();
             }
             self.buffer.push_str(&self.lines.text[from..next]);
-            if byte == quote && !is_escape {
+            if is_end {
                 break next;
             }
             from = if byte == b'\n' {
-                let text = self.buffer.trim_end_matches([' ', '\t']).len();
-                self.buffer.truncate(text.max(kept));
-                let from = self.folded_lines(next, 0)?;
-                kept = self.buffer.len();
-                from
+                let text = kept + self.buffer[kept..].trim_end_matches([' ', '\t']).len();
+                self.buffer.truncate(text);
+                self.folded_lines(next, false)?
             } else if byte == quote {
                 self.buffer.push(char::from(quote));
                 next + 2
             } else if bytes.get(next + 1) == Some(&b'\n') {
-                let from = self.folded_lines(next + 1, 1)?;
-                kept = self.buffer.len();
-                from
+                self.folded_lines(next + 1, true)?
             } else {
-                let from = self.escape(next + 1)?;
-                kept = self.buffer.len();
-                from
+                self.escape(next + 1)?
             };
+            kept = self.buffer.len();
         };
         let style = Some(if quote == b'"' { Style::DoubleQuoted } else { Style::SingleQuoted });
         let buffer = std::mem::take(&mut self.buffer);
@@ -206,17 +203,17 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// Moves behind the line break at an offset and those that follow, and adds what stands for them, `escaped` of which do not
-    /// count. Returns where the text goes on.
-    fn folded_lines(&mut self, at: usize, escaped: usize) -> Usual<usize> {
+    /// Moves behind the line break at an offset and those that follow, and adds what stands for them; the first does not count if it
+    /// is escaped. Returns where the text goes on.
+    fn folded_lines(&mut self, at: usize, is_escaped: bool) -> Usual<usize> {
         let mut breaks = 0;
         self.lines.at = at;
         loop {
             match self.lines.byte(self.lines.at) {
                 Some(b'\n') => {
                     breaks += 1;
-                    self.lines.break_at(self.lines.at);
-                    if ["---", "..."].iter().any(|marker| self.lines.is_marker_at(self.lines.start, marker)) {
+                    self.lines.start_line_after(self.lines.at);
+                    if self.lines.is_any_marker(self.lines.start) {
                         return Err(Unusual);
                     }
                 }
@@ -225,10 +222,10 @@ impl Reader<'_, '_> {
                 None => return Err(Unusual),
             }
         }
-        if escaped == 0 {
-            self.fold(breaks);
+        if is_escaped {
+            self.buffer.extend(std::iter::repeat_n('\n', breaks - 1));
         } else {
-            self.buffer.extend(std::iter::repeat_n('\n', breaks - escaped));
+            self.fold(breaks);
         }
         Ok(self.lines.at)
     }
@@ -259,7 +256,7 @@ impl Reader<'_, '_> {
 
     /// Reads a block scalar.
     ///
-    /// Source: `yaml_parser_scan_block_scalar`.
+    /// Source: `scan_block_scalar`.
     fn block(&mut self, parent: usize) -> Usual<()> {
         let start = self.lines.at;
         let position = self.lines.position(start);
@@ -280,7 +277,7 @@ impl Reader<'_, '_> {
         if self.lines.byte(self.lines.at) != Some(b'\n') {
             return Err(Unusual);
         }
-        self.lines.break_at(self.lines.at);
+        self.lines.start_line_after(self.lines.at);
         let indent = match increment {
             Some(increment) => parent + increment,
             None => self.block_indentation(parent)?,
@@ -299,7 +296,7 @@ impl Reader<'_, '_> {
             match self.lines.byte(line + spaces) {
                 Some(b'\n') => {
                     breaks += 1;
-                    self.lines.break_at(line + spaces);
+                    self.lines.start_line_after(line + spaces);
                     end = self.lines.start;
                     continue;
                 }
@@ -330,7 +327,7 @@ impl Reader<'_, '_> {
             leading_blank = trailing_blank;
             value.push_str(&self.lines.text[content..close]);
             breaks = 1;
-            self.lines.break_at(close);
+            self.lines.start_line_after(close);
             end = self.lines.start;
         }
         match chomping {
@@ -343,7 +340,7 @@ impl Reader<'_, '_> {
         let text = Text { value: &value, plain: false, style, position, range: start..end, has_lines: true };
         self.document.add_text(&text)?;
         self.buffer = value;
-        self.lines.enter()
+        self.lines.find_content()
     }
 
     /// Returns the indentation of the block scalar whose lines begin here: that of its first line with text.

@@ -39,6 +39,8 @@ fn what_encoders_write_is_usual() {
         "[\n  \"a\",\n  {}\n]\n",
         "\u{e4}: \u{1f600} \u{fc}\nb: \"\u{e4}\"\n\u{e4}\u{e4}\u{e4}:\n- \u{e4}: c\n",
         "a: -1\nb: -c\nd: ~\ne: =\n0x10: on\n1e3: .5\n",
+        "- # one\n  a: 1\n-   # two\n- b\n",
+        "a: \"\\t\n  \\t\\\n\\ \n\"\n",
     ] {
         assert!(is_usual(text), "{text}");
     }
@@ -80,15 +82,36 @@ fn what_may_be_wrong_is_left_to_libyaml() {
     ] {
         assert!(!is_usual(text), "{text}");
     }
-    assert!(!is_usual(&format!("{}: 1\n", "a".repeat(1025))));
     assert!(!is_usual(&"- ".repeat(200)));
 }
 
-const PIECES: [&str; 48] = [
-    "a", "b c", ": ", ":", "- ", "-", "? ", "---", "---\n", "...", "\n", "\n", "\n", "\n  ", "\n  ",
-    "\n    ", "\n ", "\n- ", "\na: ", "\n  b: ", "\n  - ", " ", "  ", "\t", "|\n  ", "|-\n  ", ">\n  ",
-    "|2+\n   ", ">+\n", "\"", "'", "''", "\\", "\\\n", "\\u00e4", "\\n", "[", "]", "{", "}", ",", "#",
-    " # c", "\u{e4}", "1", "~", "<<", "\"q\"",
+#[test]
+fn what_is_near_a_limit_of_libyaml_is_left_to_it() {
+    for character in ["a", "\u{e4}", "\u{1f600}"] {
+        for quote in ["", "'", "\""] {
+            for length in [999, 1000, 1001, 1022, 1023, 1024, 1025, 1026] {
+                let text =
+                    |key: &str| format!("b:\n- {quote}{key}{quote}: 1\n  c: {{{quote}{key}{quote}: 1}}\n");
+                is_usual(&text(&character.repeat(length)));
+                is_usual(&text(&character.repeat(length / character.len())));
+            }
+        }
+    }
+    // libyaml's scanner gets the text in pieces of 16 KiB.
+    for length in 16_370..16_390 {
+        assert!(is_usual(&format!(
+            "a: {}\u{1f600}\n  b\nc: \"{}\"\n",
+            "x".repeat(length),
+            "\u{e4}".repeat(length)
+        )));
+    }
+}
+
+const PIECES: [&str; 54] = [
+    "!a,", "%TAG", "\\ ", "\\t", "- # c\n", "\\\n  ", "a", "b c", ": ", ":", "- ", "-", "? ", "---", "---\n",
+    "...", "\n", "\n", "\n", "\n  ", "\n  ", "\n    ", "\n ", "\n- ", "\na: ", "\n  b: ", "\n  - ", " ",
+    "  ", "\t", "|\n  ", "|-\n  ", ">\n  ", "|2+\n   ", ">+\n", "\"", "'", "''", "\\", "\\\n", "\\u00e4",
+    "\\n", "[", "]", "{", "}", ",", "#", " # c", "\u{e4}", "1", "~", "<<", "\"q\"",
 ];
 
 proptest! {
