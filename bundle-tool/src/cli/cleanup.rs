@@ -54,7 +54,11 @@ impl Cleanup {
             operator_group: self.delete_operator_groups,
             timeout: self.timeout,
         };
-        let snapshot = cleanup::look(&cluster, &self.package, &namespace).await?;
+        let mut printer = Printer::new();
+        let mut show = |text: String| printer.step(&text);
+        let snapshot = cleanup::look(&cluster, &self.package, &namespace, &mut show).await;
+        printer.finish();
+        let snapshot = snapshot?;
         let plan = cleanup::plan(&snapshot, &self.package, &namespace, options);
         if plan.is_empty() {
             return Err(Failure::NotFound { package: self.package.clone(), namespace }.into());
@@ -66,7 +70,6 @@ impl Cleanup {
                 self.package
             );
         }
-        let mut printer = Printer::new();
         let result = cleanup::run(&cluster, &plan, options, &mut |text| printer.step(&text)).await;
         printer.finish();
         match result {

@@ -9,11 +9,13 @@ use super::diagnose::{self, Problem};
 use super::gather::{instances, stuck_crd};
 use super::kinds::{self, Kind};
 use super::manifests::{MANAGED_BY, PART_OF, catalog_name, is_ours};
-use super::snapshot::{Snapshot, list, name_of, namespace_of, string};
+use super::snapshot::{Snapshot, list, name_of, namespace_of, string, strings};
 use crate::model::text::counted;
 
 /// The interval at which deletions are polled.
 const INTERVAL: Duration = Duration::from_millis(250);
+/// How long OLM may take to execute a plan; one that fails is repeated for longer.
+const EXECUTION: Duration = Duration::from_secs(15);
 
 /// What is removed beside the operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,11 +161,49 @@ pub fn plan(snapshot: &Snapshot, package: &str, namespace: &str, options: Option
     plan
 }
 
-/// Reads what belongs to a package.
+/// Reads what belongs to a package, once OLM has executed its `InstallPlan`: what a plan still creates would be missed, and left behind.
 ///
 /// # Errors
 /// The API server does not respond.
-pub async fn look(cluster: &Cluster, package: &str, namespace: &str) -> Result<Snapshot, Error> {
+pub async fn look(
+    cluster: &Cluster,
+    package: &str,
+    namespace: &str,
+    report: &mut dyn FnMut(String),
+) -> Result<Snapshot, Error> {
+    let deadline = Instant::now() + EXECUTION;
+    let mut is_reported = false;
+    loop {
+        let snapshot = read(cluster, package, namespace).await?;
+        let Some(plan) = executed(&snapshot, package, namespace).filter(|_| Instant::now() < deadline) else {
+            return Ok(snapshot);
+        };
+        if !is_reported {
+            is_reported = true;
+            report(format!("waiting until OLM has executed InstallPlan `{}`", name_of(plan)));
+        }
+        tokio::time::sleep(INTERVAL).await;
+    }
+}
+
+/// Returns the plan of a package that OLM is executing.
+fn executed<'s>(snapshot: &'s Snapshot, package: &str, namespace: &str) -> Option<&'s Value> {
+    let subscriptions =
+        || snapshot.within(kinds::SUBSCRIPTION, namespace).filter(|one| string(one, "/spec/name") == package);
+    snapshot.within(kinds::INSTALL_PLAN, namespace).find(|plan| {
+        let is_approved = plan["spec"]["approved"] == true;
+        is_approved
+            && !matches!(string(plan, "/status/phase"), "Complete" | "Failed")
+            && subscriptions().any(|one| {
+                string(one, "/status/installPlanRef/name") == name_of(plan)
+                    || strings(plan, "/spec/clusterServiceVersionNames").any(|csv| {
+                        csv == string(one, "/status/currentCSV") || csv == string(one, "/spec/startingCSV")
+                    })
+            })
+    })
+}
+
+async fn read(cluster: &Cluster, package: &str, namespace: &str) -> Result<Snapshot, Error> {
     let within = Some(namespace);
     let ours = format!("{MANAGED_BY}={},{PART_OF}={package}", super::client::MANAGER);
     let ours = Select { labels: &ours, fields: "" };
@@ -171,6 +211,7 @@ pub async fn look(cluster: &Cluster, package: &str, namespace: &str) -> Result<S
     let snapshot = cluster
         .snapshot(&[
             (kinds::SUBSCRIPTION, within, any),
+            (kinds::INSTALL_PLAN, within, any),
             (kinds::CSV, within, Select { labels: "!olm.copiedFrom", fields: "" }),
             (kinds::OPERATOR_GROUP, within, any),
             (kinds::CATALOG_SOURCE, within, ours),
@@ -315,6 +356,47 @@ mod tests {
         assert_eq!(planned(None), ["ClusterCatalog"]);
         assert_eq!(planned(Some("ns")), ["ClusterExtension", "ClusterCatalog"]);
         assert_eq!(planned(Some("other")), Vec::<&str>::new());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_an_install_plan_still_creates_is_waited_for() {
+        let reads = Arc::new(AtomicUsize::new(0));
+        // OLM executes the plan during the third look.
+        let service = tower::service_fn(move |request: http::Request<Body>| {
+            let path = request.uri().path().to_owned();
+            let reads = reads.clone();
+            async move {
+                let item = |rest: Value| {
+                    let mut item = json!({"metadata": {"name": "one", "namespace": "ns"}});
+                    item.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+                    json!({"items": [item]})
+                };
+                let body = match path.rsplit('/').next().unwrap() {
+                    "subscriptions" => item(json!({"spec": {"name": "gizmo", "startingCSV": "one"}})),
+                    "installplans" => {
+                        let phase =
+                            ["", "Installing", "Complete"][reads.fetch_add(1, Ordering::Relaxed).min(2)];
+                        item(json!({
+                            "spec": {"approved": true, "clusterServiceVersionNames": ["one"]},
+                            "status": {"phase": phase},
+                        }))
+                    }
+                    "clusterserviceversions" if reads.load(Ordering::Relaxed) > 2 => item(json!({})),
+                    _ => json!({"items": []}),
+                };
+                Ok::<_, Infallible>(http::Response::new(Body::from(body.to_string().into_bytes())))
+            }
+        });
+        let cluster = Cluster::through(Client::new(service, "ns"));
+        let mut steps = Vec::new();
+        let snapshot = look(&cluster, "gizmo", "ns", &mut |step| steps.push(step)).await.unwrap();
+        assert_eq!(steps, ["waiting until OLM has executed InstallPlan `one`"]);
+        let options = Options { crds: false, operator_group: false, timeout: Duration::from_secs(1) };
+        let plan = plan(&snapshot, "gizmo", "ns", options);
+        assert_eq!(
+            plan.rest.iter().map(|item| item.kind.kind).collect::<Vec<_>>(),
+            ["ClusterServiceVersion"]
+        );
     }
 
     #[tokio::test(start_paused = true)]

@@ -375,7 +375,9 @@ impl Test<'_> {
                 );
             }
         }
-        let snapshot = cleanup::look(self.cluster, &self.left.package, namespace).await?;
+        let printer = &mut self.printer;
+        let show = &mut |text: String| printer.step(&text);
+        let snapshot = cleanup::look(self.cluster, &self.left.package, namespace, show).await?;
         let plan = cleanup::plan(&snapshot, &self.left.package, namespace, self.cleanup_options());
         let csv = snapshot.within(kinds::CSV, namespace).map(name_of).find(|name| csvs.contains(name));
         let existing = [plan.first, plan.rest].concat().into_iter().next();
@@ -442,7 +444,9 @@ impl Test<'_> {
         self.left.samples.clear();
         let mut plans = Vec::new();
         if self.left.is_installed {
-            let snapshot = cleanup::look(self.cluster, package, namespace).await?;
+            let printer = &mut self.printer;
+            let show = &mut |text: String| printer.step(&text);
+            let snapshot = cleanup::look(self.cluster, package, namespace, show).await?;
             let mut plan = cleanup::plan(&snapshot, package, namespace, options);
             for name in &self.left.crds {
                 let crd = Item { kind: kinds::CRD, namespace: String::new(), name: name.clone() };
