@@ -310,10 +310,8 @@ async fn metrics_server(
         return Ok(Either::Left(pending()));
     }
     let listener = bind(&options.metrics_bind_address).await?;
-    let certificate = match options.metrics_secure {
-        true => Some(metrics_certificate(options, identity, namespace)?),
-        false => None,
-    };
+    let certificate =
+        if options.metrics_secure { Some(metrics_certificate(options, identity, namespace)?) } else { None };
     Ok(Either::Right(servers::metrics(listener, certificate, client.clone(), Arc::clone(metrics))))
 }
 
