@@ -100,22 +100,22 @@ fn a_kubeconfig_that_is_no_file_and_an_invalid_namespace_are_one_error() {
     }
 }
 
+/// Installs a bundle into a namespace that does not exist.
+const IN_NEW_NAMESPACE: [&str; 8] = [
+    "run",
+    "bundle",
+    "tests/fixtures/bundle",
+    "-n",
+    "gizmos",
+    "--create-namespace",
+    "--opm-image",
+    "quay.io/operator-framework/opm:v1.73.0",
+];
+
 #[test]
 fn the_manifests_are_printed_without_a_cluster() {
-    let arguments = [
-        "run",
-        "bundle",
-        "tests/fixtures/bundle",
-        "-n",
-        "gizmos",
-        "--create-namespace",
-        "--dry-run=client",
-        "--opm-image",
-        "quay.io/operator-framework/opm:v1.73.0",
-        "--install-mode",
-        "OwnNamespace",
-    ];
-    let output = tool(&arguments, Path::new("/nonexistent"));
+    let offline = ["--dry-run=client", "--install-mode", "OwnNamespace"];
+    let output = tool(&[&IN_NEW_NAMESPACE[..], &offline].concat(), Path::new("/nonexistent"));
     assert!(output.status.success(), "{}", text(&output.stderr));
     let printed = text(&output.stdout);
     let kinds: Vec<_> = printed.lines().filter_map(|line| line.strip_prefix("kind: ")).collect();
@@ -620,17 +620,7 @@ fn what_the_user_may_not_create_is_known_before_the_namespace_exists() {
     let kubeconfig = directory.path().join("kubeconfig");
     let server = olm_v0();
     server.kubeconfig(&kubeconfig);
-    let arguments = [
-        "run",
-        "bundle",
-        "tests/fixtures/bundle",
-        "-n",
-        "gizmos",
-        "--create-namespace",
-        "--opm-image",
-        "registry.example.com/opm:v1",
-    ];
-    let output = tool(&arguments, &kubeconfig);
+    let output = tool(&IN_NEW_NAMESPACE, &kubeconfig);
     assert_eq!(output.status.code(), Some(2));
     insta::assert_snapshot!(
         text(&output.stderr)

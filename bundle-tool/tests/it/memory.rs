@@ -203,12 +203,26 @@ fn one_role_for_many_subjects() {
 }
 
 #[test]
+fn a_catalog_of_many_documents_that_are_no_blobs_is_validated() {
+    for (documents, expected) in [(490_000, "failed: "), (2_000_000, "500000 documents")] {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("catalog")).unwrap();
+        fs::write(dir.path().join("catalog/a.yaml"), "---\na: 1\n".repeat(documents)).unwrap();
+        let output = limited(dir.path(), &["catalog", "validate", "catalog"], &[]);
+        let said = [&output.stdout[..], &output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        assert!(matches!(output.status.code(), Some(1 | 2)), "{:?} {said:.2000}", output.status);
+        assert!(said.contains(expected), "{said:.4000}");
+    }
+}
+
+#[test]
 fn a_bundle_is_added_to_a_catalog_of_many_small_documents() {
     let dir = tempfile::tempdir().unwrap();
     copy_bundle(dir.path().join("bundle"));
     fs::create_dir(dir.path().join("catalog")).unwrap();
     let file = dir.path().join("catalog/other.yaml");
-    fs::write(&file, "---\nschema: x\n".repeat(600_000)).unwrap();
+    fs::write(&file, "---\nschema: x\n".repeat(490_000)).unwrap();
     let output =
         limited(dir.path(), &["catalog", "add", "catalog", "bundle", "--image", "example.com/a:v1"], &[]);
     let error = String::from_utf8_lossy(&output.stderr);

@@ -154,12 +154,12 @@ fn requirements(snapshot: &Snapshot, csv: &Value) -> Problem {
     if let Some(first) = problem.evidence.first() {
         problem.message = format!("CSV `{}` is waiting for a requirement: {first}", name_of(csv));
     }
-    // The rest of the plan may contain them.
-    let is_applied = snapshot.within(kinds::INSTALL_PLAN, namespace_of(csv)).any(|plan| {
+    // The rest of the plan may create them.
+    let is_executed = snapshot.within(kinds::INSTALL_PLAN, namespace_of(csv)).any(|plan| {
         string(plan, "/status/phase") == "Installing"
             && strings(plan, "/spec/clusterServiceVersionNames").any(|name| name == name_of(csv))
     });
-    problem.help(help).patience(if is_applied { message::TEMPORARY } else { 8 })
+    problem.help(help).patience(if is_executed { message::TEMPORARY } else { 8 })
 }
 
 fn deletion(csv: &Value) -> Problem {

@@ -41,13 +41,13 @@ pub struct Limits {
     pub document_size: usize,
     /// The maximum size of all files together in bytes.
     pub total_size: u64,
-    /// The maximum number of documents.
+    /// The maximum number of documents, each of which may be a finding of about 1 kB.
     pub documents: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { document_size: 32 << 20, total_size: 4 << 30, documents: 2_000_000 }
+        Self { document_size: 32 << 20, total_size: 4 << 30, documents: 500_000 }
     }
 }
 

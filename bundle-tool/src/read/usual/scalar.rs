@@ -22,6 +22,20 @@ pub(super) enum Stop {
     /// A colon follows, and a space or the end of the line.
     Colon,
 }
+
+/// Adds what stands for line breaks between two lines of text.
+fn fold(text: &mut String, breaks: usize) {
+    if breaks == 1 {
+        text.push(' ');
+    } else {
+        add_breaks(text, breaks.saturating_sub(1));
+    }
+}
+
+fn add_breaks(text: &mut String, breaks: usize) {
+    text.extend(std::iter::repeat_n('\n', breaks));
+}
+
 impl Reader<'_, '_> {
     /// Reads a scalar or a flow collection and what may follow on its line.
     pub(super) fn scalar(&mut self, parent: usize) -> Usual<()> {
@@ -118,7 +132,7 @@ impl Reader<'_, '_> {
                 self.buffer.clear();
                 self.buffer.push_str(&self.lines.text[from..end]);
             }
-            self.fold(breaks);
+            fold(&mut self.buffer, breaks);
             self.lines = ahead;
             let next = self.plain_until(ahead.at, false)?;
             self.buffer.push_str(&self.lines.text[ahead.at..next.end]);
@@ -136,15 +150,6 @@ impl Reader<'_, '_> {
         }
         self.lines.at = end;
         self.lines.finish_line()
-    }
-
-    /// Adds what stands for line breaks between two lines of text.
-    fn fold(&mut self, breaks: usize) {
-        if breaks == 1 {
-            self.buffer.push(' ');
-        } else {
-            self.buffer.extend(std::iter::repeat_n('\n', breaks.saturating_sub(1)));
-        }
     }
 
     /// Reads a quoted scalar.
@@ -223,9 +228,9 @@ impl Reader<'_, '_> {
             }
         }
         if is_escaped {
-            self.buffer.extend(std::iter::repeat_n('\n', breaks - 1));
+            add_breaks(&mut self.buffer, breaks - 1);
         } else {
-            self.fold(breaks);
+            fold(&mut self.buffer, breaks);
         }
         Ok(self.lines.at)
     }
@@ -312,16 +317,10 @@ impl Reader<'_, '_> {
                 return Err(Unusual);
             }
             let trailing_blank = matches!(self.lines.byte(content), Some(b' ' | b'\t'));
-            if is_first {
-                value.extend(std::iter::repeat_n('\n', breaks));
-            } else if !is_literal && !leading_blank && !trailing_blank {
-                if breaks == 1 {
-                    value.push(' ');
-                } else {
-                    value.extend(std::iter::repeat_n('\n', breaks - 1));
-                }
+            if is_first || is_literal || leading_blank || trailing_blank {
+                add_breaks(&mut value, breaks);
             } else {
-                value.extend(std::iter::repeat_n('\n', breaks));
+                fold(&mut value, breaks);
             }
             is_first = false;
             leading_blank = trailing_blank;
@@ -332,7 +331,7 @@ impl Reader<'_, '_> {
         }
         match chomping {
             Some(b'-') => {}
-            Some(_) => value.extend(std::iter::repeat_n('\n', breaks)),
+            Some(_) => add_breaks(&mut value, breaks),
             None if is_first => {}
             None => value.push('\n'),
         }
