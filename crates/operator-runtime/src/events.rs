@@ -49,8 +49,10 @@ const MIN_UPDATE_INTERVAL: Duration = Duration::from_secs(10);
 const MAX_REMEMBERED: usize = 512;
 /// The longest note in characters, of at most four bytes each: the API rejects notes of 1 kB and more.
 const MAX_NOTE_CHARS: usize = 250;
-/// Events that wait to be sent; further ones are dropped, as client-go's recorder does it.
-const MAX_PENDING: usize = 10_000;
+/// Events that wait to be sent; further ones are dropped.
+///
+/// Source: `maxQueuedEvents` of client-go's `tools/record`.
+const MAX_PENDING: usize = 1_000;
 
 struct Open {
     name: String,
