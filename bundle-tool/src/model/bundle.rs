@@ -70,9 +70,6 @@ pub struct Bundle {
     pub files: Vec<File>,
     /// All directories below the directory, sorted, with `/` at the end, to tell an empty one from a missing one.
     pub directories: Vec<String>,
-    /// The size of all files in `manifests/` and `metadata/`, each compressed with gzip and encoded in base64, as OLM
-    /// adds them up when it unpacks a bundle. Computed only if it may be more than three quarters of OLM's limit.
-    pub compressed_size: Option<u64>,
     /// Where the bundle is in a catalog's repository, if it was read from one.
     pub submission: Option<Submission>,
     /// The Dockerfile that builds the bundle's image, in its directory or beside it, if it was read from one.

@@ -4,11 +4,8 @@
 //! listed, or a machine that cannot read, is an error.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use rayon::prelude::*;
 
 use super::file::{MAX_FILE_SIZE, Unreadable};
@@ -16,20 +13,11 @@ use super::overlay::Overlay;
 use super::walk::{Kind, Options, WalkError};
 use super::yaml::{self, Aliased};
 use crate::model::Images;
-use crate::model::bundle::{ANNOTATIONS_FILE, Bundle};
+use crate::model::bundle::Bundle;
 use crate::model::file::{Content, File, MANIFESTS, METADATA};
 
 /// The maximum size of all files of a bundle that are read, in bytes. OLM accepts 1 MiB, compressed.
 pub const MAX_BUNDLE_SIZE: u64 = 64 << 20;
-
-/// Up to this plain size, in bytes, the compressed size cannot reach a limit and is not computed.
-const MIN_SIZE_TO_COMPRESS: u64 = 512 << 10;
-
-/// Up to this size, compressed quickly, the size that OLM counts is not computed: it is smaller, and far from the limit.
-const MIN_COMPRESSED: u64 = 768 << 10;
-
-/// Of this compressor's levels the one that comes nearest to Go's default: within half a percent over published bundles.
-const LEVEL: Compression = Compression::new(7);
 
 /// Why a bundle cannot be read at all.
 #[derive(Debug, thiserror::Error)]
@@ -63,7 +51,7 @@ pub fn directory(path: &Path) -> Result<Bundle, ReadError> {
 pub fn directory_with(path: &Path, overlay: &Overlay) -> Result<Bundle, ReadError> {
     let mut directories = Vec::new();
     let mut listed = Vec::new();
-    let (mut total, mut to_read) = (0, 0);
+    let mut to_read = 0;
     for entry in overlay.walk(path, Options { skip_hidden_directories: true, ..Options::default() })? {
         let source = match entry.kind {
             Kind::Directory => {
@@ -71,7 +59,6 @@ pub fn directory_with(path: &Path, overlay: &Overlay) -> Result<Bundle, ReadErro
                 continue;
             }
             Kind::File(size) => {
-                total += size;
                 if is_read(&entry.name) {
                     to_read += size.min(MAX_FILE_SIZE);
                 }
@@ -90,20 +77,17 @@ pub fn directory_with(path: &Path, overlay: &Overlay) -> Result<Bundle, ReadErro
         .into_par_iter()
         .map(|(name, path, source)| load(name, path, source, overlay))
         .collect::<Result<Vec<_>, _>>()?;
-    Ok(assembled(path.display().to_string(), read, directories, total))
+    Ok(assembled(path.display().to_string(), read, directories))
 }
 
 /// What was read of one file.
 struct Loaded {
     file: File,
-    /// What counts as the compressed size of a file that was not read.
-    unread: u64,
     aliased: Aliased,
 }
 
 /// The bundle of its files, whose aliases share one limit.
-fn assembled(path: String, read: Vec<Loaded>, directories: Vec<String>, total: u64) -> Bundle {
-    let unread = read.iter().map(|loaded| loaded.unread).sum();
+fn assembled(path: String, read: Vec<Loaded>, directories: Vec<String>) -> Bundle {
     let mut aliased = Aliased::default();
     let files = read.into_iter().map(|loaded| match aliased.add(loaded.aliased) {
         Ok(()) => loaded.file,
@@ -113,35 +97,12 @@ fn assembled(path: String, read: Vec<Loaded>, directories: Vec<String>, total: u
         }
     });
     let files: Vec<File> = files.collect();
-    let compressed_size =
-        if total > MIN_SIZE_TO_COMPRESS { compressed_size_of(&files, unread) } else { None };
-    Bundle {
-        path,
-        files,
-        directories,
-        compressed_size,
-        submission: None,
-        dockerfile: None,
-        images: Images::new(),
-    }
-}
-
-/// Returns the compressed size of the files that OLM unpacks and of those that were not read, if it may be large.
-fn compressed_size_of(files: &[File], unread: u64) -> Option<u64> {
-    let is_unpacked = |file: &&File| {
-        file.path != ANNOTATIONS_FILE && (file.path.starts_with(MANIFESTS) || file.path.starts_with(METADATA))
-    };
-    let size = |level| {
-        let sizes = files.par_iter().filter(is_unpacked).map(|file| compressed_size(&file.bytes, level));
-        unread + sizes.sum::<u64>()
-    };
-    (size(Compression::fast()) > MIN_COMPRESSED).then(|| size(LEVEL))
+    Bundle { path, files, directories, submission: None, dockerfile: None, images: Images::new() }
 }
 
 /// A bundle from files in memory, as an image holds them: relative path to bytes.
 #[must_use]
 pub fn files(name: &str, contents: &BTreeMap<String, Vec<u8>>) -> Bundle {
-    let total: u64 = contents.values().map(|content| content.len() as u64).sum();
     let mut directories = BTreeSet::new();
     for path in contents.keys() {
         directories.extend(path.match_indices('/').map(|(at, _)| path[..=at].to_owned()));
@@ -159,12 +120,12 @@ pub fn files(name: &str, contents: &BTreeMap<String, Vec<u8>>) -> Bundle {
         .collect();
     let read = files.into_par_iter().map(|(path, content, source)| match source {
         Source::Read(_) => parse(path.clone(), content.clone()),
-        Source::Counted(size) => Loaded::unparsed(path.clone(), size, Content::Other, 0),
+        Source::Counted(size) => Loaded::unparsed(path.clone(), size, Content::Other),
         Source::Unreadable(size, error) => {
-            Loaded::unparsed(path.clone(), size, Content::Unreadable(error.to_string()), size)
+            Loaded::unparsed(path.clone(), size, Content::Unreadable(error.to_string()))
         }
     });
-    assembled(name.to_owned(), read.collect(), directories.into_iter().collect(), total)
+    assembled(name.to_owned(), read.collect(), directories.into_iter().collect())
 }
 
 /// What becomes of a listed file.
@@ -193,15 +154,15 @@ impl Source {
 }
 
 impl Loaded {
-    fn unparsed(path: String, size: u64, content: Content, unread: u64) -> Self {
+    fn unparsed(path: String, size: u64, content: Content) -> Self {
         let file = File { path, size, content, bytes: Vec::new() };
-        Self { file, unread, aliased: Aliased::default() }
+        Self { file, aliased: Aliased::default() }
     }
 }
 
 fn load(name: String, path: PathBuf, source: Source, overlay: &Overlay) -> Result<Loaded, ReadError> {
     let (size, error) = match source {
-        Source::Counted(size) => return Ok(Loaded::unparsed(name, size, Content::Other, 0)),
+        Source::Counted(size) => return Ok(Loaded::unparsed(name, size, Content::Other)),
         // Some files of the kernel have no size and no end.
         Source::Read(0) => return Ok(parse(name, Vec::new())),
         Source::Read(size) => match overlay.read(&path, MAX_FILE_SIZE) {
@@ -213,8 +174,7 @@ fn load(name: String, path: PathBuf, source: Source, overlay: &Overlay) -> Resul
     if error.is_environment() {
         return Err(ReadError::File { path, source: error });
     }
-    // As large as it is at least, so that a bundle that is too large is reported as such.
-    Ok(Loaded::unparsed(name, size, Content::Unreadable(error.to_string()), size))
+    Ok(Loaded::unparsed(name, size, Content::Unreadable(error.to_string())))
 }
 
 fn parse(path: String, bytes: Vec<u8>) -> Loaded {
@@ -231,38 +191,13 @@ fn parse(path: String, bytes: Vec<u8>) -> Loaded {
         (Content::Other, Aliased::default())
     };
     let file = File { path, size: bytes.len() as u64, content, bytes };
-    Loaded { file, unread: 0, aliased }
+    Loaded { file, aliased }
 }
 
 fn is_read(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let extension = Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     path.starts_with(MANIFESTS) || path.starts_with(METADATA) || matches!(extension, "yaml" | "yml" | "json")
-}
-
-/// The size of `bytes` compressed with gzip and encoded in base64.
-fn compressed_size(bytes: &[u8], level: Compression) -> u64 {
-    let mut counter = Counter(0);
-    {
-        let mut gzip = GzEncoder::new(&mut counter, level);
-        // Writing into a counter cannot fail.
-        let _ = gzip.write_all(bytes);
-        let _ = gzip.finish();
-    }
-    counter.0.div_ceil(3) * 4
-}
-
-struct Counter(u64);
-
-impl std::io::Write for Counter {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0 += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    let Some(size) = context.bundle.compressed_size else { return };
+    let Some(size) = context.compressed_size else { return };
     if size > MAX_BUNDLE_SIZE / 100 * 85 && size <= MAX_BUNDLE_SIZE {
         let message =
             format!("compressed bundle of {size} bytes is close to the limit of {MAX_BUNDLE_SIZE} bytes");

@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    let Some(size) = context.bundle.compressed_size.filter(|&size| size > MAX_BUNDLE_SIZE) else { return };
+    let Some(size) = context.compressed_size.filter(|&size| size > MAX_BUNDLE_SIZE) else { return };
     reporter
         .bundle(format!("compressed bundle of {size} bytes exceeds the limit of {MAX_BUNDLE_SIZE} bytes"));
 }

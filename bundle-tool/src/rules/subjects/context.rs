@@ -1,5 +1,6 @@
 //! The decoded parts of one bundle that all rules share.
 
+use super::compressed_size::compressed_size;
 use super::crd::Crd;
 use super::csv::Csv;
 use super::known::{self, Known};
@@ -30,6 +31,8 @@ pub(in crate::rules) struct Context<'b> {
     pub(in crate::rules) undecodable: Vec<(Object<'b>, DecodeError)>,
     /// The metadata of all decodable objects except the CSV.
     pub(in crate::rules) metadata: Vec<Metadata<'b>>,
+    /// The size of the bundle in bytes as OLM counts it, if it may be more than three quarters of OLM's limit.
+    pub(in crate::rules) compressed_size: Option<u64>,
 }
 
 impl<'b> Context<'b> {
@@ -57,6 +60,18 @@ impl<'b> Context<'b> {
                 Some(Err(_)) | None => {}
             }
         }
-        Self { bundle, settings, objects, crds, csvs, undecodable_csvs, known, undecodable, metadata }
+        let compressed_size = compressed_size(bundle);
+        Self {
+            bundle,
+            settings,
+            objects,
+            crds,
+            csvs,
+            undecodable_csvs,
+            known,
+            undecodable,
+            metadata,
+            compressed_size,
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! What is validated: views of the model, decoded and prepared as OLM and the API server do it, that several rules share.
 //! They import the model alone; rules and the types of rules import them.
 
+mod compressed_size;
 mod context;
 mod crd;
 mod csv;
