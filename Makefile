@@ -22,6 +22,8 @@ KUBECTL ?= kubectl
 TARGET ?= $(shell uname -m)-unknown-linux-musl
 BIN := target/$(TARGET)/debug
 DIST := target/$(TARGET)/dist
+# Packed relocations: 8 kB in place of 0.7 MB that each start would read.
+DIST_RUSTFLAGS := ["-Clink-arg=-Wl,-z,pack-relative-relocs"]
 BUNDLE_TOOL := $(BIN)/bundle-tool
 OPERATOR := $(BIN)/memcached-operator
 # Everything that `make generate` writes and git keeps.
@@ -40,7 +42,7 @@ build: musl ## Build both programs for development (static, fast to build)
 
 .PHONY: dist
 dist: musl ## Build both programs for release into target/dist (static, optimized as a whole)
-	$(CARGO) build --profile dist --locked --target $(TARGET)
+	$(CARGO) build --profile dist --locked --target $(TARGET) --config 'target.$(TARGET).rustflags=$(DIST_RUSTFLAGS)'
 	@mkdir -p target/dist && cp -f $(DIST)/bundle-tool $(DIST)/memcached-operator target/dist/
 
 .PHONY: musl
