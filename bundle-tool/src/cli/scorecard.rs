@@ -1,26 +1,37 @@
-//! `bundle-tool scorecard`: operator-sdk's stock tests, without a cluster.
+//! `bundle-tool scorecard`: operator-sdk's scorecard, whose stock tests need no cluster.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 use clap::{Args, ValueEnum};
+use futures::{StreamExt as _, stream};
 
 use super::bundles;
+use super::cluster::{Connection, Printer};
 use super::exit::Exit;
 use super::format::{Formats, OutputOption};
-use super::images::Registries;
+use super::images::{Registries, duration};
 use super::runtime::SharedRuntime;
+use super::signals::interrupted;
+use crate::cluster::test_pods::{PodTest, Settings, TestRun};
+use crate::cluster::{Cluster, Error};
 use crate::model::Bundle;
+use crate::model::text::printable;
 use crate::read;
 use crate::scorecard::{self, Config, Selector, State, Test, TestResult, TestSpec};
 
-/// Run the stock tests of operator-sdk's scorecard on a bundle, without a cluster
+/// Run operator-sdk's scorecard on a bundle
 ///
 /// Reads the configuration in tests/scorecard/config.yaml of the bundle, with the stages, labels and output formats of
-/// operator-sdk. A bundle without a configuration is tested with all six stock tests. Tests in other images end in state
-/// `error`, because they require a cluster: deselect them with --selector. Exit status: 0 if all tests pass, 1 if one does
-/// not, 2 if the bundle or the configuration cannot be read.
+/// operator-sdk. A bundle without a configuration is tested with all six stock tests.
+///
+/// The stock tests require no cluster. Tests in other images run as pods on the cluster of the kubeconfig, with the bundle below
+/// /bundle: all of manifests/ and metadata/, and the YAML and JSON files of other directories. What a test writes to its storage
+/// is not collected. Without a cluster, these tests end in state `error`; --selector deselects them.
+///
+/// Exit status: 0 if all tests pass, 1 if one does not, 2 if the bundle, the configuration or the cluster cannot be used.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Run all tests of the bundle's configuration
@@ -29,8 +40,13 @@ use crate::scorecard::{self, Config, Selector, State, Test, TestResult, TestSpec
   # Run the tests of one suite, and print JSON
   bundle-tool scorecard ./bundle --selector suite=olm --output json
 
+  # Run tests in images in a namespace of their own, for at most 5 minutes
+  bundle-tool scorecard ./bundle --namespace gizmo-tests --wait-time 5m
+
   # List the tests
   bundle-tool scorecard ./bundle --list")]
+#[command(mut_arg("namespace", |argument| argument.help(
+    "Namespace of the pods that run tests [default: that of the context]")))]
 pub(super) struct Scorecard {
     /// Bundle: a directory, `oci:DIR`, `oci-archive:FILE` or an image
     #[arg(value_name = "REF")]
@@ -47,8 +63,41 @@ pub(super) struct Scorecard {
     #[command(flatten)]
     format: OutputOption<Output>,
     #[command(flatten)]
+    pods: Pods,
+    #[command(flatten)]
+    connection: Connection,
+    #[command(flatten)]
     registries: Registries,
 }
+
+/// How tests in images run.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options of tests in images")]
+struct Pods {
+    /// Service account of the pods [default: that of the configuration, or `default`]
+    #[arg(long, short, value_name = "NAME")]
+    service_account: Option<String>,
+    /// Pod Security level that the pods meet
+    #[arg(long, value_name = "LEVEL", value_enum, default_value = "legacy")]
+    pod_security: PodSecurity,
+    /// Maximum time for all tests
+    #[arg(long, short, value_name = "DURATION", default_value = "30s", value_parser = duration)]
+    wait_time: Duration,
+    /// Keep the pods and what they mount
+    #[arg(long, short = 'x')]
+    skip_cleanup: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PodSecurity {
+    /// No security context
+    Legacy,
+    /// Restricted
+    Restricted,
+}
+
+/// The maximum number of tests of a stage that run at the same time.
+const PARALLEL: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Output {
@@ -66,7 +115,9 @@ impl Formats for Output {
 
 impl Scorecard {
     pub(super) fn run(self) -> Result<Exit> {
-        let bundle = bundles::read(&self.reference, &self.registries, &SharedRuntime::default())?;
+        self.connection.check_namespace()?;
+        let runtime = SharedRuntime::default();
+        let bundle = bundles::read(&self.reference, &self.registries, &runtime)?;
         let config = match &self.config {
             Some(path) => {
                 let name = path.display().to_string();
@@ -76,43 +127,132 @@ impl Scorecard {
             }
             None => scorecard::config(&bundle)?.unwrap_or_else(Config::stock),
         };
-        let tests: Vec<Test> = config
-            .tests(&self.selector)
-            .map(|spec| Test {
-                results: if self.list { Vec::new() } else { vec![result(spec, &bundle)] },
-                spec: spec.clone(),
-            })
-            .collect();
-        let mut out = io::BufWriter::new(io::stdout().lock());
-        match self.format.output {
-            Output::Text => scorecard::text(&tests, &mut out)?,
-            Output::Json => {
-                serde_json::to_writer_pretty(&mut out, &scorecard::json(&tests))?;
-                writeln!(out)?;
-            }
-            Output::Xunit => scorecard::xunit(&tests, &mut out)?,
-        }
-        out.flush()?;
+        let config = config.selected(&self.selector);
+        let in_images = config.stages.iter().flat_map(|stage| &stage.tests).any(|test| !is_stock(test));
+        let tests = if self.list {
+            let tests = config.stages.into_iter().flat_map(|stage| stage.tests);
+            tests.map(|spec| Test { spec, results: Vec::new() }).collect()
+        } else if in_images {
+            runtime.get()?.block_on(self.tested_on_cluster(config, &bundle))?
+        } else {
+            let stages = config.stages.into_iter();
+            stages.flat_map(|stage| stage.tests).map(|spec| stock(spec, &bundle)).collect()
+        };
+        self.print(&tests)?;
         let passed = tests.iter().flat_map(|test| &test.results).all(|result| result.state == State::Pass);
         Ok(if passed { Exit::Success } else { Exit::Findings })
     }
+
+    /// Runs the tests; those in images on the cluster, if there is one.
+    async fn tested_on_cluster(&self, config: Config, bundle: &Bundle) -> Result<Vec<Test>> {
+        let cluster = match self.connection.connect().await {
+            Ok(cluster) => cluster,
+            Err(error) if matches!(error.downcast_ref(), Some(Error::NoConfiguration)) => {
+                let reason = format!("the test requires a cluster: {error}");
+                let tests = config.stages.into_iter().flat_map(|stage| stage.tests);
+                return Ok(tests
+                    .map(|spec| if is_stock(&spec) { stock(spec, bundle) } else { not_run(spec, &reason) })
+                    .collect());
+            }
+            Err(error) => return Err(error),
+        };
+        let run = TestRun::new(&cluster, self.settings(&cluster, &config), bundle)?;
+        let tests = tokio::select! {
+            tests = all(&run, config, bundle) => tests,
+            () = interrupted() => Err(anyhow!("the scorecard was interrupted")),
+        };
+        if !self.pods.skip_cleanup {
+            for left in run.clean_up().await {
+                writeln!(io::stderr(), "warning: {}", printable(&left))?;
+            }
+        }
+        tests
+    }
+
+    fn settings(&self, cluster: &Cluster, config: &Config) -> Settings {
+        let configured = Some(&config.service_account).filter(|name| !name.is_empty());
+        let account = self.pods.service_account.as_ref().or(configured);
+        Settings {
+            namespace: self.connection.namespace(cluster),
+            service_account: account.map_or("default", String::as_str).to_owned(),
+            restricted: self.pods.pod_security == PodSecurity::Restricted,
+            timeout: self.pods.wait_time,
+        }
+    }
+
+    fn print(&self, tests: &[Test]) -> Result<()> {
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        match self.format.output {
+            Output::Text => scorecard::text(tests, &mut out)?,
+            Output::Json => {
+                serde_json::to_writer_pretty(&mut out, &scorecard::json(tests))?;
+                writeln!(out)?;
+            }
+            Output::Xunit => scorecard::xunit(tests, &mut out)?,
+        }
+        Ok(out.flush()?)
+    }
 }
 
-/// Runs a test, if it is a stock one.
-fn result(spec: &TestSpec, bundle: &Bundle) -> TestResult {
-    let last = spec.image.rsplit('/').next().unwrap_or_default();
-    let is_stock = last.split([':', '@']).next() == Some("scorecard-test");
-    let name = spec.entrypoint.last().map_or("", String::as_str);
-    let stock = if is_stock { scorecard::stock_test(name, bundle) } else { None };
-    stock.unwrap_or_else(|| TestResult {
-        name: name.to_owned(),
-        log: String::new(),
-        state: State::Error,
-        errors: vec![if is_stock {
-            format!("unknown stock test `{name}`: expected one of {}", scorecard::STOCK.join(", "))
-        } else {
-            format!("image `{}` is not one of the stock tests and requires a cluster", spec.image)
-        }],
-        suggestions: Vec::new(),
+/// Runs the stages one after another, and the tests of a parallel stage together.
+async fn all(run: &TestRun<'_>, config: Config, bundle: &Bundle) -> Result<Vec<Test>> {
+    let printer = std::cell::RefCell::new(Printer::new());
+    run.prepare().await?;
+    let mut tests = Vec::new();
+    for stage in config.stages {
+        let (first, printer) = (tests.len(), &printer);
+        let running = stage.tests.into_iter().enumerate().map(|(index, spec)| async move {
+            if is_stock(&spec) {
+                return Ok(stock(spec, bundle));
+            }
+            printer.borrow_mut().step(&format!("running test `{}` in image {}", name(&spec), spec.image));
+            in_image(run, first + index, spec).await
+        });
+        let mut done = stream::iter(running).buffered(if stage.parallel { PARALLEL } else { 1 });
+        while let Some(test) = done.next().await {
+            tests.push(test?);
+        }
+    }
+    printer.into_inner().finish();
+    Ok(tests)
+}
+
+/// Runs a test in an image.
+async fn in_image(run: &TestRun<'_>, index: usize, spec: TestSpec) -> Result<Test> {
+    let test = PodTest { image: &spec.image, command: &spec.entrypoint, storage: spec.storage.path() };
+    Ok(match run.run(index, test).await? {
+        Ok(printed) => match scorecard::results(&printed) {
+            Ok(results) => Test { spec, results },
+            Err(reason) => {
+                let result = TestResult::not_run(name(&spec), reason, printed);
+                Test { spec, results: vec![result] }
+            }
+        },
+        Err(reason) => not_run(spec, &reason),
     })
+}
+
+fn not_run(spec: TestSpec, reason: &str) -> Test {
+    let result = TestResult::not_run(name(&spec), reason.to_owned(), String::new());
+    Test { spec, results: vec![result] }
+}
+
+/// Returns whether a test is in operator-sdk's image, so that it is run here.
+fn is_stock(spec: &TestSpec) -> bool {
+    let last = spec.image.rsplit('/').next().unwrap_or_default();
+    last.split([':', '@']).next() == Some("scorecard-test")
+}
+
+fn name(spec: &TestSpec) -> &str {
+    spec.entrypoint.last().unwrap_or(&spec.image)
+}
+
+/// Runs a stock test.
+fn stock(spec: TestSpec, bundle: &Bundle) -> Test {
+    if let Some(result) = scorecard::stock_test(name(&spec), bundle) {
+        return Test { spec, results: vec![result] };
+    }
+    let expected = scorecard::STOCK.join(", ");
+    let reason = format!("unknown stock test `{}`: expected one of {expected}", name(&spec));
+    not_run(spec, &reason)
 }

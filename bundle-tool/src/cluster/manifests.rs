@@ -12,6 +12,8 @@ use super::snapshot::{Snapshot, label, list, name_of, string, strings};
 pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 /// The label with the name of the package, on everything that was created for it.
 pub const PART_OF: &str = "app.kubernetes.io/part-of";
+/// The value of the label `app` of pods that run tests, which is operator-sdk's.
+pub(super) const TEST_APP: &str = "scorecard-test";
 /// The label that OLM puts on the pods of a catalog, and that ours have, too.
 pub const CATALOG_LABEL: &str = "olm.catalogSource";
 /// The annotation with the hash of the served catalog: a changed catalog replaces the pod.

@@ -15,6 +15,7 @@ pub mod preflight;
 pub mod samples;
 pub mod snapshot;
 pub mod stage;
+pub mod test_pods;
 pub mod v1;
 
 pub use client::{Cluster, Error};

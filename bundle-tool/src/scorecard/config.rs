@@ -4,7 +4,7 @@ use oci_images::labels;
 use serde::Deserialize;
 
 use super::stock::STOCK;
-use super::test::TestSpec;
+use super::test::{Storage, TestSpec};
 use crate::model::Bundle;
 use crate::model::bundle::Annotations;
 use crate::model::text::without_serde_terms;
@@ -20,12 +20,19 @@ const MAX_TESTS: usize = 10_000;
 pub struct Config {
     /// The stages, in their order.
     pub stages: Vec<Stage>,
+    /// The storage of the tests that have none of their own.
+    pub storage: Storage,
+    /// The service account of the tests in images; `default` if it is empty.
+    #[serde(rename = "serviceaccount")]
+    pub service_account: String,
 }
 
 /// A stage.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Stage {
+    /// Whether the tests run at the same time.
+    pub parallel: bool,
     /// The tests.
     pub tests: Vec<TestSpec>,
 }
@@ -77,8 +84,13 @@ impl Config {
         if document["kind"] != "Configuration" {
             return Err(invalid("expected kind `Configuration`".into()));
         }
-        let config: Self = serde_json::from_value(document)
+        let mut config: Self = serde_json::from_value(document)
             .map_err(|error| invalid(without_serde_terms(&error.to_string())))?;
+        for test in config.stages.iter_mut().flat_map(|stage| &mut stage.tests) {
+            if test.storage.path().is_none() {
+                test.storage = config.storage.clone();
+            }
+        }
         if config.stages.iter().map(|stage| stage.tests.len()).sum::<usize>() > MAX_TESTS {
             return Err(ConfigError::TooMany { path: path.to_owned() });
         }
@@ -98,14 +110,19 @@ impl Config {
                     ("test".to_owned(), format!("{name}-test")),
                 ]
                 .into(),
+                ..TestSpec::default()
             })
             .collect();
-        Self { stages: vec![Stage { tests }] }
+        Self { stages: vec![Stage { tests, ..Stage::default() }], ..Self::default() }
     }
 
-    /// Returns the tests that a selector selects, in order.
-    pub fn tests<'c>(&'c self, selector: &'c Selector) -> impl Iterator<Item = &'c TestSpec> {
-        self.stages.iter().flat_map(|stage| &stage.tests).filter(|test| selector.selects(test))
+    /// Returns the configuration with those tests only that a selector selects.
+    #[must_use]
+    pub fn selected(mut self, selector: &Selector) -> Self {
+        for stage in &mut self.stages {
+            stage.tests.retain(|test| selector.selects(test));
+        }
+        self
     }
 }
 
@@ -189,10 +206,9 @@ mod tests {
 
     #[test]
     fn selectors_select_by_labels() {
-        let config = Config::stock();
         let names = |selector: &str| -> Vec<String> {
-            let selector: Selector = selector.parse().unwrap();
-            config.tests(&selector).map(|test| test.entrypoint[1].clone()).collect()
+            let config = Config::stock().selected(&selector.parse().unwrap());
+            config.stages[0].tests.iter().map(|test| test.entrypoint[1].clone()).collect()
         };
         assert_eq!(names("").len(), 6);
         assert_eq!(names("suite=basic"), ["basic-check-spec"]);
@@ -210,7 +226,15 @@ mod tests {
         let parse = |text: &str| Config::parse("config.yaml", serde_json::from_str(text).unwrap());
         assert!(parse(r#"{"kind": "Other"}"#).unwrap_err().to_string().contains("expected kind"));
         assert!(parse(r#"{"kind": "Configuration", "stages": 1}"#).is_err());
-        let config = parse(r#"{"kind": "Configuration", "stages": [{"tests": [{"image": "a"}]}]}"#).unwrap();
-        assert_eq!(config.stages[0].tests[0].image, "a");
+        let storage = r#"{"spec": {"mountPath": {"path": "/output"}}}"#;
+        let stages = r#"[{"parallel": true, "tests": [{"image": "a", "uniqueID": "b"}]}]"#;
+        let config = format!(
+            r#"{{"kind": "Configuration", "serviceaccount": "c", "storage": {storage}, "stages": {stages}}}"#
+        );
+        let config = parse(&config).unwrap();
+        let test = &config.stages[0].tests[0];
+        assert_eq!((config.service_account.as_str(), test.storage.path()), ("c", Some("/output")));
+        assert_eq!((test.image.as_str(), test.unique_id.as_str()), ("a", "b"));
+        assert!(config.stages[0].parallel);
     }
 }

@@ -8,6 +8,9 @@ fn scorecard(bundle: &Path, arguments: &[&str]) -> Output {
         .arg("scorecard")
         .arg(bundle)
         .args(arguments)
+        .env_remove("KUBECONFIG")
+        .env_remove("KUBERNETES_SERVICE_HOST")
+        .env("HOME", bundle)
         .output()
         .unwrap()
 }

@@ -14,6 +14,7 @@ mod operator;
 mod render_manifests;
 mod run_bundle;
 mod scaffold;
+mod scorecard;
 mod serve;
 mod serve_opm;
 mod verdicts;

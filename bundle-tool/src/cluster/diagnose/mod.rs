@@ -39,5 +39,13 @@ pub fn problems(snapshot: &Snapshot, scope: &Scope) -> Vec<Problem> {
     found
 }
 
+/// Returns what is wrong with the pods in scope.
+#[must_use]
+pub fn pod_problems(snapshot: &Snapshot, scope: &Scope) -> Vec<Problem> {
+    let mut found = Vec::new();
+    pod::pods(snapshot, scope, &mut found);
+    found
+}
+
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use super::problem::{Problem, Scope, UNPACK_LABEL, covers_csv, deployment_of, ob
 use super::scheduling;
 use super::v1::is_of_extension;
 use crate::cluster::kinds;
-use crate::cluster::manifests::{CATALOG_LABEL, catalog_name};
+use crate::cluster::manifests::{CATALOG_LABEL, TEST_APP, catalog_name};
 use crate::cluster::snapshot::{Snapshot, condition, label, list, name_of, namespace_of, number, string};
 
 /// What a pod is for.
@@ -17,6 +17,7 @@ enum Role<'s> {
     Catalog(&'s str),
     Unpacking,
     Operator(&'s str),
+    Test,
 }
 
 impl Role<'_> {
@@ -25,6 +26,7 @@ impl Role<'_> {
             Self::Catalog(name) => format!("the pod of catalog `{name}`"),
             Self::Unpacking => "the pod that unpacks the bundle".to_owned(),
             Self::Operator(deployment) => format!("the pod of deployment `{deployment}`"),
+            Self::Test => "the pod of the test".to_owned(),
         }
     }
 }
@@ -41,6 +43,9 @@ fn role<'s>(snapshot: &'s Snapshot, scope: &Scope, pod: &'s Value) -> Option<Rol
     }
     if !label(pod, UNPACK_LABEL).is_empty() {
         return Some(Role::Unpacking);
+    }
+    if label(pod, "app") == TEST_APP {
+        return scope.package.is_none().then_some(Role::Test);
     }
     let deployment = deployment_of(pod)?;
     is_of_operator(snapshot, scope, namespace_of(pod), deployment).then_some(Role::Operator(deployment))
@@ -327,7 +332,7 @@ fn crash(pod: &Value, status: &Value, role: &Role<'_>) -> Problem {
             "check that the image is a bundle image: `bundle-tool validate IMAGE` reports missing labels and files".to_owned()
         }
         Role::Catalog(_) => "check that the image is an index image: `bundle-tool catalog validate IMAGE`".to_owned(),
-        Role::Operator(_) => format!(
+        Role::Operator(_) | Role::Test => format!(
             "fix the program or its arguments; see the whole log: kubectl logs {} -n {} -c {name} --previous",
             name_of(pod),
             namespace_of(pod)
@@ -396,6 +401,9 @@ fn pull_help(message: &str, waiting: &str, role: &Role<'_>, namespace: &str) -> 
             Role::Operator(_) => format!(
                 "add a pull secret to the operator's service account in namespace `{namespace}`, or to the deployment"
             ),
+            Role::Test => {
+                format!("add a pull secret to the service account of the tests in namespace `{namespace}`")
+            }
             Role::Catalog(_) | Role::Unpacking => {
                 format!("create a pull secret in namespace `{namespace}` and pass it with --pull-secret-name")
             }
