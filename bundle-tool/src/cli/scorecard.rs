@@ -15,7 +15,7 @@ use super::format::{Formats, OutputOption};
 use super::images::{Registries, duration};
 use super::runtime::SharedRuntime;
 use super::signals::interrupted;
-use crate::cluster::test_pods::{PodTest, Settings, TestRun};
+use crate::cluster::test_pods::{Outcome, PodTest, Settings, TestRun};
 use crate::cluster::{Cluster, Error};
 use crate::model::Bundle;
 use crate::model::text::printable;
@@ -27,9 +27,9 @@ use crate::scorecard::{self, Config, Selector, State, Test, TestResult, TestSpec
 /// Reads the configuration in tests/scorecard/config.yaml of the bundle, with the stages, labels and output formats of
 /// operator-sdk. A bundle without a configuration is tested with all six stock tests.
 ///
-/// The stock tests require no cluster. Tests in other images run as pods on the cluster of the kubeconfig, with the bundle below
-/// /bundle: all of manifests/ and metadata/, and the YAML and JSON files of other directories. What a test writes to its storage
-/// is not collected. Without a cluster, these tests end in state `error`; --selector deselects them.
+/// The stock tests require no cluster. Tests in other images run as pods on the cluster of the kubeconfig, with the bundle mounted
+/// at /bundle: all of manifests/ and metadata/, and the YAML and JSON files of other directories. Files that a test writes to its
+/// storage are not collected. Without a cluster, these tests end in state `error`; to skip them, use --selector.
 ///
 /// Exit status: 0 if all tests pass, 1 if one does not, 2 if the bundle, the configuration or the cluster cannot be used.
 #[derive(Debug, Args)]
@@ -40,7 +40,7 @@ use crate::scorecard::{self, Config, Selector, State, Test, TestResult, TestSpec
   # Run the tests of one suite, and print JSON
   bundle-tool scorecard ./bundle --selector suite=olm --output json
 
-  # Run tests in images in a namespace of their own, for at most 5 minutes
+  # Run the tests on the cluster in another namespace, for at most 5 minutes
   bundle-tool scorecard ./bundle --namespace gizmo-tests --wait-time 5m
 
   # List the tests
@@ -72,12 +72,12 @@ pub(super) struct Scorecard {
 
 /// How tests in images run.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Options of tests in images")]
+#[command(next_help_heading = "Options for tests in images")]
 struct Pods {
     /// Service account of the pods [default: that of the configuration, or `default`]
     #[arg(long, short, value_name = "NAME")]
     service_account: Option<String>,
-    /// Pod Security level that the pods meet
+    /// Pod Security Standard that the pods meet
     #[arg(long, value_name = "LEVEL", value_enum, default_value = "legacy")]
     pod_security: PodSecurity,
     /// Maximum time for all tests
@@ -90,9 +90,9 @@ struct Pods {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum PodSecurity {
-    /// No security context
+    /// None: the pods have no security context
     Legacy,
-    /// Restricted
+    /// `restricted`
     Restricted,
 }
 
@@ -128,15 +128,13 @@ impl Scorecard {
             None => scorecard::config(&bundle)?.unwrap_or_else(Config::stock),
         };
         let config = config.selected(&self.selector);
-        let in_images = config.stages.iter().flat_map(|stage| &stage.tests).any(|test| !is_stock(test));
+        let is_in_image = |test: &TestSpec| !is_stock(test);
         let tests = if self.list {
-            let tests = config.stages.into_iter().flat_map(|stage| stage.tests);
-            tests.map(|spec| Test { spec, results: Vec::new() }).collect()
-        } else if in_images {
+            tests_of(config).map(|spec| Test { spec, results: Vec::new() }).collect()
+        } else if config.stages.iter().flat_map(|stage| &stage.tests).any(is_in_image) {
             runtime.get()?.block_on(self.tested_on_cluster(config, &bundle))?
         } else {
-            let stages = config.stages.into_iter();
-            stages.flat_map(|stage| stage.tests).map(|spec| stock(spec, &bundle)).collect()
+            without_cluster(config, &bundle, "")
         };
         self.print(&tests)?;
         let passed = tests.iter().flat_map(|test| &test.results).all(|result| result.state == State::Pass);
@@ -149,10 +147,7 @@ impl Scorecard {
             Ok(cluster) => cluster,
             Err(error) if matches!(error.downcast_ref(), Some(Error::NoConfiguration)) => {
                 let reason = format!("the test requires a cluster: {error}");
-                let tests = config.stages.into_iter().flat_map(|stage| stage.tests);
-                return Ok(tests
-                    .map(|spec| if is_stock(&spec) { stock(spec, bundle) } else { not_run(spec, &reason) })
-                    .collect());
+                return Ok(without_cluster(config, bundle, &reason));
             }
             Err(error) => return Err(error),
         };
@@ -194,6 +189,16 @@ impl Scorecard {
     }
 }
 
+fn tests_of(config: Config) -> impl Iterator<Item = TestSpec> {
+    config.stages.into_iter().flat_map(|stage| stage.tests)
+}
+
+/// Runs the stock tests; the others are not run, for a reason.
+fn without_cluster(config: Config, bundle: &Bundle, reason: &str) -> Vec<Test> {
+    let run = |spec| if is_stock(&spec) { stock(spec, bundle) } else { not_run(spec, reason) };
+    tests_of(config).map(run).collect()
+}
+
 /// Runs the stages one after another, and the tests of a parallel stage together.
 async fn all(run: &TestRun<'_>, config: Config, bundle: &Bundle) -> Result<Vec<Test>> {
     let printer = std::cell::RefCell::new(Printer::new());
@@ -220,16 +225,13 @@ async fn all(run: &TestRun<'_>, config: Config, bundle: &Bundle) -> Result<Vec<T
 /// Runs a test in an image.
 async fn in_image(run: &TestRun<'_>, index: usize, spec: TestSpec) -> Result<Test> {
     let test = PodTest { image: &spec.image, command: &spec.entrypoint, storage: spec.storage.path() };
-    Ok(match run.run(index, test).await? {
-        Ok(printed) => match scorecard::results(&printed) {
-            Ok(results) => Test { spec, results },
-            Err(reason) => {
-                let result = TestResult::not_run(name(&spec), reason, printed);
-                Test { spec, results: vec![result] }
-            }
-        },
-        Err(reason) => not_run(spec, &reason),
-    })
+    let printed = match run.run(index, test).await? {
+        Outcome::Printed(printed) => printed,
+        Outcome::NotRun(reason) => return Ok(not_run(spec, &reason)),
+    };
+    let results = scorecard::results(&printed)
+        .unwrap_or_else(|reason| vec![TestResult::not_run(name(&spec), reason, printed)]);
+    Ok(Test { spec, results })
 }
 
 fn not_run(spec: TestSpec, reason: &str) -> Test {

@@ -1,7 +1,7 @@
-//! Pods that run the tests of a scorecard which are in images.
+//! Runs scorecard tests that come as images, each in a pod.
 //!
-//! Source: `internal/scorecard` of operator-sdk v1.42, for names, labels and the directory of the bundle. operator-sdk unpacks
-//! an archive with an image of its own; here, `ConfigMap`s hold the files.
+//! Labels, environment and the bundle's directory are those of `internal/scorecard` of operator-sdk v1.42. operator-sdk unpacks the
+//! bundle with an image of its own; here, it is mounted from `ConfigMap`s.
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, RandomState};
@@ -20,10 +20,10 @@ use super::snapshot::{Snapshot, list, name_of, number, string};
 use crate::model::Bundle;
 
 /// The label of the pods and `ConfigMap`s of one run; its value is the name of the run.
-pub const RUN_LABEL: &str = "testrun";
+const RUN_LABEL: &str = "testrun";
 /// The time between two looks at a pod.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// The maximum time to delete one object.
+/// The maximum time to delete the objects of one kind.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How the pods of a run are created.
@@ -48,6 +48,15 @@ pub struct PodTest<'t> {
     pub command: &'t [String],
     /// A directory that the test may write to, if it asks for one.
     pub storage: Option<&'t str>,
+}
+
+/// How a test ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It ran and printed this, at most 4 MiB.
+    Printed(String),
+    /// It could not be run, for this reason.
+    NotRun(String),
 }
 
 /// Why a bundle cannot be mounted.
@@ -80,7 +89,7 @@ impl<'c> TestRun<'c> {
     /// Prepares a run. Nothing is created yet.
     ///
     /// # Errors
-    /// A file of the bundle exceeds a ConfigMap.
+    /// A file of the bundle exceeds a `ConfigMap`.
     pub fn new(cluster: &'c Cluster, settings: Settings, bundle: &Bundle) -> Result<Self, TooLarge> {
         let name = format!("scorecard-{:08x}", RandomState::new().hash_one(()) >> 32);
         let mut run = Self {
@@ -107,28 +116,25 @@ impl<'c> TestRun<'c> {
         Ok(())
     }
 
-    /// Runs one test, the `index`th of the run, and returns what it printed; `Err` in it if the test cannot be run.
+    /// Runs one test, the `index`th of the run. A test whose pod the API server rejects cannot be run.
     ///
     /// # Errors
-    /// The API server rejects the pod, or does not respond.
-    pub async fn run(&self, index: usize, test: PodTest<'_>) -> Result<Result<String, String>, Error> {
+    /// The API server does not respond.
+    pub async fn run(&self, index: usize, test: PodTest<'_>) -> Result<Outcome, Error> {
+        match self.outcome(index, test).await {
+            Err(error @ Error::Rejected { .. }) => Ok(Outcome::NotRun(error.to_string())),
+            outcome => outcome,
+        }
+    }
+
+    async fn outcome(&self, index: usize, test: PodTest<'_>) -> Result<Outcome, Error> {
+        if Instant::now() >= self.deadline {
+            return Ok(self.too_late());
+        }
         let pod = self.pod(index, test);
         let name = name_of(&pod);
         self.cluster.apply(kinds::POD, &pod, Write::Stored).await?;
-        let terminated = match self.ended(name).await? {
-            Ok(terminated) => terminated,
-            Err(reason) => return Ok(Err(reason)),
-        };
-        let printed = self.cluster.log(&self.settings.namespace, name, TEST_APP).await?;
-        let status = number(&terminated, "/exitCode");
-        if printed.trim().is_empty() && status != 0 {
-            let message = string(&terminated, "/message").trim();
-            let colon = if message.is_empty() { "" } else { ": " };
-            return Ok(Err(format!(
-                "the test printed nothing and ended with exit status {status}{colon}{message}"
-            )));
-        }
-        Ok(Ok(printed))
+        self.wait(name).await
     }
 
     /// Deletes what was created; returns what could not be deleted, with the reasons.
@@ -139,10 +145,16 @@ impl<'c> TestRun<'c> {
         let mut left = Vec::new();
         for kind in [kinds::POD, kinds::CONFIG_MAP] {
             let deleting = async {
-                for object in self.cluster.list(kind, Some(namespace), &select).await? {
-                    self.cluster.delete(kind, namespace, name_of(&object)).await?;
+                loop {
+                    let mut left = self.cluster.list(kind, Some(namespace), &select).await?;
+                    left.retain(|object| string(object, "/metadata/deletionTimestamp").is_empty());
+                    if left.is_empty() {
+                        return Ok::<_, Error>(());
+                    }
+                    for object in &left {
+                        self.cluster.delete(kind, namespace, name_of(object)).await?;
+                    }
                 }
-                Ok::<_, Error>(())
             };
             match tokio::time::timeout(CLEANUP_TIMEOUT, deleting).await {
                 Ok(Ok(())) => {}
@@ -161,8 +173,15 @@ impl<'c> TestRun<'c> {
         )
     }
 
-    /// Waits until the test has ended, and returns how; `Err` in it if it cannot end.
-    async fn ended(&self, name: &str) -> Result<Result<Value, String>, Error> {
+    fn too_late(&self) -> Outcome {
+        let seconds = self.settings.timeout.as_secs();
+        Outcome::NotRun(format!(
+            "the test has not ended {seconds} s after the start of the run; set a longer --wait-time"
+        ))
+    }
+
+    /// Waits until a test has ended, cannot start, or takes too long.
+    async fn wait(&self, name: &str) -> Result<Outcome, Error> {
         let namespace = &self.settings.namespace;
         let fields = format!("involvedObject.name={name}");
         let select = Select { fields: &fields, ..Select::default() };
@@ -173,7 +192,7 @@ impl<'c> TestRun<'c> {
             match self.cluster.get(kinds::POD, namespace, name).await {
                 Ok(Some(pod)) => {
                     if let Some(terminated) = terminated(&pod) {
-                        return Ok(Ok(terminated.clone()));
+                        return self.ended(name, terminated).await;
                     }
                     let mut snapshot = Snapshot::default();
                     snapshot.extend(kinds::POD, [pod]);
@@ -188,21 +207,32 @@ impl<'c> TestRun<'c> {
                     if let (Some(problem), Some((since, _))) = (&problem, seen)
                         && (since.elapsed().as_secs() >= problem.patience || now >= self.deadline)
                     {
-                        return Ok(Err(explained(problem)));
+                        return Ok(Outcome::NotRun(explained(problem)));
                     }
                 }
-                Ok(None) => return Ok(Err("the pod of the test was deleted".to_owned())),
+                Ok(None) => return Ok(Outcome::NotRun("the pod of the test was deleted".to_owned())),
                 Err(error) if error.is_temporary() && now < self.deadline => {}
                 Err(error) => return Err(error),
             }
             if now >= self.deadline {
-                let seconds = self.settings.timeout.as_secs();
-                return Ok(Err(format!(
-                    "the test has not ended {seconds} s after the start of the run; set a longer --wait-time"
-                )));
+                return Ok(self.too_late());
             }
             tokio::time::sleep(INTERVAL).await;
         }
+    }
+
+    /// Returns what a test printed; one that failed without a word was not run.
+    async fn ended(&self, name: &str, terminated: &Value) -> Result<Outcome, Error> {
+        let printed = self.cluster.log(&self.settings.namespace, name, TEST_APP).await?;
+        let status = number(terminated, "/exitCode");
+        if status == 0 || !printed.trim().is_empty() {
+            return Ok(Outcome::Printed(printed));
+        }
+        let message = string(terminated, "/message").trim();
+        let colon = if message.is_empty() { "" } else { ": " };
+        Ok(Outcome::NotRun(format!(
+            "the test printed nothing and exited with status {status}{colon}{message}"
+        )))
     }
 
     fn metadata(&self, name: &str) -> Value {
@@ -348,30 +378,46 @@ mod tests {
         Cluster::through(Client::new(service, "default"))
     }
 
-    async fn outcome(states: Vec<Value>) -> Result<String, String> {
+    async fn outcome(states: Vec<Value>) -> Outcome {
         let cluster = cluster(states);
         let run = TestRun::new(&cluster, settings(), &Bundle::default()).unwrap();
-        let test = PodTest { image: "example.com/tests:v1", command: &[], storage: None };
-        run.run(0, test).await.unwrap()
+        run.run(0, TEST).await.unwrap()
     }
+
+    const TEST: PodTest<'static> = PodTest { image: "example.com/tests:v1", command: &[], storage: None };
 
     #[tokio::test(start_paused = true)]
     async fn a_test_that_ends_has_its_log_and_one_that_cannot_has_a_reason() {
+        let not_run = |reason: &str| Outcome::NotRun(reason.to_owned());
         let running = json!({"running": {"startedAt": "2026-01-01T00:00:00Z"}});
         let ended = json!({"terminated": {"exitCode": 1}});
-        assert_eq!(
-            outcome(vec![running.clone(), running.clone(), ended]).await,
-            Ok("{\"results\": []}".into())
-        );
-        assert_eq!(
-            outcome(vec![running]).await,
-            Err("the test has not ended 30 s after the start of the run; set a longer --wait-time".into())
-        );
+        let printed = Outcome::Printed(r#"{"results": []}"#.to_owned());
+        assert_eq!(outcome(vec![running.clone(), running.clone(), ended]).await, printed);
+        let too_late =
+            not_run("the test has not ended 30 s after the start of the run; set a longer --wait-time");
+        assert_eq!(outcome(vec![running]).await, too_late);
         let invalid = json!({"waiting": {"reason": "InvalidImageName", "message": "invalid"}});
-        assert_eq!(
-            outcome(vec![invalid]).await,
-            Err("the pod of the test cannot pull image `example.com/tests:v1`; fix the image name".into())
-        );
+        let invalid_name = "the pod of the test cannot pull image `example.com/tests:v1`; fix the image name";
+        assert_eq!(outcome(vec![invalid]).await, not_run(invalid_name));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_pod_is_created_after_the_end_of_the_run_and_a_rejected_one_is_a_test_that_was_not_run() {
+        let requests = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&requests);
+        let service = tower::service_fn(move |_: http::Request<Body>| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            let body = Body::from(br#"{"message": "no such service account"}"#.to_vec());
+            async { Ok::<_, Infallible>(http::Response::builder().status(403).body(body).unwrap()) }
+        });
+        let cluster = Cluster::through(Client::new(service, "default"));
+        let run = TestRun::new(&cluster, settings(), &Bundle::default()).unwrap();
+        let Outcome::NotRun(reason) = run.run(0, TEST).await.unwrap() else { panic!("the test ran") };
+        assert!(reason.ends_with("no such service account"), "{reason}");
+        tokio::time::advance(Duration::from_secs(31)).await;
+        let sent = requests.load(Ordering::Relaxed);
+        assert!(matches!(run.run(1, TEST).await.unwrap(), Outcome::NotRun(_)));
+        assert_eq!(requests.load(Ordering::Relaxed), sent);
     }
 
     #[tokio::test]

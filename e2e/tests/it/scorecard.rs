@@ -1,4 +1,4 @@
-//! `scorecard`: tests in images run as pods, with the bundle, and nothing of them is left.
+//! `scorecard`: tests in images run as pods that have the bundle, and that are removed.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

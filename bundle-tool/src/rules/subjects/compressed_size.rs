@@ -34,7 +34,7 @@ fn is_unpacked(file: &File) -> bool {
     file.path != ANNOTATIONS_FILE && (file.path.starts_with(MANIFESTS) || file.path.starts_with(METADATA))
 }
 
-/// The size of a file in OLM's ConfigMap.
+/// Returns the size of a file in OLM's `ConfigMap`, in bytes.
 fn compressed(file: &File, level: Compression) -> u64 {
     if file.bytes.is_empty() && matches!(file.content, Content::Unreadable(_)) {
         // As large as it is at least, so that a bundle that is too large is reported as such.
