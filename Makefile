@@ -22,8 +22,8 @@ KUBECTL ?= kubectl
 TARGET ?= $(shell uname -m)-unknown-linux-musl
 BIN := target/$(TARGET)/debug
 DIST := target/$(TARGET)/dist
-# Packed relocations: 8 kB in place of 0.7 MB that each start would read.
-DIST_RUSTFLAGS := ["-Clink-arg=-Wl,-z,pack-relative-relocs"]
+# Programs at a fixed address, as Go's are: without 28,000 relocations, each start touches a quarter of the pages less.
+DIST_RUSTFLAGS := ["-Crelocation-model=static"]
 BUNDLE_TOOL := $(BIN)/bundle-tool
 OPERATOR := $(BIN)/memcached-operator
 # Everything that `make generate` writes and git keeps.

@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use super::exit::Exit;
 use super::format::{Format, OutputOption};
 
-/// Explain the credentials for registries
 #[derive(Debug, Args)]
 pub(super) struct Auth {
     #[command(subcommand)]

@@ -12,10 +12,6 @@ use super::images::duration;
 use super::runtime::runtime;
 use crate::cluster::cleanup::{self, Failure, Options};
 
-/// Remove an operator: its subscription, CSV and catalog
-///
-/// The CRDs and their objects are kept, unless --delete-crds is given: then they are deleted while the operator runs, so that
-/// it can remove its finalizers. What OLM v1 installed is removed only with its CRDs. Waits until everything is gone, and names what blocks a deletion.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Remove an operator, and keep its CRDs and their objects

@@ -17,7 +17,7 @@ use crate::rules::dns_label;
 /// The maximum size of a kubeconfig in bytes.
 const MAX_KUBECONFIG: u64 = 16 << 20;
 
-/// How the cluster is reached.
+// How the cluster is reached.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Cluster options")]
 pub(super) struct Connection {
@@ -32,7 +32,7 @@ pub(super) struct Connection {
     pub(super) namespace: Option<String>,
 }
 
-/// How long reading a cluster may take.
+// How long reading a cluster may take.
 #[derive(Debug, Clone, Copy, Args)]
 #[command(next_help_heading = "Cluster options")]
 pub(super) struct ReadTimeout {

@@ -8,7 +8,6 @@ use clap_complete::{Shell, generate};
 
 use super::exit::Exit;
 
-/// Print completions for a shell
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

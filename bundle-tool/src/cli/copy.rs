@@ -14,12 +14,6 @@ use super::images::Registries;
 use super::outputs;
 use super::runtime::runtime;
 
-/// Copy an image, or an index with the images of all platforms, from one place to another
-///
-/// SOURCE and TARGET are names of images in registries, oci:DIR, oci-archive:FILE or docker-archive:FILE; a name after
-/// the path, as in oci:DIR:NAME, chooses one of several images. Manifests are copied byte for byte, so the copy has the
-/// digest of the original. Layers that the target has are not transferred, and within one registry they are mounted.
-/// Interrupted transfers are resumed if the registry supports that. Prints the copy's name, by digest in a registry.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Copy a catalog for all platforms to another registry

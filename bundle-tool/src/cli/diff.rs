@@ -20,12 +20,6 @@ use crate::model::text::{counted, excerpt};
 use crate::model::yaml::Tree;
 use crate::{diff, read};
 
-/// Show what an upgrade from one bundle to another changes and breaks
-///
-/// Compares CRDs as OLM v1 does before it upgrades, and permissions, install modes, webhooks, required APIs, images, descriptors and size.
-///
-/// Exit status: 0 if nothing breaks, 1 if something does, 2 if a bundle cannot be read. Validating existing objects is limited to a few
-/// seconds; a warning reports those beyond.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Compare two bundle directories

@@ -17,12 +17,6 @@ use crate::cluster::snapshot::{list, string};
 use crate::cluster::{Problem, Scope, Snapshot, gather, kinds};
 use crate::model::text::printable;
 
-/// Explain why operators are not installed, upgraded or deleted
-///
-/// Reads the catalogs, subscriptions, install plans, CSVs and operator groups of OLM v0, the cluster catalogs and cluster
-/// extensions of OLM v1, deployments, pods and events, and prints each problem with its evidence and what to do. Changes nothing.
-///
-/// Exit status: 0 if nothing is wrong, 1 if something is, 2 if the cluster cannot be read.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Diagnose all operators of the cluster

@@ -9,12 +9,6 @@ use super::exit::Exit;
 use super::scaffold::{Common, Workspace, finish};
 use crate::scaffold::merge::Existing;
 
-/// Change the settings of a project
-///
-/// --multigroup lets a project have several API groups: the files of each group move into a directory of their own, with
-/// what you have edited.
-///
-/// Exit status: 0 on success, 1 if a file was merged with conflicts, 2 on an error, with nothing written.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

@@ -9,7 +9,6 @@ use super::exit::Exit;
 use super::suites::unknown_rule;
 use crate::{catalog, report, rules};
 
-/// Explain a rule: what it checks, why, and how to fix its findings
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct Explain {

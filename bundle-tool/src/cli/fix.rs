@@ -23,13 +23,6 @@ use crate::rules::{self, Selection};
 /// Maximum number of times that a bundle is validated: a fix can bring up the next finding.
 const MAX_ROUNDS: usize = 50;
 
-/// Fix findings in the files of bundles and catalogs
-///
-/// Applies the fixes that need no decision. Comments and layout are preserved. In file-based catalogs, fixes the findings of
-/// `catalog validate`; the options that choose rules do not apply to them.
-///
-/// Exit status: 0 if the files were written or need no change, 1 if `--diff` found a
-/// change, 2 if a file could not be read or written.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct Fix {
@@ -47,7 +40,7 @@ pub(super) struct Fix {
     choice: Choice,
 }
 
-/// What is fixed.
+// What is fixed.
 #[derive(Debug, Clone, Args)]
 pub(super) struct FixOptions {
     /// Also apply fixes that require review

@@ -8,7 +8,7 @@ pub(super) trait Formats: ValueEnum + Clone + Send + Sync + 'static {
     const DEFAULT: &'static str;
 }
 
-/// The option, for the formats of one command.
+// The option, for the formats of one command.
 #[derive(Debug, Args)]
 pub(super) struct OutputOption<F: Formats> {
     /// Output format

@@ -15,7 +15,7 @@ use oci_images::registry::{
     certificate_directories,
 };
 
-/// How registries are reached.
+// How registries are reached.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Registry options")]
 pub(super) struct Registries {

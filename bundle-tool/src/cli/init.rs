@@ -16,17 +16,6 @@ use crate::scaffold::{self, Error, Files, License, Project, Runtime, plugins, pr
 /// The oldest version of Rust that scaffolded projects build with.
 const MIN_RUST: (u64, u64) = (1, 95);
 
-/// Create a project for an operator in Rust
-///
-/// Writes a Cargo package with the operator's program, tests, Makefile and CI workflow into the current directory, which
-/// must be empty except for hidden files such as .git. Add APIs with `bundle-tool create api`. PROJECT and .scaffold.yaml
-/// record what was scaffolded: keep them in git. The directory runtime has a copy of the crate operator-runtime, of which later
-/// versions of bundle-tool replace what you have not edited.
-///
-/// With --from, packages an operator that exists, in any language: finds its kustomization, Helm chart, Java build or
-/// directory of manifests, and writes Makefile.bundle, the base CSV and, if it has none, PROJECT.
-///
-/// Exit status: 0 on success, 2 on an error, with nothing written.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

@@ -13,12 +13,6 @@ use super::runtime::runtime;
 /// The maximum size of a password in bytes. Tokens of cloud providers have a few thousand.
 const MAX_PASSWORD: u64 = 64 << 10;
 
-/// Log in to a registry
-///
-/// Verifies the user name and the password with the registry, and stores them where podman and docker find them too: in
-/// `$REGISTRY_AUTH_FILE` if it is set, otherwise in the first file that exists of `$XDG_RUNTIME_DIR/containers/auth.json`,
-/// `~/.config/containers/auth.json` and `~/.docker/config.json`, or in the credential helper that the file names. A new file is
-/// readable by its owner only. The password is read from standard input, because other processes can see arguments.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Read the password from a file
@@ -41,10 +35,6 @@ pub(super) struct Login {
     registries: Registries,
 }
 
-/// Remove the credentials for a registry
-///
-/// Removes the login from every file and credential helper that has it. Logins for other parts of the registry's
-/// repositories stay.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Remove the login for a registry

@@ -22,16 +22,6 @@ use crate::read::overlay::Overlay;
 use crate::read::settings::SettingsError;
 use crate::report::Lines;
 
-/// Run a language server for editors
-///
-/// Speaks the Language Server Protocol on standard input and output. For each open file of a bundle or a file-based catalog,
-/// the whole bundle or catalog is validated as `validate` does, including unsaved changes: findings appear as diagnostics,
-/// fixes and comments that ignore a finding as code actions, and the page of a rule as a hover.
-///
-/// A bundle is the nearest directory above a file that has manifests/ and metadata/; a catalog is the highest one that
-/// contains only files of a catalog. The options and the bundle-tool.toml of `validate` choose the rules.
-///
-/// Exit status: 0 after `shutdown`, 1 if the editor ends without it, 2 if the input does not follow the protocol.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Run the server, as an editor does

@@ -7,7 +7,6 @@ use clap::{Args, Command};
 
 use super::exit::Exit;
 
-/// Write manual pages for all commands to a directory
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

@@ -35,12 +35,6 @@ const MAX_CRDS: usize = 500;
 /// The maximum number of channels that are named.
 const MAX_CHANNELS: usize = 10;
 
-/// Plan the move of operators from OLM v0 to OLM v1
-///
-/// Reports what blocks the move (the rules of the suite `olmv1`, and the state of an installation), the manifests to apply,
-/// and what of OLM v0 is deleted, in which order. CRDs and their objects are kept. Nothing is changed on the cluster.
-///
-/// Exit status: 0 if everything can be moved, 1 if something is blocked, 2 if the plan cannot be made.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Plan the move of an installed operator

@@ -82,39 +82,213 @@ Examples:
   # Push it as a bundle image
   bundle-tool push bundle ./bundle quay.io/example/gizmo-bundle:v1.2.0";
 
+// The arguments of a command are built when it is called: those of all would take most of the time of a short run. So the
+// texts that describe commands are here, and groups of options have comments that clap does not take for such a text.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 enum Command {
+    /// Explain the credentials for registries
     Auth(auth::Auth),
+    /// Work with file-based catalogs
     Catalog(catalog::Catalog),
+    /// Remove an operator: its subscription, CSV and catalog
+    ///
+    /// The CRDs and their objects are kept, unless --delete-crds is given: then they are deleted while the operator
+    /// runs, so that it can remove its finalizers. What OLM v1 installed is removed only with its CRDs. Waits until
+    /// everything is gone, and names what blocks a deletion.
     Cleanup(cleanup::Cleanup),
+    /// Print completions for a shell
     Completions(completions::Completions),
+    /// Copy an image, or an index with the images of all platforms, from one place to another
+    ///
+    /// SOURCE and TARGET are names of images in registries, oci:DIR, oci-archive:FILE or docker-archive:FILE; a name
+    /// after the path, as in oci:DIR:NAME, chooses one of several images. Manifests are copied byte for byte, so the
+    /// copy has the digest of the original. Layers that the target has are not transferred, and within one registry
+    /// they are mounted. Interrupted transfers are resumed if the registry supports that. Prints the copy's name, by
+    /// digest in a registry.
     Copy(copy::Copy),
+    /// Add an API or a webhook to a project
     Create(create::Create),
+    /// Show what an upgrade from one bundle to another changes and breaks
+    ///
+    /// Compares CRDs as OLM v1 does before it upgrades, and permissions, install modes, webhooks, required APIs,
+    /// images, descriptors and size.
+    ///
+    /// Exit status: 0 if nothing breaks, 1 if something does, 2 if a bundle cannot be read. Validating existing objects
+    /// is limited to a few seconds; a warning reports those beyond.
     Diff(diff::Diff),
+    /// Explain why operators are not installed, upgraded or deleted
+    ///
+    /// Reads the catalogs, subscriptions, install plans, CSVs and operator groups of OLM v0, the cluster catalogs and
+    /// cluster extensions of OLM v1, deployments, pods and events, and prints each problem with its evidence and what
+    /// to do. Changes nothing.
+    ///
+    /// Exit status: 0 if nothing is wrong, 1 if something is, 2 if the cluster cannot be read.
     Doctor(doctor::Doctor),
+    /// Change the settings of a project
+    ///
+    /// --multigroup lets a project have several API groups: the files of each group move into a directory of their own,
+    /// with what you have edited.
+    ///
+    /// Exit status: 0 on success, 1 if a file was merged with conflicts, 2 on an error, with nothing written.
     Edit(edit::Edit),
+    /// Explain a rule: what it checks, why, and how to fix its findings
     Explain(explain::Explain),
+    /// Fix findings in the files of bundles and catalogs
+    ///
+    /// Applies the fixes that need no decision. Comments and layout are preserved. In file-based catalogs, fixes the
+    /// findings of `catalog validate`; the options that choose rules do not apply to them.
+    ///
+    /// Exit status: 0 if the files were written or need no change, 1 if `--diff` found a change, 2 if a file could not
+    /// be read or written.
     Fix(fix::Fix),
+    /// Generate bundles, base CSVs and submissions
     Generate(generate::Generate),
+    /// Create a project for an operator in Rust
+    ///
+    /// Writes a Cargo package with the operator's program, tests, Makefile and CI workflow into the current directory,
+    /// which must be empty except for hidden files such as .git. Add APIs with `bundle-tool create api`. PROJECT and
+    /// .scaffold.yaml record what was scaffolded: keep them in git. The directory runtime has a copy of the crate
+    /// operator-runtime, of which later versions of bundle-tool replace what you have not edited.
+    ///
+    /// With --from, packages an operator that exists, in any language: finds its kustomization, Helm chart, Java build
+    /// or directory of manifests, and writes Makefile.bundle, the base CSV and, if it has none, PROJECT.
+    ///
+    /// Exit status: 0 on success, 2 on an error, with nothing written.
     Init(init::Init),
+    /// Describe an image: platforms, configuration, labels, layers, signatures and other referrers
+    ///
+    /// For an index, every platform is listed and one image is described. The labels of a bundle image are compared
+    /// with its metadata/annotations.yaml. With --against, the files and labels are compared with a bundle directory.
+    /// Differences are problems: the exit status is 1.
     Inspect(inspect::Inspect),
+    /// Log in to a registry
+    ///
+    /// Verifies the user name and the password with the registry, and stores them where podman and docker find them
+    /// too: in `$REGISTRY_AUTH_FILE` if it is set, otherwise in the first file that exists of
+    /// `$XDG_RUNTIME_DIR/containers/auth.json`, `~/.config/containers/auth.json` and `~/.docker/config.json`, or in the
+    /// credential helper that the file names. A new file is readable by its owner only. The password is read from
+    /// standard input, because other processes can see arguments.
     Login(login::Login),
+    /// Remove the credentials for a registry
+    ///
+    /// Removes the login from every file and credential helper that has it. Logins for other parts of the registry's
+    /// repositories stay.
     Logout(login::Logout),
+    /// Run a language server for editors
+    ///
+    /// Speaks the Language Server Protocol on standard input and output. For each open file of a bundle or a file-based
+    /// catalog, the whole bundle or catalog is validated as `validate` does, including unsaved changes: findings appear
+    /// as diagnostics, fixes and comments that ignore a finding as code actions, and the page of a rule as a hover.
+    ///
+    /// A bundle is the nearest directory above a file that has manifests/ and metadata/; a catalog is the highest one
+    /// that contains only files of a catalog. The options and the bundle-tool.toml of `validate` choose the rules.
+    ///
+    /// Exit status: 0 after `shutdown`, 1 if the editor ends without it, 2 if the input does not follow the protocol.
     Lsp(lsp::Lsp),
+    /// Write manual pages for all commands to a directory
     Man(man::Man),
+    /// Plan the move of operators from OLM v0 to OLM v1
+    ///
+    /// Reports what blocks the move (the rules of the suite `olmv1`, and the state of an installation), the manifests
+    /// to apply, and what of OLM v0 is deleted, in which order. CRDs and their objects are kept. Nothing is changed on
+    /// the cluster.
+    ///
+    /// Exit status: 0 if everything can be moved, 1 if something is blocked, 2 if the plan cannot be made.
     Migrate(migrate::Migrate),
+    /// Mirror bundles and catalogs with all their related images into another registry or an OCI layout
+    ///
+    /// Copies each REF that is an image, the bundle images of a catalog, and every image in `relatedImages` and in the
+    /// deployments of the bundles, for all platforms and byte for byte. quay.io/example/app becomes TARGET/example/app,
+    /// under its tag; an image that is named by its digest gets the tag mirror-DIGEST, so that no registry removes it
+    /// as untagged. Images that the target already has are not copied again, so running an interrupted command again
+    /// continues it.
+    ///
+    /// With --package, --channel or --min-version, the catalog's image at the target lists only what is mirrored, so
+    /// that the cluster offers nothing else.
+    ///
+    /// With --manifests-dir and a registry as the target, writes an `ImageDigestMirrorSet`, an `ImageTagMirrorSet`, a
+    /// `CatalogSource` for each catalog, and mapping.txt with SOURCE=TARGET lines.
+    ///
+    /// With --check, nothing is copied: what is missing at the target is listed, and the exit status is 1 if something
+    /// is.
     Mirror(mirror::Mirror),
+    /// Install, inspect or remove OLM
     Olm(olm::Olm),
+    /// Build an image and push it to a registry, or write it to an OCI layout
+    ///
+    /// The same input gives the same digest on every machine. Prints the image's name by digest.
     Push(push::Push),
+    /// Run a small registry for testing
     Registry(registry::Registry),
+    /// Render bundles and catalogs as file-based catalog blobs
+    ///
+    /// The blobs match those of `opm render`.
     Render(render::Render),
+    /// List the rules with their severities and suites
     Rules(rules::Rules),
+    /// Install a bundle on a cluster with OLM, and explain what goes wrong
     Run(run::Run),
+    /// Run operator-sdk's scorecard on a bundle
+    ///
+    /// Reads the configuration in tests/scorecard/config.yaml of the bundle, with the stages, labels and output formats
+    /// of operator-sdk. A bundle without a configuration is tested with all six stock tests.
+    ///
+    /// The stock tests require no cluster. Tests in other images run as pods on the cluster of the kubeconfig, with the
+    /// bundle mounted at /bundle: all of manifests/ and metadata/, and the YAML and JSON files of other directories.
+    /// Files that a test writes to its storage are not collected. Without a cluster, these tests end in state `error`;
+    /// to skip them, use --selector.
+    ///
+    /// Exit status: 0 if all tests pass, 1 if one does not, 2 if the bundle, the configuration or the cluster cannot be
+    /// used.
     Scorecard(scorecard::Scorecard),
+    /// Serve a file-based catalog to OLM
+    ///
+    /// Serves the registry's gRPC API as `opm serve` does, with health checks and reflection; called as `opm`, the
+    /// program takes the same arguments. It needs no write access and runs as any user.
+    ///
+    /// With --index or --cache-dir, the catalog is served from an index, which `push catalog` puts into the image. An
+    /// index that is missing, damaged or belongs to another state of the catalog is not used: the catalog is read
+    /// instead, which takes longer.
+    ///
+    /// With --http, the catalog is also served over HTTP: catalogd's API at `/catalogs/NAME/api/v1/all` and `/metas`
+    /// (also below `/api/v1`), pages to browse it at `/`, Prometheus metrics at `/metrics`. Its blobs are then kept in
+    /// memory.
+    ///
+    /// Prints its address on standard output once it serves, with --http a second line with that URL, and runs until
+    /// SIGINT or SIGTERM, after which calls in progress have 10 seconds to complete.
     Serve(serve::Serve),
+    /// Test operators on a cluster with OLM
     Test(test::Test),
+    /// Merge the scaffold of this version of bundle-tool into a project
+    ///
+    /// Compares what was last scaffolded (.scaffold.yaml) with what this version would write, and merges the difference
+    /// into the project's files. What you have edited or deleted is preserved. The copy of operator-runtime is not
+    /// merged: files that you have not edited are replaced, or written again if you have deleted them. Where both
+    /// changed the same lines, the file holds both between conflict markers. In a git work tree, all changes must be
+    /// committed.
+    ///
+    /// Exit status: 0 on success, 1 if a file was merged with conflicts or an edited file of the copy is outdated, 2 on
+    /// an error, with nothing written.
     Update(update::Update),
+    /// Validate bundles against the API server's and OLM's rules
+    ///
+    /// For a catalog repository, all bundles in operators/NAME/VERSION and all catalogs in catalogs/vX.Y are validated.
+    /// File-based catalogs are validated as `catalog validate` does.
+    ///
+    /// Errors reproduce rejections by the API server, OLM or operator-sdk. Warnings are not rejected, but likely to
+    /// cause problems. Rules are chosen with options, in a bundle-tool.toml, or at one place with a comment: `#
+    /// bundle-tool: ignore[RULE] REASON`.
+    ///
+    /// Exit status: 0 if no finding is an error, 1 if one is, 2 if a REF could not be read, or if --online could not
+    /// look up any image.
     Validate(validate::Validate),
+    /// Verify that an image in a registry is signed with a key
+    ///
+    /// Looks for signatures of the image in the format of cosign (the tag sha256-DIGEST.sig), and prints the signed
+    /// documents, one per line. The signature must be made with the key and name the digest of the image, or of the
+    /// index. Certificates and transparency logs are not consulted, as with `cosign verify --key
+    /// --insecure-ignore-tlog=true`. The exit status is 1 if no signature is valid.
     Verify(verify::Verify),
 }
 

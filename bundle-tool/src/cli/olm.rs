@@ -20,7 +20,6 @@ use crate::read;
 /// The maximum size of one file of manifests: the CRDs of OLM 0.46 have 650 KB.
 const MAX_MANIFESTS: u64 = 16 << 20;
 
-/// Install, inspect or remove OLM
 #[derive(Debug, Args)]
 pub(super) struct Olm {
     #[command(subcommand)]

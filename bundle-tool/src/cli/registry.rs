@@ -14,7 +14,6 @@ use super::signals::Signals;
 use oci_images::registry::Resolver;
 use oci_images::registry::server::{Certificate, Garbage, Options, Server, Upstream, collect_garbage};
 
-/// Run a small registry for testing
 #[derive(Debug, Args)]
 pub(super) struct Registry {
     #[command(subcommand)]

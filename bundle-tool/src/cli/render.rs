@@ -18,9 +18,6 @@ use crate::model::catalog::Catalog;
 use crate::read;
 use crate::read::catalog::{self as reader, Limits};
 
-/// Render bundles and catalogs as file-based catalog blobs
-///
-/// The blobs match those of `opm render`.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(super) struct Render {
@@ -89,14 +86,15 @@ impl Render {
             return command.run();
         }
         let runtime = SharedRuntime::default();
-        let rendered: Vec<Catalog> = self
-            .references
-            .par_iter()
-            .map(|reference| {
-                read(reference, self.image.as_deref(), &self.rendering, &self.registries, &runtime)
-                    .with_context(|| format!("failed to render {reference}"))
-            })
-            .collect::<Result<_>>()?;
+        let read = |reference: &String| {
+            read(reference, self.image.as_deref(), &self.rendering, &self.registries, &runtime)
+                .with_context(|| format!("failed to render {reference}"))
+        };
+        let rendered = match &*self.references {
+            // Threads would take longer to start than most bundles take.
+            [reference] => vec![read(reference)?],
+            references => references.par_iter().map(read).collect::<Result<Vec<_>>>()?,
+        };
         let mut all = Catalog::default();
         for catalog in rendered {
             all.merge(catalog);

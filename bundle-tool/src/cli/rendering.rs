@@ -16,7 +16,7 @@ use crate::model::csv::ClusterServiceVersion;
 use crate::model::text::counted;
 use crate::read::yaml;
 
-/// The form of bundles in a catalog.
+// The form of bundles in a catalog.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct Rendering {
     /// Last migration to apply; without it, a rendered bundle with an image gets olm.csv.metadata, and bundles of catalogs do

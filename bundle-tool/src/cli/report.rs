@@ -14,7 +14,7 @@ use crate::report::text::{self, Style, Verbosity};
 use crate::report::{self, BundleReport, RuleDescription, Subject, Summary, UnreadBundle};
 use crate::{catalog, rules};
 
-/// How findings are printed.
+// How findings are printed.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Output options")]
 pub(super) struct ReportOptions {

@@ -15,7 +15,6 @@ use super::suites::SuiteName;
 use crate::read;
 use crate::report::rules::{GENERATED, RuleText, reference, table};
 
-/// List the rules with their severities and suites
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct Rules {

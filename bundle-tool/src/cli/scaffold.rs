@@ -21,7 +21,7 @@ const LOCK_WAIT: Duration = Duration::from_mins(1);
 /// The maximum number of paths that a message names.
 const MAX_PATHS: usize = 3;
 
-/// Options of every command that changes a project.
+// Options of every command that changes a project.
 #[derive(Debug, Args)]
 pub(super) struct Common {
     /// Directory of the project

@@ -22,16 +22,6 @@ use crate::model::text::printable;
 use crate::read;
 use crate::scorecard::{self, Config, Selector, State, Test, TestResult, TestSpec};
 
-/// Run operator-sdk's scorecard on a bundle
-///
-/// Reads the configuration in tests/scorecard/config.yaml of the bundle, with the stages, labels and output formats of
-/// operator-sdk. A bundle without a configuration is tested with all six stock tests.
-///
-/// The stock tests require no cluster. Tests in other images run as pods on the cluster of the kubeconfig, with the bundle mounted
-/// at /bundle: all of manifests/ and metadata/, and the YAML and JSON files of other directories. Files that a test writes to its
-/// storage are not collected. Without a cluster, these tests end in state `error`; to skip them, use --selector.
-///
-/// Exit status: 0 if all tests pass, 1 if one does not, 2 if the bundle, the configuration or the cluster cannot be used.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Run all tests of the bundle's configuration
@@ -70,7 +60,7 @@ pub(super) struct Scorecard {
     registries: Registries,
 }
 
-/// How tests in images run.
+// How tests in images run.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options for tests in images")]
 struct Pods {

@@ -27,19 +27,6 @@ pub(super) const INDEX_FILE: &str = "catalog.index";
 /// The number of looks at a catalog that cannot be listed before it is reported: about two seconds.
 const MAX_MISSING: u32 = 4;
 
-/// Serve a file-based catalog to OLM
-///
-/// Serves the registry's gRPC API as `opm serve` does, with health checks and reflection; called as `opm`, the program takes
-/// the same arguments. It needs no write access and runs as any user.
-///
-/// With --index or --cache-dir, the catalog is served from an index, which `push catalog` puts into the image. An index that
-/// is missing, damaged or belongs to another state of the catalog is not used: the catalog is read instead, which takes longer.
-///
-/// With --http, the catalog is also served over HTTP: catalogd's API at `/catalogs/NAME/api/v1/all` and `/metas` (also below
-/// `/api/v1`), pages to browse it at `/`, Prometheus metrics at `/metrics`. Its blobs are then kept in memory.
-///
-/// Prints its address on standard output once it serves, with --http a second line with that URL, and runs until SIGINT or
-/// SIGTERM, after which calls in progress have 10 seconds to complete.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Serve a catalog on port 50051
@@ -93,7 +80,7 @@ pub(super) struct Serve {
     _profiling: Profiling,
 }
 
-/// Arguments of opm without a meaning here, which commands that were written for opm may have.
+// Arguments of opm without a meaning here, which commands that were written for opm may have.
 #[derive(Debug, Args)]
 struct Profiling {
     #[arg(long, hide = true)]

@@ -19,7 +19,7 @@ use crate::rules::{self, Ignore, Selection};
 /// The name that stands for all warnings.
 const WARNINGS: &str = "warnings";
 
-/// What users decide about rules.
+// What users decide about rules.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Rule options")]
 pub(super) struct Choice {

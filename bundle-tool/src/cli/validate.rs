@@ -29,17 +29,6 @@ use crate::report::text::{self, Style};
 use crate::report::{BundleReport, Subject, Suite, UnreadBundle};
 use crate::rules::{self, Selection};
 
-/// Validate bundles against the API server's and OLM's rules
-///
-/// For a catalog repository, all bundles in operators/NAME/VERSION and all catalogs in catalogs/vX.Y are validated. File-based catalogs are validated as `catalog
-/// validate` does.
-///
-/// Errors reproduce rejections by the API server, OLM or operator-sdk. Warnings are not rejected, but likely to cause
-/// problems. Rules are chosen with options, in a bundle-tool.toml, or at one place with a comment:
-/// `# bundle-tool: ignore[RULE] REASON`.
-///
-/// Exit status: 0 if no finding is an error, 1 if one is, 2 if a REF could not be read, or if --online could not look up any
-/// image.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]

@@ -12,11 +12,6 @@ use super::images::Registries;
 use super::runtime::runtime;
 use crate::model::text::printable;
 
-/// Verify that an image in a registry is signed with a key
-///
-/// Looks for signatures of the image in the format of cosign (the tag sha256-DIGEST.sig), and prints the signed documents, one
-/// per line. The signature must be made with the key and name the digest of the image, or of the index. Certificates and transparency logs
-/// are not consulted, as with `cosign verify --key --insecure-ignore-tlog=true`. The exit status is 1 if no signature is valid.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Verify with the public key

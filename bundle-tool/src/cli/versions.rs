@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// What is upgraded.
+// What is upgraded.
 #[derive(Debug, Args)]
 pub(super) struct Versions {
     /// Bundle to upgrade from: a directory, `oci:DIR`, `oci-archive:FILE` or an image

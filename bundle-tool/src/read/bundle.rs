@@ -19,6 +19,9 @@ use crate::model::file::{Content, File, MANIFESTS, METADATA};
 /// The maximum size of all files of a bundle that are read, in bytes. OLM accepts 1 MiB, compressed.
 pub const MAX_BUNDLE_SIZE: u64 = 64 << 20;
 
+/// Below this size, in bytes, a bundle is parsed in less time than threads take to start.
+const MIN_SIZE_FOR_THREADS: u64 = 256 << 10;
+
 /// Why a bundle cannot be read at all.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -73,11 +76,8 @@ pub fn directory_with(path: &Path, overlay: &Overlay) -> Result<Bundle, ReadErro
         listed.push((name, entry.path, source));
     }
     directories.sort();
-    let read = listed
-        .into_par_iter()
-        .map(|(name, path, source)| load(name, path, source, overlay))
-        .collect::<Result<Vec<_>, _>>()?;
-    Ok(assembled(path.display().to_string(), read, directories))
+    let read = map(listed, to_read, |(name, path, source)| load(name, path, source, overlay));
+    Ok(assembled(path.display().to_string(), read.into_iter().collect::<Result<_, _>>()?, directories))
 }
 
 /// What was read of one file.
@@ -118,14 +118,23 @@ pub fn files(name: &str, contents: &BTreeMap<String, Vec<u8>>) -> Bundle {
             (path, content, Source::new(path, size, to_read))
         })
         .collect();
-    let read = files.into_par_iter().map(|(path, content, source)| match source {
+    let read = map(files, to_read, |(path, content, source)| match source {
         Source::Read(_) => parse(path.clone(), content.clone()),
         Source::Counted(size) => Loaded::unparsed(path.clone(), size, Content::Other),
         Source::Unreadable(size, error) => {
             Loaded::unparsed(path.clone(), size, Content::Unreadable(error.to_string()))
         }
     });
-    assembled(name.to_owned(), read.collect(), directories.into_iter().collect())
+    assembled(name.to_owned(), read, directories.into_iter().collect())
+}
+
+/// Maps files of `size` bytes together, in parallel if that is worth it.
+fn map<T: Send, R: Send>(files: Vec<T>, size: u64, load: impl Fn(T) -> R + Send + Sync) -> Vec<R> {
+    if size < MIN_SIZE_FOR_THREADS {
+        files.into_iter().map(load).collect()
+    } else {
+        files.into_par_iter().map(load).collect()
+    }
 }
 
 /// What becomes of a listed file.

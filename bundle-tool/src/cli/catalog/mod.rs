@@ -23,7 +23,6 @@ use super::exit::Exit;
 pub(super) use fix::{fix_catalog, fixed_catalog};
 pub(super) use validate::check;
 
-/// Work with file-based catalogs
 #[derive(Debug, Args)]
 pub(super) struct Catalog {
     #[command(subcommand)]

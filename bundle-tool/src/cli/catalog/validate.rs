@@ -58,7 +58,7 @@ pub(super) struct Validate {
     registries: Registries,
 }
 
-/// Which version of OpenShift a catalog is for.
+// Which version of OpenShift a catalog is for.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(in crate::cli) struct OpenshiftOption {
     /// OpenShift version that the catalogs are for [default: that of a path such as catalogs/v4.17]

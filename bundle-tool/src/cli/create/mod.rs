@@ -8,7 +8,6 @@ use clap::{Args, Subcommand};
 
 use crate::cli::exit::Exit;
 
-/// Add an API or a webhook to a project
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

@@ -17,7 +17,6 @@ pub(super) use manifests::{project, write_base};
 
 use super::exit::Exit;
 
-/// Generate bundles, base CSVs and submissions
 #[derive(Debug, Args)]
 pub(super) struct Generate {
     #[command(subcommand)]

@@ -25,11 +25,6 @@ use oci_images::registry::{self, Progress, Repository, Resolver};
 /// The most bytes of layers that are fetched to compare the labels of a bundle image with its annotations.
 const MAX_BUNDLE: u64 = 32 << 20;
 
-/// Describe an image: platforms, configuration, labels, layers, signatures and other referrers
-///
-/// For an index, every platform is listed and one image is described. The labels of a bundle image are compared with its
-/// metadata/annotations.yaml. With --against, the files and labels are compared with a bundle directory. Differences are
-/// problems: the exit status is 1.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Describe a bundle image, and compare its labels with its annotations

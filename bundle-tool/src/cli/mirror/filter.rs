@@ -20,7 +20,7 @@ use crate::model::version::{self, Range};
 
 const NOT_FOR_BUNDLES: &str = "--package, --channel and --min-version apply to catalogs, not to a bundle";
 
-/// Which bundles of a catalog.
+// Which bundles of a catalog.
 #[derive(Debug, Args)]
 pub(super) struct Filter {
     /// Mirror only this package of a catalog (repeatable)

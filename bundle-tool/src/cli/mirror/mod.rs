@@ -21,20 +21,6 @@ use filter::Filter;
 use images::Collected;
 use plan::{Planned, Target};
 
-/// Mirror bundles and catalogs with all their related images into another registry or an OCI layout
-///
-/// Copies each REF that is an image, the bundle images of a catalog, and every image in `relatedImages` and in the deployments
-/// of the bundles, for all platforms and byte for byte. quay.io/example/app becomes TARGET/example/app, under its tag; an
-/// image that is named by its digest gets the tag mirror-DIGEST, so that no registry removes it as untagged. Images that the
-/// target already has are not copied again, so running an interrupted command again continues it.
-///
-/// With --package, --channel or --min-version, the catalog's image at the target lists only what is mirrored, so that the cluster
-/// offers nothing else.
-///
-/// With --manifests-dir and a registry as the target, writes an `ImageDigestMirrorSet`, an `ImageTagMirrorSet`, a `CatalogSource` for
-/// each catalog, and mapping.txt with SOURCE=TARGET lines.
-///
-/// With --check, nothing is copied: what is missing at the target is listed, and the exit status is 1 if something is.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Mirror a catalog into a registry, and configure the cluster to use it

@@ -25,9 +25,9 @@ const VERSION: &str = "org.opencontainers.image.version";
 
 const CARGO_TOML: &str = "Cargo.toml";
 
-/// Annotations of the manifest.
-///
-/// None is derived without a request: an image would have another digest in each commit, and outside of a clone.
+// Annotations of the manifest.
+//
+// None is derived without a request: an image would have another digest in each commit, and outside of a clone.
 #[derive(Debug, Args)]
 pub(super) struct AnnotationArguments {
     /// Annotate the image with its source, revision, licenses and version, from git and Cargo.toml

@@ -22,7 +22,7 @@ use crate::cli::runtime::runtime;
 use crate::read::file;
 use crate::sbom;
 
-/// Where an image is sent.
+// Where an image is sent.
 #[derive(Debug, Args)]
 pub(super) struct Destination {
     /// Write the image to an OCI layout or archive instead of pushing it

@@ -19,9 +19,6 @@ use super::exit::Exit;
 pub(super) use bundle::image as bundle_image;
 pub(super) use index_image::{CONFIGS, can_serve_itself, index_image};
 
-/// Build an image and push it to a registry, or write it to an OCI layout
-///
-/// The same input gives the same digest on every machine. Prints the image's name by digest.
 #[derive(Debug, Args)]
 pub(super) struct Push {
     #[command(subcommand)]

@@ -12,7 +12,7 @@ use crate::cli::images::{Location, Registries};
 use crate::cluster::manifests::Catalog;
 use crate::cluster::{Cluster, kinds};
 
-/// What runs on the cluster to serve the catalog.
+// What runs on the cluster to serve the catalog.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Catalog options")]
 pub(in crate::cli) struct Pods {
@@ -30,7 +30,7 @@ pub(in crate::cli) struct Pods {
     pub(super) security_context_config: Security,
 }
 
-/// How registries are reached from here.
+// How registries are reached from here.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Registry options")]
 pub(in crate::cli) struct Access {

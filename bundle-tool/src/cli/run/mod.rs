@@ -16,7 +16,6 @@ use clap::{Args, Subcommand};
 
 use super::exit::Exit;
 
-/// Install a bundle on a cluster with OLM, and explain what goes wrong
 #[derive(Debug, Args)]
 pub(super) struct Run {
     #[command(subcommand)]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::cli::exit::Exit;
 use crate::model::yaml;
 
-/// Whether the objects are printed instead of created.
+// Whether the objects are printed instead of created.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(super) struct Preview {
     /// Print the objects without creating them: as they are sent (client), or as the API server would store them (server)

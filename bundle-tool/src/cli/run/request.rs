@@ -14,7 +14,7 @@ use crate::cli::images::{Location, Registries, duration};
 use crate::cluster::manifests::{Catalog, Request};
 use crate::read;
 
-/// What all commands that install bundles have in common.
+// What all commands that install bundles have in common.
 #[derive(Debug, Clone, Args)]
 pub(in crate::cli) struct Options {
     /// Channel of the subscription [default: the bundle's default channel]
@@ -34,7 +34,7 @@ pub(in crate::cli) struct Options {
     pub(in crate::cli) access: Access,
 }
 
-/// What an installation and an upgrade have in common.
+// What an installation and an upgrade have in common.
 #[derive(Debug, Clone, Args)]
 pub(super) struct Common {
     /// Bundle: a directory, `oci:DIR`, `oci-archive:FILE` or an image

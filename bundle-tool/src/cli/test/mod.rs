@@ -10,7 +10,6 @@ use clap::{Args, Subcommand};
 
 use super::exit::Exit;
 
-/// Test operators on a cluster with OLM
 #[derive(Debug, Args)]
 pub(super) struct Test {
     #[command(subcommand)]
