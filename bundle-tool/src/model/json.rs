@@ -190,24 +190,35 @@ fn push_float(float: f64, out: &mut String) {
 
 fn write_string(string: &str, escape_html: bool, out: &mut String) {
     out.push('"');
-    for character in string.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '<' | '>' | '&' if !escape_html => out.push(character),
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\u{1f}' => {
+    let mut rest = string;
+    while let Some(length) = rest.bytes().position(may_be_escaped) {
+        let (plain, special) = rest.split_at(length);
+        out.push_str(plain);
+        let mut characters = special.chars();
+        match characters.next() {
+            Some('"') => out.push_str("\\\""),
+            Some('\\') => out.push_str("\\\\"),
+            Some('\n') => out.push_str("\\n"),
+            Some('\r') => out.push_str("\\r"),
+            Some('\t') => out.push_str("\\t"),
+            Some('\u{8}') => out.push_str("\\b"),
+            Some('\u{c}') => out.push_str("\\f"),
+            Some(character @ ('<' | '>' | '&')) if !escape_html => out.push(character),
+            Some(character @ ('<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\u{1f}')) => {
                 // Writing to a string cannot fail.
                 let _ = write!(out, "\\u{:04x}", u32::from(character));
             }
-            _ => out.push(character),
+            other => out.extend(other),
         }
+        rest = characters.as_str();
     }
+    out.push_str(rest);
     out.push('"');
+}
+
+/// Returns whether a character that starts with this byte may be escaped: U+2028 and U+2029 start with 0xE2.
+fn may_be_escaped(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&' | 0..=0x1f | 0xe2)
 }
 
 #[cfg(test)]
@@ -223,6 +234,7 @@ mod tests {
             r#"{"a":[1,1.5,null,[],{}],"b":"\u003ca \u0026 b\u003e"}"#
         );
         assert_eq!(compact(&json!("\u{1}\u{2028}é\u{7f}\u{8}")), "\"\\u0001\\u2028é\u{7f}\\b\"");
+        assert_eq!(compact(&json!("a\u{2029}…→b\"\\c\n")), "\"a\\u2029…→b\\\"\\\\c\\n\"");
     }
 
     #[test]

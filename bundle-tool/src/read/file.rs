@@ -75,7 +75,7 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Unreadable> {
         return Err(Unreadable::TooLarge(limit));
     }
     // Files of the kernel have no size: what is read counts.
-    read_stream(file, limit)
+    read_to_end(file, limit, metadata.len())
 }
 
 /// Reads a stream to its end if it is at most `limit` bytes long.
@@ -83,7 +83,12 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Unreadable> {
 /// # Errors
 /// The stream breaks or is longer.
 pub fn read_stream(stream: impl Read, limit: u64) -> Result<Vec<u8>, Unreadable> {
-    let mut bytes = Vec::new();
+    read_to_end(stream, limit, 0)
+}
+
+/// Reads a stream to its end, which is expected after `size` bytes.
+fn read_to_end(stream: impl Read, limit: u64, size: u64) -> Result<Vec<u8>, Unreadable> {
+    let mut bytes = Vec::with_capacity(usize::try_from(size.min(limit)).unwrap_or_default());
     stream.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
         return Err(Unreadable::TooLarge(limit));

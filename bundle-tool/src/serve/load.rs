@@ -109,11 +109,11 @@ fn of_file(source: &Source) -> Result<Digest, LoadError> {
 /// The catalog cannot be read, is invalid, or changes meanwhile.
 pub fn build(root: &Path) -> Result<Vec<u8>, LoadError> {
     let catalog = digest(root)?;
-    let bytes = index::write(documents(root, Purpose::File, false)?.prepared, catalog)?;
+    let made = index::make(documents(root, Purpose::File, false)?.prepared)?;
     if digest(root)? != catalog {
         return Err(LoadError::Changed);
     }
-    Ok(bytes)
+    Ok(made.into_bytes(catalog))
 }
 
 /// Reads the catalog at `root` into what is served: from `index`, if there is one, or from an index in memory. With
@@ -128,7 +128,7 @@ pub fn served(root: &Path, index: Option<Index>, site: Option<&str>) -> Result<S
             let Documents { prepared, lines, blobs } = documents(root, Purpose::Memory, site.is_some())?;
             let index = match index {
                 Some(index) => index,
-                None => Index::from_bytes(index::write(prepared, Digest::default())?)?,
+                None => Index::in_memory(index::make(prepared)?)?,
             };
             (index, lines, blobs)
         }

@@ -37,22 +37,27 @@ struct Arguments {
 /// Writes a catalog with each package under as many names as there are copies.
 fn copies(catalog: &Path, count: usize, to: &Path) -> Result<()> {
     for directory in std::fs::read_dir(catalog)? {
-        let directory = directory?;
-        let package = directory.file_name().to_string_lossy().into_owned();
-        for file in std::fs::read_dir(directory.path())? {
+        for file in std::fs::read_dir(directory?.path())? {
             let text = std::fs::read_to_string(file?.path())?;
+            let package = package(&text).context("a file defines no package")?;
             for copy in 0..count {
                 let renamed = to.join(format!("{package}-{copy}"));
                 std::fs::create_dir_all(&renamed)?;
                 let documents: Vec<_> = text
                     .split("\n---\n")
-                    .map(|one| with_package(one, &package, &format!("{package}-{copy}")))
+                    .map(|one| with_package(one, package, &format!("{package}-{copy}")))
                     .collect();
                 std::fs::write(renamed.join("catalog.yaml"), documents.join("\n---\n"))?;
             }
         }
     }
     Ok(())
+}
+
+/// Returns the name of the package that a file defines; its directory may have another name.
+fn package(text: &str) -> Option<&str> {
+    let document = text.split("\n---\n").find(|one| one.lines().any(|line| line == "schema: olm.package"))?;
+    document.lines().find_map(|line| line.strip_prefix("name: "))
 }
 
 /// Returns a document with another name of its package.

@@ -14,4 +14,4 @@ pub use error::{IndexError, VERSION};
 pub use header::Digest;
 pub use open::Index;
 pub(super) use tables::{Row, Table, find};
-pub(super) use write::{Prepared, Purpose, prepare, push_field, write};
+pub(super) use write::{Prepared, Purpose, make, prepare, push_field};

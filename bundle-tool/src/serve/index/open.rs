@@ -1,5 +1,6 @@
 //! An index that is read.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::unix::fs::FileExt as _;
@@ -11,33 +12,18 @@ use sha2::Digest as _;
 use super::error::IndexError;
 use super::header::{Digest, HEADER, Header, content_digest};
 use super::tables::{MAX_BLOB, Table, Tables};
+use super::write::Made;
 use crate::read;
 
-/// Where the bytes of an index are.
+/// Where the blobs of an index are.
 #[derive(Debug)]
 enum Storage {
     File(File),
-    Memory(Vec<u8>),
+    /// By their numbers.
+    Memory(Vec<Vec<u8>>),
 }
 
-impl Storage {
-    fn read_at(&self, offset: u64, length: usize) -> Result<Vec<u8>, IndexError> {
-        match self {
-            Self::File(file) => {
-                let mut bytes = vec![0; length];
-                file.read_exact_at(&mut bytes, offset)?;
-                Ok(bytes)
-            }
-            Self::Memory(bytes) => {
-                let start = usize::try_from(offset).map_err(|_| IndexError::Damaged("position"))?;
-                let found = start.checked_add(length).and_then(|end| bytes.get(start..end));
-                Ok(found.ok_or(IndexError::Damaged("position"))?.to_vec())
-            }
-        }
-    }
-}
-
-/// An open index whose digest was checked.
+/// An open index: a file whose digest was checked, or in memory.
 #[derive(Debug)]
 pub struct Index {
     storage: Storage,
@@ -74,23 +60,14 @@ impl Index {
         if hash.finalize()[..] != header.content {
             return Err(IndexError::Damaged("digest"));
         }
-        Self::of(Storage::File(file), &header)
-    }
-
-    /// Returns the index in `bytes`, which [`write`] returned.
-    ///
-    /// # Errors
-    /// The bytes are not an index.
-    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, IndexError> {
-        let header = bytes.first_chunk().ok_or(IndexError::Foreign)?;
-        let header = Header::parse(header)?;
-        Self::of(Storage::Memory(bytes), &header)
-    }
-
-    fn of(storage: Storage, header: &Header) -> Result<Self, IndexError> {
         let length = usize::try_from(header.tables_length).map_err(|_| IndexError::Damaged("tables"))?;
-        let tables = Tables::new(storage.read_at(header.tables_offset, length)?)?;
-        Ok(Self { storage, tables })
+        let tables = Tables::new(read_at(&file, header.tables_offset, length)?)?;
+        Ok(Self { storage: Storage::File(file), tables })
+    }
+
+    /// Returns the index that was made, which stays in memory.
+    pub(in crate::serve) fn in_memory(made: Made) -> Result<Self, IndexError> {
+        Ok(Self { storage: Storage::Memory(made.blobs), tables: Tables::new(made.tables)? })
     }
 
     /// Returns the tables.
@@ -107,9 +84,14 @@ impl Index {
             return Err(IndexError::Damaged("blob"));
         }
         let length = |number: u32| usize::try_from(number).map_err(|_| IndexError::Damaged("blob"));
-        let bytes = self.storage.read_at(offset, length(stored)?)?;
+        let bytes = match &self.storage {
+            Storage::File(file) => Cow::Owned(read_at(file, offset, length(stored)?)?),
+            Storage::Memory(blobs) => {
+                Cow::Borrowed(&**blobs.get(length(number)?).ok_or(IndexError::Damaged("blob"))?)
+            }
+        };
         if stored == raw {
-            return Ok(bytes);
+            return Ok(bytes.into_owned());
         }
         let mut out = Vec::with_capacity(length(raw)?);
         let mut inflate = Decompress::new(false);
@@ -119,4 +101,10 @@ impl Index {
             _ => Err(IndexError::Damaged("blob")),
         }
     }
+}
+
+fn read_at(file: &File, offset: u64, length: usize) -> Result<Vec<u8>, IndexError> {
+    let mut bytes = vec![0; length];
+    file.read_exact_at(&mut bytes, offset)?;
+    Ok(bytes)
 }

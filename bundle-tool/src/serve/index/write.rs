@@ -1,4 +1,4 @@
-//! Writes an index of the documents of a valid catalog. The same documents give the same bytes.
+//! Makes an index of the documents of a valid catalog. The same documents give the same bytes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -190,14 +190,20 @@ struct Group {
     deprecations: HashMap<(String, String), String>,
 }
 
-/// Writes the index of the documents of a catalog with this digest.
+/// An index that was made: to be served from memory, or to be written to a file.
+#[derive(Debug)]
+pub(in crate::serve) struct Made {
+    /// By their numbers.
+    pub(super) blobs: Vec<Vec<u8>>,
+    /// As they are in the file.
+    pub(super) tables: Vec<u8>,
+}
+
+/// Makes the index of the documents of a catalog.
 ///
 /// # Errors
 /// [`IndexError::TooLarge`] beyond the limits, [`IndexError::Unlinked`] if the catalog is invalid.
-pub(in crate::serve) fn write(
-    documents: impl IntoIterator<Item = Prepared>,
-    catalog: Digest,
-) -> Result<Vec<u8>, IndexError> {
+pub(in crate::serve) fn make(documents: impl IntoIterator<Item = Prepared>) -> Result<Made, IndexError> {
     let mut groups: BTreeMap<String, Group> = BTreeMap::new();
     let mut custom = Vec::new();
     for document in documents {
@@ -236,12 +242,39 @@ pub(in crate::serve) fn write(
         let blob = writer.blob(Some(blob))?;
         writer.push(Table::Custom, &[schema.0, schema.1, package.0, package.1, blob]);
     }
-    writer.finish(catalog)
+    writer.finish()
+}
+
+impl Made {
+    /// Returns the bytes of the file, for the catalog with this digest.
+    pub(in crate::serve) fn into_bytes(self, catalog: Digest) -> Vec<u8> {
+        let Self { blobs, tables } = self;
+        let tables_offset = HEADER + blobs.iter().map(Vec::len).sum::<usize>();
+        let mut out = Vec::with_capacity(tables_offset + tables.len());
+        out.resize(HEADER, 0);
+        for blob in blobs {
+            out.extend_from_slice(&blob);
+        }
+        out.extend_from_slice(&tables);
+        let mut header = Header {
+            size: out.len() as u64,
+            catalog,
+            content: Digest::default(),
+            tables_offset: tables_offset as u64,
+            tables_length: tables.len() as u64,
+        };
+        let mut hash = content_digest(&header);
+        hash.update(&out[HEADER..]);
+        header.content.copy_from_slice(&hash.finalize());
+        out[..HEADER].copy_from_slice(&header.to_bytes());
+        out
+    }
 }
 
 struct Writer {
-    /// The header, which is written last, and the blobs.
-    out: Vec<u8>,
+    blobs: Vec<Vec<u8>>,
+    /// Where the next blob is in a file.
+    offset: u64,
     strings: HashMap<String, (u32, u32)>,
     tables: [Vec<u8>; Table::COUNT],
     /// Channel, package and bundle of each entry, with its number.
@@ -251,7 +284,8 @@ struct Writer {
 impl Writer {
     fn new() -> Self {
         Self {
-            out: vec![0; HEADER],
+            blobs: Vec::new(),
+            offset: HEADER as u64,
             strings: HashMap::new(),
             tables: Default::default(),
             order: BTreeSet::new(),
@@ -292,12 +326,13 @@ impl Writer {
             return Err(IndexError::TooLarge { limit: MAX_BLOB.into(), unit: "bytes in one document" });
         }
         let row = self.next(Table::Blobs)?;
-        let offset = (self.out.len() as u64).to_le_bytes();
+        let offset = self.offset.to_le_bytes();
         let word =
             |at: usize| u32::from_le_bytes([offset[at], offset[at + 1], offset[at + 2], offset[at + 3]]);
         self.push(Table::Blobs, &[word(0), word(4), number(stored.len())?, number(raw)?]);
-        self.out.extend_from_slice(&stored);
-        if self.out.len() as u64 > MAX_SIZE {
+        self.offset += stored.len() as u64;
+        self.blobs.push(stored);
+        if self.offset > MAX_SIZE {
             return Err(IndexError::TooLarge { limit: MAX_SIZE, unit: "bytes" });
         }
         Ok(row)
@@ -456,38 +491,24 @@ impl Writer {
         Ok(row)
     }
 
-    fn finish(mut self, catalog: Digest) -> Result<Vec<u8>, IndexError> {
+    fn finish(mut self) -> Result<Made, IndexError> {
         for (.., entry) in std::mem::take(&mut self.order) {
             self.push(Table::Order, &[entry]);
         }
-        let tables_offset = self.out.len();
         let mut at = Table::COUNT * 8;
-        let mut directory = Vec::with_capacity(at);
+        let mut tables = Vec::with_capacity(at + self.tables.iter().map(Vec::len).sum::<usize>());
         for table in &self.tables {
-            directory.extend_from_slice(&number(at)?.to_le_bytes());
-            directory.extend_from_slice(&number(table.len())?.to_le_bytes());
+            tables.extend_from_slice(&number(at)?.to_le_bytes());
+            tables.extend_from_slice(&number(table.len())?.to_le_bytes());
             at += table.len();
         }
         if at as u64 > MAX_TABLES {
             return Err(IndexError::TooLarge { limit: MAX_TABLES, unit: "bytes of tables" });
         }
-        self.out.reserve_exact(at);
-        self.out.extend_from_slice(&directory);
-        for table in std::mem::take(&mut self.tables) {
-            self.out.extend_from_slice(&table);
+        for table in self.tables {
+            tables.extend_from_slice(&table);
         }
-        let mut header = Header {
-            size: self.out.len() as u64,
-            catalog,
-            content: Digest::default(),
-            tables_offset: tables_offset as u64,
-            tables_length: at as u64,
-        };
-        let mut hash = content_digest(&header);
-        hash.update(&self.out[HEADER..]);
-        header.content.copy_from_slice(&hash.finalize());
-        self.out[..HEADER].copy_from_slice(&header.to_bytes());
-        Ok(self.out)
+        Ok(Made { blobs: self.blobs, tables })
     }
 }
 
