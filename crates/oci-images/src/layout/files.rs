@@ -123,7 +123,8 @@ impl FileMap {
 
     fn collect_within_limits(&mut self, source: &Path, target: &str, limits: Limits) -> Result<(), Error> {
         let root = fs::canonicalize(source).map_err(Error::read(source))?;
-        Collector { files: self, root, limits, parents: Vec::new() }.collect(source, target)
+        Collector { files: self, root: root.clone(), limits, parents: Vec::new() }
+            .collect(source, &root, target)
     }
 }
 
@@ -138,15 +139,18 @@ struct Collector<'a> {
 }
 
 impl Collector<'_> {
-    fn collect(&mut self, source: &Path, target: &str) -> Result<(), Error> {
+    /// Collects `found`, which errors call `source`.
+    ///
+    /// They differ below a symbolic link: `found` has a canonical parent, as systems resolve at most 40 links in one path.
+    fn collect(&mut self, source: &Path, found: &Path, target: &str) -> Result<(), Error> {
         let unsupported = |reason| Error::Unsupported { path: source.to_owned(), reason };
         self.files.entries += 1;
         if self.files.entries > self.limits.entries {
             let what = format!("the number of files up to {}", source.display());
             return Err(Error::TooMany { what, limit: self.limits.entries });
         }
-        let metadata = fs::metadata(source).map_err(Error::read(source))?;
-        let real = fs::canonicalize(source).map_err(Error::read(source))?;
+        let real = fs::canonicalize(found).map_err(Error::read(source))?;
+        let metadata = fs::metadata(&real).map_err(Error::read(source))?;
         if !real.starts_with(&self.root) {
             return Err(unsupported("the symbolic link leads out of the directory"));
         }
@@ -157,7 +161,7 @@ impl Collector<'_> {
                 return Err(Error::TooLarge { what, limit: self.limits.bytes });
             }
             let executable = metadata.permissions().mode() & 0o111 != 0;
-            return self.files.add(target, File { source: Source::Disk(source.to_owned()), executable });
+            return self.files.add(target, File { source: Source::Disk(real), executable });
         }
         if !metadata.is_dir() {
             return Err(Error::NotRegular {
@@ -172,19 +176,17 @@ impl Collector<'_> {
             let what = format!("the depth of {}", source.display());
             return Err(Error::TooMany { what, limit: self.limits.depth as u64 });
         }
-        self.parents.push(real);
-        for entry in fs::read_dir(source).map_err(Error::read(source))? {
-            let path = entry.map_err(Error::read(source))?.path();
-            if path.file_name().is_some_and(atomic_files::is_temporary) {
-                continue;
-            }
-            let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+        self.parents.push(real.clone());
+        for entry in fs::read_dir(&real).map_err(Error::read(source))? {
+            let entry = entry.map_err(Error::read(source))?;
+            let path = source.join(entry.file_name());
+            let Ok(name) = entry.file_name().into_string() else {
                 return Err(Error::Unsupported { path, reason: "its name is not UTF-8" });
             };
-            if atomic_files::is_temporary(name) {
+            if atomic_files::is_temporary(&name) {
                 continue;
             }
-            self.collect(&path, &format!("{target}/{name}"))?;
+            self.collect(&path, &entry.path(), &format!("{target}/{name}"))?;
         }
         self.parents.pop();
         Ok(())
@@ -324,6 +326,21 @@ mod tests {
         assert!(matches!(collect(Limits { entries: 4, ..enough }), Err(Error::TooMany { .. })));
         assert!(matches!(collect(Limits { bytes: 5, ..enough }), Err(Error::TooLarge { .. })));
         assert!(matches!(collect(Limits { depth: 2, ..enough }), Err(Error::TooMany { .. })));
+    }
+
+    #[test]
+    fn links_in_linked_directories_are_followed_however_many_there_are() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("50")).unwrap();
+        fs::write(dir.path().join("50/file"), "").unwrap();
+        for level in 0..50 {
+            let directory = dir.path().join(level.to_string());
+            fs::create_dir(&directory).unwrap();
+            symlink(format!("../{}", level + 1), directory.join("a")).unwrap();
+        }
+        let mut files = FileMap::new();
+        files.collect(dir.path(), "x").unwrap();
+        assert!(paths(&files).contains(&format!("x/0{}/file", "/a".repeat(50)).as_str()));
     }
 
     #[test]
