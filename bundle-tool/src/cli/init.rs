@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 
 use super::exit::Exit;
-use super::scaffold::{check_runtime, directory_name, lock, report, write};
+use super::scaffold::{directory_name, lock, report, runtime_in, write};
 use crate::scaffold::merge::{self, Existing};
 use crate::scaffold::{self, Error, Files, License, Project, Runtime, plugins, project, vendor};
 
@@ -115,7 +115,11 @@ impl Init {
         };
         let domain = self.domain.as_deref().unwrap_or_default();
         let repo = self.repo.clone().unwrap_or_else(|| format!("{domain}/{name}"));
-        let mut project = Project::new(&name, domain, &repo, self.runtime()?);
+        let runtime = match &self.runtime_path {
+            Some(path) => runtime_in(path, &self.project_dir)?,
+            None => Runtime::Vendored,
+        };
+        let mut project = Project::new(&name, domain, &repo, runtime);
         project.owner.clone_from(&self.owner);
         project.license = match self.license {
             LicenseArg::Apache2 => License::Apache2,
@@ -140,26 +144,6 @@ impl Init {
             _ => error.into(),
         })?;
         Ok(project)
-    }
-
-    fn runtime(&self) -> Result<Runtime> {
-        let Some(path) = &self.runtime_path else {
-            return Ok(Runtime::Vendored);
-        };
-        check_runtime(path).context("invalid --runtime-path")?;
-        // A relative path is relative to the project.
-        let path = if path.is_absolute() || self.project_dir == Path::new(".") {
-            path.clone()
-        } else {
-            fs::canonicalize(path).with_context(|| format!("failed to read {}", path.display()))?
-        };
-        match path.to_str() {
-            Some(path) if !path.chars().any(char::is_control) => Ok(Runtime::Path(path.to_owned())),
-            _ => bail!(
-                "the path of operator-runtime is not valid UTF-8 or has control characters: {}",
-                path.display()
-            ),
-        }
     }
 }
 

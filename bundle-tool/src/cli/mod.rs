@@ -128,7 +128,8 @@ enum Command {
     /// Change the settings of a project
     ///
     /// --multigroup lets a project have several API groups: the files of each group move into a directory of their own,
-    /// with what you have edited.
+    /// with what you have edited. --runtime-path makes the project build with a checkout of operator-runtime and removes its
+    /// copy, except files that you have edited; --vendor-runtime writes the copy again.
     ///
     /// Exit status: 0 on success, 1 if a file was merged with conflicts, 2 on an error, with nothing written.
     Edit(edit::Edit),

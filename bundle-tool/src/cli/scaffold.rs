@@ -181,7 +181,7 @@ fn text_of_record(directory: &Path) -> Result<String> {
 }
 
 /// Fails if a directory does not have the crate operator-runtime.
-pub(super) fn check_runtime(directory: &Path) -> Result<()> {
+fn check_runtime(directory: &Path) -> Result<()> {
     let manifest = directory.join("Cargo.toml");
     let text = text(&manifest, MAX_FILE_SIZE)?.unwrap_or_default();
     let parsed: Option<toml::Table> = text.parse().ok();
@@ -193,6 +193,27 @@ pub(super) fn check_runtime(directory: &Path) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Returns the runtime in a directory that a command line names, for a project in another.
+///
+/// # Errors
+/// The directory does not have the crate operator-runtime, or its path cannot be written to `PROJECT`.
+pub(super) fn runtime_in(path: &Path, project_dir: &Path) -> Result<Runtime> {
+    check_runtime(path).context("invalid --runtime-path")?;
+    // A relative path is relative to the project.
+    let path = if path.is_absolute() || project_dir == Path::new(".") {
+        path.to_owned()
+    } else {
+        std::fs::canonicalize(path).with_context(|| format!("failed to read {}", path.display()))?
+    };
+    match path.to_str() {
+        Some(path) if !path.chars().any(char::is_control) => Ok(Runtime::Path(path.to_owned())),
+        _ => bail!(
+            "the path of operator-runtime is not valid UTF-8 or has control characters: {}",
+            path.display()
+        ),
+    }
 }
 
 /// Reads a file. Returns nothing if it does not exist.

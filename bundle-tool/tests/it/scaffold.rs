@@ -287,6 +287,25 @@ fn a_copy_that_is_no_longer_used_is_removed() {
 }
 
 #[test]
+fn the_runtime_can_be_a_checkout_and_a_copy_again() {
+    let directory = Directory::project();
+    let before = directory.files();
+    let checkout = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/operator-runtime");
+    let error = directory.run(2, &["edit", "--runtime-path=../nothing"]);
+    assert!(error.starts_with("error: invalid --runtime-path"), "{error}");
+    assert_eq!(directory.files(), before);
+    let said = directory.ok(&["edit", "--runtime-path", checkout]);
+    assert!(said.contains(" remove runtime ("), "{said}");
+    let files = directory.files();
+    assert!(!files.keys().any(|name| is_vendored(name)));
+    assert!(files["Cargo.toml"].contains(&format!("path = \"{checkout}\"")), "{}", files["Cargo.toml"]);
+    let said = directory.ok(&["edit", "--runtime-path", checkout]);
+    assert_eq!(said, "note: the project already has these settings\n");
+    directory.ok(&["edit", "--vendor-runtime"]);
+    assert_eq!(directory.files(), before);
+}
+
+#[test]
 fn records_that_name_files_of_others_are_rejected() {
     let digest = vendor::digest(b"ref: refs/heads/main\n");
     for (line, expected) in [
