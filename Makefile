@@ -96,6 +96,8 @@ rule: musl ## Test the rules, and write their snapshots, examples and the rule r
 lint: ## Check format, clippy, documentation, and licenses and sources of dependencies
 	rustfmt --check $$(git ls-files '*.rs')
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --locked -p oci-images --no-default-features --all-targets -- -D warnings
+	$(CARGO) clippy --locked -p oci-images --no-default-features --features registry --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --quiet --no-deps
 	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --log-level error check licenses bans sources; \
 	  else echo "cargo-deny is not installed (cargo install --locked cargo-deny); skipping the check of dependencies"; fi

@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use axum::body::Bytes;
-use axum::http::Uri;
+use bytes::Bytes;
+use http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, VIA};
 use reqwest::redirect;

@@ -28,6 +28,7 @@ mod reference;
 mod referrers;
 mod retry;
 mod send;
+#[cfg(feature = "server")]
 pub mod server;
 mod session;
 mod signature;

@@ -50,6 +50,7 @@ impl Progress {
     }
 
     /// Returns what is done, and what follows.
+    #[cfg(feature = "server")]
     pub(super) fn watch(&self) -> watch::Receiver<Done> {
         self.0.done.subscribe()
     }

@@ -4,7 +4,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use reqwest::{Method, StatusCode};
 
-use axum::body::Bytes;
+use bytes::Bytes;
 
 use super::client::{CONTENT_DIGEST, MANIFEST_TYPES, Repository};
 use super::error::Error;

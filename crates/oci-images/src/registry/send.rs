@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use oci_spec::image::Digest;
 use reqwest::header::{CONTENT_RANGE, CONTENT_TYPE, HeaderValue, LOCATION, RANGE};
 use reqwest::{Method, StatusCode, Url};
 
@@ -89,7 +88,8 @@ impl Repository {
     }
 
     /// Returns the size of a blob; `None` if the registry does not have it.
-    pub(super) async fn blob_size(&self, digest: &Digest) -> Result<Option<u64>, Failure> {
+    #[cfg(feature = "server")]
+    pub(super) async fn blob_size(&self, digest: &oci_spec::image::Digest) -> Result<Option<u64>, Failure> {
         let request = Request::new(Method::HEAD, self.session.url(&format!("blobs/{digest}"))?);
         self.session
             .run(|| async {

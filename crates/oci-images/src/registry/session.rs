@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use axum::body::Bytes;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 use oci_spec::distribution::Reference;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use reqwest::{Method, StatusCode, Url};
@@ -71,6 +71,7 @@ impl Session {
     /// # Errors
     ///
     /// As [`open`](Self::open), before it connects.
+    #[cfg(feature = "server")]
     pub(super) fn check(reference: &Reference, options: &Options) -> Result<(), Error> {
         let policy = Policy::new(reference.resolve_registry(), options)?;
         Http::new(reference.registry(), policy, options, Secrets::default()).map(drop)

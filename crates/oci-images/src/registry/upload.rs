@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::body::Bytes;
+use bytes::Bytes;
 use futures::stream;
 
 use super::progress::Progress;
