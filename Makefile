@@ -99,6 +99,7 @@ lint: ## Check format, clippy, documentation, and licenses and sources of depend
 	$(CARGO) clippy --locked -p oci-images --no-default-features --all-targets -- -D warnings
 	$(CARGO) clippy --locked -p oci-images --no-default-features --features registry --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --quiet --no-deps
+	$(CARGO) metadata --locked --manifest-path fuzz/Cargo.toml --format-version 1 >/dev/null
 	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --log-level error check licenses bans sources; \
 	  else echo "cargo-deny is not installed (cargo install --locked cargo-deny); skipping the check of dependencies"; fi
 
