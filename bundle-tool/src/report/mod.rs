@@ -30,6 +30,6 @@ pub use fix::{Change, Fix, Safety};
 pub use github::github;
 pub use json::json;
 pub use junit::junit;
-pub use origin::{Impact, Project, Source, Validator};
+pub use origin::{Impact, OLDEST_RELEASES, Project, Source, Validator};
 pub use sarif::{RuleDescription, sarif};
 pub use summary::Summary;

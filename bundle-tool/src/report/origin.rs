@@ -32,6 +32,29 @@ pub enum Validator {
     Preflight,
 }
 
+impl Validator {
+    /// Returns the product whose releases say since when the validator rejects something; `None` if it has no releases.
+    const fn product(self) -> Option<&'static str> {
+        match self {
+            Self::ApiServer => Project::Kubernetes.product(),
+            Self::Olm => Project::OperatorLifecycleManager.product(),
+            Self::OlmV1 => Project::OperatorController.product(),
+            Self::OperatorSdk => Project::OperatorSdk.product(),
+            Self::Opm => Project::OperatorRegistry.product(),
+            Self::OpenShift => Project::OpenShiftLibrary.product(),
+            Self::Preflight => Project::Preflight.product(),
+            Self::OperatorHub | Self::CommunityPipeline => None,
+        }
+    }
+
+    /// Returns the product and the release since which it rejects what a rule finds, as far as the rule's sources name them.
+    pub(super) fn since(self, sources: &[Source]) -> Option<(&'static str, &'static str)> {
+        let product = self.product()?;
+        let source = sources.iter().find(|source| source.project.product() == Some(product))?;
+        Some((product, source.since?))
+    }
+}
+
 impl fmt::Display for Validator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -250,6 +273,31 @@ impl Project {
     }
 }
 
+impl Project {
+    /// Returns whose releases [`Source::since`] names; `None` for documents and pipelines, which have no releases.
+    #[must_use]
+    pub const fn product(self) -> Option<&'static str> {
+        match self {
+            Self::Kubernetes
+            | Self::Apimachinery
+            | Self::Apiserver
+            | Self::ApiextensionsApiserver
+            | Self::KubeAggregator => Some("Kubernetes"),
+            Self::SigsYaml => Some("sigs.k8s.io/yaml"),
+            Self::GoYaml => Some("go-yaml"),
+            Self::Etcd => Some("etcd"),
+            Self::OperatorFrameworkApi => Some("operator-framework/api"),
+            Self::OperatorController => Some("operator-controller"),
+            Self::OperatorRegistry => Some("opm"),
+            Self::OperatorLifecycleManager => Some("OLM"),
+            Self::OperatorSdk => Some("operator-sdk"),
+            Self::OpenShiftLibrary => Some("OpenShift"),
+            Self::Preflight => Some("preflight"),
+            Self::BundleTool | Self::KubernetesDocs | Self::OpenShiftDocs | Self::OperatorPipelines => None,
+        }
+    }
+}
+
 impl Serialize for Project {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
@@ -265,19 +313,33 @@ pub struct Source {
     pub file: &'static str,
     /// The functions or types in the file; empty for the whole file.
     pub symbols: &'static [&'static str],
+    /// The first minor release of [`Project::product`] that has the check and enables it by default.
+    ///
+    /// Releases are examined from [`OLDEST_RELEASES`] on: a check that is older has the first of these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<&'static str>,
 }
+
+/// The releases from which [`Source::since`] begins, for products whose older releases are of no interest.
+pub const OLDEST_RELEASES: &str = "Kubernetes 1.16, OLM 0.14 and operator-framework/api 0.2";
 
 impl Source {
     /// Returns a source that is a whole file.
     #[must_use]
     pub const fn file(project: Project, file: &'static str) -> Self {
-        Self { project, file, symbols: &[] }
+        Self { project, file, symbols: &[], since: None }
     }
 
     /// Returns a source that is these functions or types of a file.
     #[must_use]
     pub const fn symbols(project: Project, file: &'static str, symbols: &'static [&'static str]) -> Self {
-        Self { project, file, symbols }
+        Self { project, file, symbols, since: None }
+    }
+
+    /// Returns the source with the release from which on it has the check, such as `1.25`.
+    #[must_use]
+    pub const fn since(self, release: &'static str) -> Self {
+        Self { since: Some(release), ..self }
     }
 }
 
@@ -286,6 +348,9 @@ impl fmt::Display for Source {
         write!(f, "{}, {}", self.project.name(), self.file)?;
         if !self.symbols.is_empty() {
             write!(f, " ({})", self.symbols.join(", "))?;
+        }
+        if let (Some(product), Some(release)) = (self.project.product(), self.since) {
+            write!(f, ", since {product} {release}")?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::finding::{Severity, Suite};
 use super::fix::Safety;
-use super::origin::{Source, Validator};
+use super::origin::{OLDEST_RELEASES, Source, Validator};
 use super::wrap::wrap;
 use crate::model::text::sentence;
 
@@ -53,8 +53,11 @@ pub struct Example {
 pub fn page(rule: &RuleText) -> String {
     let mut text = format!("# {}\n\n**{}** · suite `{}`", rule.id, rule.severity, rule.suite);
     if !rule.rejected_by.is_empty() {
-        let names: Vec<_> = rule.rejected_by.iter().map(Validator::to_string).collect();
-        let _ = write!(text, " · rejected by {}", names.join(", "));
+        let rejections = rule.rejected_by.iter().map(|validator| match validator.since(rule.sources) {
+            Some((product, release)) => format!("{validator} since {product} {release}"),
+            None => validator.to_string(),
+        });
+        let _ = write!(text, " · rejected by {}", rejections.collect::<Vec<_>>().join(", "));
     }
     text.push('\n');
     section(&mut text, "What", rule.what);
@@ -127,7 +130,9 @@ fn index(rules: &[RuleText]) -> String {
          operator-sdk 1.42,\nOperatorHub.io, OLM v1 (operator-controller 1.11), OpenShift, or the checks of its catalogs. \
          Warnings are not rejected, but are likely to cause\nproblems. Rules marked with `fix` have findings that \
          `bundle-tool fix` can fix; those in parentheses require review. The suite `bundle` is\nalways enabled. \
-         [coverage.md](../coverage.md) shows which rule implements which check of OLM v1 and of the catalogs' pipelines.\n"
+         [coverage.md](../coverage.md) shows which rule implements which check of OLM v1 and of the catalogs' pipelines.\n\n\
+         Each page names the first release that has the check and enables it by default. Releases before {OLDEST_RELEASES} \
+         were\nnot examined: a check with one of these releases may be older.\n"
     );
     let mut suite = None;
     for rule in sorted {
@@ -156,7 +161,7 @@ mod tests {
     use super::*;
 
     const SOURCES: &[Source] = &[
-        Source::symbols(Project::Kubernetes, "pkg/a.go", &["one", "two"]),
+        Source::symbols(Project::Kubernetes, "pkg/a.go", &["one", "two"]).since("1.25"),
         Source::file(Project::OperatorRegistry, "pkg/b.go"),
     ];
 
@@ -180,11 +185,11 @@ mod tests {
     #[test]
     fn the_page_of_a_rule_and_the_index() {
         let text = page(&rule());
-        let start = "# a-defect\n\n**error** · suite `bundle` · rejected by the API server\n\n## What\n\nA field is invalid.\n";
+        let start = "# a-defect\n\n**error** · suite `bundle` · rejected by the API server since Kubernetes 1.25\n\n## What\n\nA field is invalid.\n";
         assert!(text.starts_with(start), "{text}");
         assert!(text.contains("## How to fix\n\nFix the field. `bundle-tool fix` applies the fix"), "{text}");
         assert!(text.ends_with(
-            "- k8s.io/kubernetes, pkg/a.go (one, two)\n- operator-framework/operator-registry, pkg/b.go\n"
+            "- k8s.io/kubernetes, pkg/a.go (one, two), since Kubernetes 1.25\n- operator-framework/operator-registry, pkg/b.go\n"
         ));
         let pages = reference(&[rule()]);
         assert!(

@@ -324,6 +324,13 @@ mod tests {
             }
             assert!(!rule.impacts.is_empty(), "{id} has no impact");
             assert!(!rule.sources.is_empty(), "{id} has no source");
+            for source in rule.sources {
+                assert_eq!(
+                    source.since.is_some(),
+                    source.project.product().is_some(),
+                    "{id}: a source of a project with releases names the first that has the check"
+                );
+            }
             let is_rejected = !rule.text().rejected_by.is_empty();
             assert_eq!(
                 is_rejected,

@@ -11,7 +11,8 @@ pub(super) static RULE: Rule = Rule {
     sources: &[Source::file(
         Project::OperatorFrameworkApi,
         "pkg/validation/internal/standardcapabilities.go",
-    )],
+    )
+    .since("0.4")],
     check: Check::Csv(check),
 };
 

@@ -8,7 +8,8 @@ pub(super) static RULE: Rule = Rule {
     what: "The annotation `categories` names a category that OperatorHub.io does not have.",
     impacts: &[Impact::SubmissionRejected],
     help: "set the annotation `categories` to categories of OperatorHub.io, separated by commas, such as `Database, Monitoring`",
-    sources: &[Source::file(Project::OperatorFrameworkApi, "pkg/validation/internal/standardcategories.go")],
+    sources: &[Source::file(Project::OperatorFrameworkApi, "pkg/validation/internal/standardcategories.go")
+        .since("0.4")],
     check: Check::Csv(check),
 };
 

@@ -13,8 +13,9 @@ pub(super) static RULE: Rule = Rule {
             Project::ApiextensionsApiserver,
             "pkg/apis/apiextensions/validation/validation.go",
             &["validateCustomResourceConversion"],
-        ),
-        Source::file(Project::Apiserver, "pkg/util/webhook/validation.go"),
+        )
+        .since("1.16"),
+        Source::file(Project::Apiserver, "pkg/util/webhook/validation.go").since("1.16"),
     ],
     check: Check::Crd(check),
 };

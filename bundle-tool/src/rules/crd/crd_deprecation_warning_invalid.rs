@@ -13,7 +13,8 @@ pub(super) static RULE: Rule = Rule {
         Project::ApiextensionsApiserver,
         "pkg/apis/apiextensions/validation/validation.go",
         &["validateDeprecationWarning"],
-    )],
+    )
+    .since("1.19")],
     check: Check::Crd(check),
 };
 

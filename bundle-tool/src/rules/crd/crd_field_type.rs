@@ -8,7 +8,9 @@ pub(super) static RULE: Rule = Rule {
     what: "A field of a CRD, outside of its schemas, has a value of the wrong type.",
     impacts: &[Impact::CrdRejected],
     help: "set the field to a value of the expected type",
-    sources: &[Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/v1/types.go")],
+    sources: &[
+        Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/v1/types.go").since("1.16")
+    ],
     check: Check::Crd(check),
 };
 

@@ -9,7 +9,9 @@ pub(super) static RULE: Rule = Rule {
     what: "A CRD has a field, outside of its schemas, that Kubernetes does not declare.",
     impacts: &[Impact::FieldDropped],
     help: "remove the field, or correct its name or indentation",
-    sources: &[Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/v1/types.go")],
+    sources: &[
+        Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/v1/types.go").since("1.16")
+    ],
     check: Check::Crd(check),
 };
 

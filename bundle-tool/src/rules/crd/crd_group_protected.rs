@@ -14,8 +14,9 @@ pub(super) static RULE: Rule = Rule {
             Project::ApiextensionsApiserver,
             "pkg/apis/apiextensions/validation/validation.go",
             &["validateAPIApproval"],
-        ),
-        Source::file(Project::ApiextensionsApiserver, "pkg/apihelpers/helpers.go"),
+        )
+        .since("1.16"),
+        Source::file(Project::ApiextensionsApiserver, "pkg/apihelpers/helpers.go").since("1.16"),
     ],
     check: Check::Crd(check),
 };

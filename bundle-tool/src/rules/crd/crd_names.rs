@@ -52,7 +52,8 @@ const SOURCES: &[Source] = &[Source::symbols(
     Project::ApiextensionsApiserver,
     "pkg/apis/apiextensions/validation/validation.go",
     &["ValidateCustomResourceDefinitionNames"],
-)];
+)
+.since("1.16")];
 
 const fn rule(
     id: &'static str,

@@ -13,7 +13,8 @@ pub(super) static RULE: Rule = Rule {
         Project::ApiextensionsApiserver,
         "pkg/apis/apiextensions/validation/validation.go",
         &["ValidateCustomResourceColumnDefinition"],
-    )],
+    )
+    .since("1.16")],
     check: Check::Crd(check),
 };
 

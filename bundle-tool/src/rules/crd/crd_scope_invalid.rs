@@ -11,7 +11,8 @@ pub(super) static RULE: Rule = Rule {
         Project::ApiextensionsApiserver,
         "pkg/apis/apiextensions/validation/validation.go",
         &["validateEnumStrings"],
-    )],
+    )
+    .since("1.16")],
     check: Check::Crd(check),
 };
 

@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
         Project::ApiextensionsApiserver,
         "pkg/apis/apiextensions/validation/validation.go",
         &["ValidateCustomResourceSelectableFields"],
-    )],
+    )
+    .since("1.31")],
     check: Check::Crd(check),
 };
 

@@ -9,7 +9,8 @@ pub(super) static RULE: Rule = Rule {
         "The API server accepts the CRD, but its objects cannot be read or written.",
     )],
     help: "set `served: true` for at least one version",
-    sources: &[Source::file(Project::ApiextensionsApiserver, "pkg/apiserver/customresource_handler.go")],
+    sources: &[Source::file(Project::ApiextensionsApiserver, "pkg/apiserver/customresource_handler.go")
+        .since("1.16")],
     check: Check::Crd(check),
 };
 

@@ -11,7 +11,8 @@ pub(super) static RULE: Rule = Rule {
     sources: &[Source::file(
         Project::ApiextensionsApiserver,
         "pkg/apiserver/schema/defaulting/validation.go",
-    )],
+    )
+    .since("1.25")],
     check: Check::ValidSchema(check),
 };
 

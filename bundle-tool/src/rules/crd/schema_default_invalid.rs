@@ -13,7 +13,8 @@ pub(super) static RULE: Rule = Rule {
     sources: &[Source::file(
         Project::ApiextensionsApiserver,
         "pkg/apiserver/schema/defaulting/validation.go",
-    )],
+    )
+    .since("1.16")],
     check: Check::Schema(Keywords::of(&[Keyword::Default]), check),
 };
 

@@ -10,8 +10,10 @@ pub(super) static RULE: Rule = Rule {
     impacts: &[Impact::CrdRejected],
     help: "correct apiVersion, kind or metadata in the default",
     sources: &[
-        Source::file(Project::ApiextensionsApiserver, "pkg/apiserver/schema/defaulting/validation.go"),
-        Source::file(Project::ApiextensionsApiserver, "pkg/apiserver/schema/objectmeta/validation.go"),
+        Source::file(Project::ApiextensionsApiserver, "pkg/apiserver/schema/defaulting/validation.go")
+            .since("1.16"),
+        Source::file(Project::ApiextensionsApiserver, "pkg/apiserver/schema/objectmeta/validation.go")
+            .since("1.16"),
     ],
     check: Check::Schema(Keywords::of(&[Keyword::Default]), check),
 };

@@ -11,8 +11,10 @@ pub(super) static RULE: Rule = Rule {
     impacts: &[Impact::CrdRejected],
     help: "declare the field in the schema, remove it from the default, or set `x-kubernetes-preserve-unknown-fields: true`",
     sources: &[
-        Source::file(Project::ApiextensionsApiserver, "pkg/apiserver/schema/defaulting/validation.go"),
-        Source::file(Project::ApiextensionsApiserver, "pkg/apiserver/schema/pruning/algorithm.go"),
+        Source::file(Project::ApiextensionsApiserver, "pkg/apiserver/schema/defaulting/validation.go")
+            .since("1.16"),
+        Source::file(Project::ApiextensionsApiserver, "pkg/apiserver/schema/pruning/algorithm.go")
+            .since("1.16"),
     ],
     check: Check::Schema(Keywords::of(&[Keyword::Default]), check),
 };

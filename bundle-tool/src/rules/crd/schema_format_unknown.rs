@@ -10,7 +10,9 @@ pub(super) static RULE: Rule = Rule {
     what: "Kubernetes does not validate the format of a string.",
     impacts: &[Impact::Specific("The API server accepts the format with a warning and never validates it.")],
     help: "use a format that Kubernetes validates, or a pattern",
-    sources: &[Source::file(Project::ApiextensionsApiserver, "pkg/apiserver/validation/formats.go")],
+    sources: &[
+        Source::file(Project::ApiextensionsApiserver, "pkg/apiserver/validation/formats.go").since("1.34")
+    ],
     check: Check::Schema(Keywords::of(&[Keyword::Format]), check),
 };
 

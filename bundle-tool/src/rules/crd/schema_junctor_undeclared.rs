@@ -8,7 +8,9 @@ pub(super) static RULE: Rule = Rule {
     what: "A schema below `allOf`, `anyOf`, `oneOf` or `not` restricts a property or items that the structural schema does not declare.",
     impacts: &[Impact::CrdRejected],
     help: "declare the property or items in the structural schema as well",
-    sources: &[Source::file(Project::ApiextensionsApiserver, "pkg/apiserver/schema/complete.go")],
+    sources: &[
+        Source::file(Project::ApiextensionsApiserver, "pkg/apiserver/schema/complete.go").since("1.16")
+    ],
     check: Check::Schema(
         Keywords::of(&[Keyword::AllOf, Keyword::AnyOf, Keyword::OneOf, Keyword::Not]),
         check,

@@ -13,12 +13,14 @@ pub(super) static RULE: Rule = Rule {
             Project::ApiextensionsApiserver,
             "pkg/apis/apiextensions/validation/validation.go",
             &["specStandardValidatorV3"],
-        ),
+        )
+        .since("1.16"),
         Source::symbols(
             Project::ApiextensionsApiserver,
             "pkg/apiserver/schema/convert.go",
             &["validateUnsupportedFields"],
-        ),
+        )
+        .since("1.16"),
     ],
     check: Check::Schema(
         Keywords::of(&[

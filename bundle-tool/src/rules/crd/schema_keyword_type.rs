@@ -10,8 +10,9 @@ pub(super) static RULE: Rule = Rule {
     impacts: &[Impact::CrdRejected],
     help: "set the keyword to a value of the expected type",
     sources: &[
-        Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/v1/types_jsonschema.go"),
-        Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/v1/marshal.go"),
+        Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/v1/types_jsonschema.go")
+            .since("1.16"),
+        Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/v1/marshal.go").since("1.16"),
     ],
     check: Check::Schema(Keywords::MISTYPED, check),
 };

@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
     sources: &[Source::file(
         Project::ApiextensionsApiserver,
         "pkg/apis/apiextensions/v1/types_jsonschema.go",
-    )],
+    )
+    .since("1.16")],
     check: Check::Schema(Keywords::UNKNOWN, check),
 };
 

@@ -15,7 +15,8 @@ pub(super) static RULE: Rule = Rule {
         Project::ApiextensionsApiserver,
         "pkg/apis/apiextensions/validation/validation.go",
         &["ValidateCustomResourceDefinitionOpenAPISchema", "validateMapListKeysMapSet"],
-    )],
+    )
+    .since("1.18")],
     check: Check::Schema(Keywords::of(&[Keyword::XListMapKeys]), check),
 };
 

@@ -13,7 +13,8 @@ pub(super) static RULE: Rule = Rule {
         Project::ApiextensionsApiserver,
         "pkg/apiserver/schema/validation.go",
         &["validateValueValidation"],
-    )],
+    )
+    .since("1.16")],
     check: Check::Schema(Keywords::of(&[Keyword::Pattern]), check),
 };
 

@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::ApiextensionsApiserver,
         "pkg/apiserver/schema/validation.go",
         &["validateStructuralInvariants"],
-    )],
+    )
+    .since("1.16")],
     check: Check::Schema(Keywords::of(&[Keyword::Properties]), check),
 };
 

@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::ApiextensionsApiserver,
         "pkg/apis/apiextensions/validation/validation.go",
         &["allowedAtRootSchema"],
-    )],
+    )
+    .since("1.16")],
     check: Check::Schema(FORBIDDEN, check),
 };
 

@@ -8,55 +8,73 @@ use crate::rules::prelude::*;
 pub(super) static RULES: [Rule; 7] = [
     rule(
         "schema-rule-field-path-invalid",
+        &[validation("1.28")],
         "The `fieldPath` of a validation rule does not lead to a field of the schema.",
         "set fieldPath to a path relative to the schema of the rule, such as `.spec.size` or `.labels['a.b']`",
         |schema, reporter| check(schema, Field::FieldPath, reporter),
     ),
     rule(
         "schema-rule-invalid",
+        &[validation("1.25"), COMPILATION],
         "A rule of `x-kubernetes-validations` is not a CEL expression of type boolean, or uses something that the schema does not declare.",
         "correct the expression: `self` is the value that the schema of the rule describes",
         |schema, reporter| check(schema, Field::Rule, reporter),
     ),
     rule(
         "schema-rule-message-expression-invalid",
+        &[validation("1.27")],
         "The `messageExpression` of a validation rule is not a CEL expression of type string.",
         "correct the expression: `self` is the value that the schema of the rule describes",
         |schema, reporter| check(schema, Field::MessageExpression, reporter),
     ),
     rule(
         "schema-rule-message-invalid",
+        &[validation("1.25")],
         "The message of a validation rule is empty, contains line breaks, or is missing for a rule of several lines.",
         "set message to a single line",
         |schema, reporter| check(schema, Field::Message, reporter),
     ),
     rule(
         "schema-rule-optional-old-self-unused",
+        &[validation("1.30")],
         "A validation rule sets `optionalOldSelf`, but does not use `oldSelf`.",
         "remove optionalOldSelf, or use `oldSelf` in the rule",
         |schema, reporter| check(schema, Field::OptionalOldSelf, reporter),
     ),
     rule(
         "schema-rule-reason-unknown",
+        &[validation("1.28")],
         "The `reason` of a validation rule is not supported.",
         "set reason to `FieldValueDuplicate`, `FieldValueForbidden`, `FieldValueInvalid` or `FieldValueRequired`",
         |schema, reporter| check(schema, Field::Reason, reporter),
     ),
     rule(
         "schema-rules-too-expensive",
+        &[validation("1.25"), COMPILATION],
         "The estimated cost of all validation rules of a schema exceeds the limit of the API server.",
         "set maxItems, maxProperties and maxLength on the lists, maps and strings that the rules use, or simplify the rules",
         |schema, reporter| check(schema, Field::Schema, reporter),
     ),
 ];
 
-const SOURCES: &[Source] = &[
-    Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/validation/validation.go"),
-    Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/validation/cel_validation.go"),
-];
+/// The validation of the fields of a rule.
+const fn validation(since: &'static str) -> Source {
+    Source::symbols(
+        Project::ApiextensionsApiserver,
+        "pkg/apis/apiextensions/validation/validation.go",
+        &["ValidateCustomResourceDefinitionOpenAPISchema"],
+    )
+    .since(since)
+}
+
+/// The types and the costs of expressions.
+const COMPILATION: Source =
+    Source::file(Project::ApiextensionsApiserver, "pkg/apis/apiextensions/validation/cel_validation.go")
+        .since("1.25");
 
 const fn rule(
     id: &'static str,
+    sources: &'static [Source],
     what: &'static str,
     help: &'static str,
     check: fn(&ValidSchema<'_, '_>, &mut Reporter<'_>),
@@ -68,7 +86,7 @@ const fn rule(
         what,
         impacts: &[Impact::CrdRejected],
         help,
-        sources: SOURCES,
+        sources,
         check: Check::ValidSchema(check),
     }
 }

@@ -13,7 +13,8 @@ pub(super) static RULE: Rule = Rule {
         Project::ApiextensionsApiserver,
         "pkg/apis/apiextensions/validation/validation.go",
         &["specStandardValidatorV3"],
-    )],
+    )
+    .since("1.16")],
     check: Check::Schema(Keywords::of(&[Keyword::Type]), check),
 };
 

@@ -11,7 +11,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorFrameworkApi,
         "pkg/validation/internal/annotations.go",
         &["ValidateAnnotationNames"],
-    )],
+    )
+    .since("0.7")],
     check: Check::Csv(check),
 };
 

@@ -15,8 +15,10 @@ pub(super) static RULE: Rule = Rule {
             Project::OperatorLifecycleManager,
             "pkg/lib/ownerutil/util.go",
             &["InferGroupVersionKind"],
-        ),
-        Source::file(Project::OperatorLifecycleManager, "pkg/controller/registry/resolver/steps.go"),
+        )
+        .since("0.14"),
+        Source::file(Project::OperatorLifecycleManager, "pkg/controller/registry/resolver/steps.go")
+            .since("0.14"),
     ],
     check: Check::Bundle(check),
 };

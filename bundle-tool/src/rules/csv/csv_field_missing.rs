@@ -12,8 +12,9 @@ pub(super) static RULE: Rule = Rule {
     ],
     help: "add the field",
     sources: &[
-        Source::file(Project::OperatorFrameworkApi, "pkg/validation/internal/typecheck.go"),
-        Source::file(Project::OperatorFrameworkApi, "crds/operators.coreos.com_clusterserviceversions.yaml"),
+        Source::file(Project::OperatorFrameworkApi, "pkg/validation/internal/typecheck.go").since("0.2"),
+        Source::file(Project::OperatorFrameworkApi, "crds/operators.coreos.com_clusterserviceversions.yaml")
+            .since("0.2"),
     ],
     check: Check::Csv(check),
 };

@@ -9,8 +9,9 @@ pub(super) static RULE: Rule = Rule {
     impacts: &[Impact::CsvRejected, Impact::Specific("OLM cannot decode some of these values.")],
     help: "set spec.release to a quoted number, such as `'1'`",
     sources: &[
-        Source::file(Project::OperatorFrameworkApi, "pkg/lib/release/release.go"),
-        Source::file(Project::OperatorFrameworkApi, "crds/operators.coreos.com_clusterserviceversions.yaml"),
+        Source::file(Project::OperatorFrameworkApi, "pkg/lib/release/release.go").since("0.37"),
+        Source::file(Project::OperatorFrameworkApi, "crds/operators.coreos.com_clusterserviceversions.yaml")
+            .since("0.37"),
     ],
     check: Check::Csv(check),
 };

@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorFrameworkApi,
         "pkg/validation/internal/bundle.go",
         &["validateBundleName"],
-    )],
+    )
+    .since("0.37")],
     check: Check::Bundle(check),
 };
 

@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorLifecycleManager,
         "pkg/controller/operators/olm/operator.go",
         &["transitionCSVState"],
-    )],
+    )
+    .since("0.14")],
     check: Check::Csv(check),
 };
 

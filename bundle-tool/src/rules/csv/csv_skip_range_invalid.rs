@@ -15,7 +15,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorLifecycleManager,
         "pkg/controller/registry/resolver/source_registry.go",
         &["newOperatorFromBundle"],
-    )],
+    )
+    .since("0.14")],
     check: Check::Csv(check),
 };
 

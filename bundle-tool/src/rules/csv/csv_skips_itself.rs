@@ -7,7 +7,9 @@ pub(super) static RULE: Rule = Rule {
     what: "The CSV lists its own name in `spec.skips`.",
     impacts: &[Impact::Specific("A catalog that contains the bundle has an entry that no upgrade reaches.")],
     help: "remove the name from spec.skips",
-    sources: &[Source::symbols(Project::OperatorRegistry, "alpha/model/model.go", &["Channel.Head"])],
+    sources: &[
+        Source::symbols(Project::OperatorRegistry, "alpha/model/model.go", &["Channel.Head"]).since("1.19")
+    ],
     check: Check::Csv(check),
 };
 

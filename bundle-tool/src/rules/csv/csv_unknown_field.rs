@@ -16,7 +16,8 @@ pub(super) static RULE: Rule = Rule {
     sources: &[Source::file(
         Project::OperatorFrameworkApi,
         "pkg/operators/v1alpha1/clusterserviceversion_types.go",
-    )],
+    )
+    .since("0.2")],
     check: Check::Csv(check),
 };
 

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     what: "`spec.version` is not a semantic version.",
     impacts: &[Impact::UnpackFails, Impact::Specific("OLM cannot decode the CSV.")],
     help: "set spec.version to `<major>.<minor>.<patch>`",
-    sources: &[Source::file(Project::OperatorFrameworkApi, "pkg/lib/version/version.go")],
+    sources: &[Source::file(Project::OperatorFrameworkApi, "pkg/lib/version/version.go").since("0.2")],
     check: Check::Csv(check),
 };
 

@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
         "OLM treats the version as 0.0.0, and dependencies on a version range do not match it.",
     )],
     help: "set spec.version to the version of the operator",
-    sources: &[Source::file(Project::OperatorFrameworkApi, "pkg/lib/version/version.go")],
+    sources: &[Source::file(Project::OperatorFrameworkApi, "pkg/lib/version/version.go").since("0.2")],
     check: Check::Csv(check),
 };
 

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
         "OLM accepts the version, but `opm` rejects every catalog that contains the bundle.",
     )],
     help: "write MAJOR.MINOR.PATCH, without `v`",
-    sources: &[Source::file(Project::OperatorRegistry, "alpha/declcfg/declcfg_to_model.go")],
+    sources: &[Source::file(Project::OperatorRegistry, "alpha/declcfg/declcfg_to_model.go").since("1.20")],
     check: Check::Csv(check),
 };
 

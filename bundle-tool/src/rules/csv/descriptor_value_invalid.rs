@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
     sources: &[Source::file(
         Project::OperatorFrameworkApi,
         "crds/operators.coreos.com_clusterserviceversions.yaml",
-    )],
+    )
+    .since("0.2")],
     check: Check::Csv(check),
 };
 

@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorFrameworkApi,
         "pkg/validation/internal/csv.go",
         &["validateExamplesAnnotations"],
-    )],
+    )
+    .since("0.2")],
     check: Check::Csv(check),
 };
 

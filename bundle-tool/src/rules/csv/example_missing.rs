@@ -15,7 +15,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorFrameworkApi,
         "pkg/validation/internal/csv.go",
         &["matchGVKProvidedAPIs"],
-    )],
+    )
+    .since("0.2")],
     check: Check::Bundle(check),
 };
 

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         "Consoles do not show the icon, and `opm` rejects a catalog whose `olm.package` has it.",
     )],
     help: "set base64data to the output of `base64 -w0 ICON`",
-    sources: &[Source::file(Project::OperatorRegistry, "alpha/declcfg/declcfg.go")],
+    sources: &[Source::file(Project::OperatorRegistry, "alpha/declcfg/declcfg.go").since("1.19")],
     check: Check::Csv(check),
 };
 

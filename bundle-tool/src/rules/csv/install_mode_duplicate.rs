@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorFrameworkApi,
         "pkg/operators/v1alpha1/clusterserviceversion.go",
         &["NewInstallModeSet"],
-    )],
+    )
+    .since("0.2")],
     check: Check::Csv(check),
 };
 

@@ -13,7 +13,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorFrameworkApi,
         "pkg/operators/v1alpha1/clusterserviceversion_types.go",
         &["InstallModeType"],
-    )],
+    )
+    .since("0.2")],
     check: Check::Csv(check),
 };
 

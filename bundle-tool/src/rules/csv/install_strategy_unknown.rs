@@ -11,7 +11,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorLifecycleManager,
         "pkg/controller/install/resolver.go",
         &["UnmarshalStrategy"],
-    )],
+    )
+    .since("0.14")],
     check: Check::Csv(check),
 };
 

@@ -13,12 +13,14 @@ pub(super) static RULE: Rule = Rule {
             Project::OperatorFrameworkApi,
             "pkg/validation/internal/csv.go",
             &["validateMinKubeVersion"],
-        ),
+        )
+        .since("0.18"),
         Source::symbols(
             Project::OperatorLifecycleManager,
             "pkg/controller/operators/olm/requirements.go",
             &["minKubeVersionStatus"],
-        ),
+        )
+        .since("0.14"),
     ],
     check: Check::Csv(check),
 };

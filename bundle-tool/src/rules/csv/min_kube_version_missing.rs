@@ -13,7 +13,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorFrameworkApi,
         "pkg/validation/internal/csv.go",
         &["validateMinKubeVersion"],
-    )],
+    )
+    .since("0.18")],
     check: Check::Csv(check),
 };
 

@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorLifecycleManager,
         "pkg/controller/operators/olm/requirements.go",
         &["minKubeVersionStatus"],
-    )],
+    )
+    .since("0.14")],
     check: Check::Csv(check),
 };
 

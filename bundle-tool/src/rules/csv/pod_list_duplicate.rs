@@ -18,7 +18,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorFrameworkApi,
         "crds/operators.coreos.com_clusterserviceversions.yaml",
         &["x-kubernetes-list-map-keys"],
-    )],
+    )
+    .since("0.2")],
     check: Check::Csv(check),
 };
 

@@ -13,7 +13,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorFrameworkApi,
         "pkg/validation/internal/annotations.go",
         &["ValidateAnnotationNames"],
-    )],
+    )
+    .since("0.14")],
     check: Check::Csv(check),
 };
 

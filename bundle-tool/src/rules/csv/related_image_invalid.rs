@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorFrameworkApi,
         "pkg/validation/internal/bundle.go",
         &["validateRelatedImages"],
-    )],
+    )
+    .since("0.40")],
     check: Check::Csv(check),
 };
 

@@ -10,7 +10,9 @@ pub(super) static RULE: Rule = Rule {
         "operator-sdk and opm ignore the list without an error, and OLM installs the operator without its dependencies.",
     )],
     help: "write one list of entries with `type` and `value`, in one file",
-    sources: &[Source::symbols(Project::OperatorRegistry, "pkg/registry/parse.go", &["addMetadata"])],
+    sources: &[
+        Source::symbols(Project::OperatorRegistry, "pkg/registry/parse.go", &["addMetadata"]).since("1.18")
+    ],
     check: Check::Bundle(check),
 };
 

@@ -9,7 +9,9 @@ pub(super) static RULE: Rule = Rule {
     what: "A dependency does not set the fields that its type requires.",
     impacts: &[Impact::SdkRejects],
     help: "add the field",
-    sources: &[Source::symbols(Project::OperatorRegistry, "pkg/registry/types.go", &["Validate"])],
+    sources: &[
+        Source::symbols(Project::OperatorRegistry, "pkg/registry/types.go", &["Validate"]).since("1.12")
+    ],
     check: Check::Bundle(check),
 };
 

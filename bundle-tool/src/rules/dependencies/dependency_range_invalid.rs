@@ -13,7 +13,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorRegistry,
         "pkg/registry/types.go",
         &["PackageDependency.Validate"],
-    )],
+    )
+    .since("1.12")],
     check: Check::Bundle(check),
 };
 

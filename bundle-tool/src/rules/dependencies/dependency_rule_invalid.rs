@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     what: "The CEL rule of a constraint in the dependencies does not compile, or does not return a boolean.",
     impacts: &[Impact::SdkRejects, Impact::Specific("OLM cannot resolve the dependency.")],
     help: "correct the expression: `properties` is a list of maps, and `semver_compare` compares versions",
-    sources: &[Source::file(Project::OperatorFrameworkApi, "pkg/constraints/cel.go")],
+    sources: &[Source::file(Project::OperatorFrameworkApi, "pkg/constraints/cel.go").since("0.11")],
     check: Check::Bundle(check),
 };
 

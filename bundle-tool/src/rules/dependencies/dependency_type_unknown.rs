@@ -9,7 +9,9 @@ pub(super) static RULE: Rule = Rule {
     what: "The type of a dependency is not supported.",
     impacts: &[Impact::SdkRejects, Impact::Specific("OLM ignores the dependency.")],
     help: "set type to `olm.gvk`, `olm.package`, `olm.label` or `olm.constraint`",
-    sources: &[Source::symbols(Project::OperatorRegistry, "pkg/registry/types.go", &["GetTypeValue"])],
+    sources: &[
+        Source::symbols(Project::OperatorRegistry, "pkg/registry/types.go", &["GetTypeValue"]).since("1.12")
+    ],
     check: Check::Bundle(check),
 };
 

@@ -9,7 +9,9 @@ pub(super) static RULE: Rule = Rule {
     what: "A dependency has no value, or a field of its value has the wrong type.",
     impacts: &[Impact::SdkRejects, Impact::Specific("The dependency cannot be decoded.")],
     help: "set value to a map of strings, such as `{packageName: etcd, version: '>=1.0.0'}`",
-    sources: &[Source::symbols(Project::OperatorRegistry, "pkg/registry/types.go", &["GetTypeValue"])],
+    sources: &[
+        Source::symbols(Project::OperatorRegistry, "pkg/registry/types.go", &["GetTypeValue"]).since("1.12")
+    ],
     check: Check::Bundle(check),
 };
 

@@ -17,7 +17,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorController,
         "internal/operator-controller/resolve/validation.go",
         &["NoDependencyValidation"],
-    )],
+    )
+    .since("0.10")],
     check: Check::Bundle(check),
 };
 

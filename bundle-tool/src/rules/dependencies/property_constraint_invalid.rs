@@ -13,8 +13,10 @@ pub(super) static RULE: Rule = Rule {
             Project::OperatorLifecycleManager,
             "pkg/controller/registry/resolver/resolver.go",
             &["convertConstraints"],
-        ),
-        Source::symbols(Project::OperatorFrameworkApi, "pkg/constraints/constraint.go", &["Parse"]),
+        )
+        .since("0.20"),
+        Source::symbols(Project::OperatorFrameworkApi, "pkg/constraints/constraint.go", &["Parse"])
+            .since("0.11"),
     ],
     check: Check::Bundle(check),
 };

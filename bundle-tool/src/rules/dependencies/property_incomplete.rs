@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     what: "A property has no type or no value.",
     impacts: &[Impact::Specific("No tool reads the property.")],
     help: "set both type and value, or remove the entry",
-    sources: &[Source::file(Project::OperatorRegistry, "alpha/property/property.go")],
+    sources: &[Source::file(Project::OperatorRegistry, "alpha/property/property.go").since("1.19")],
     check: Check::Bundle(check),
 };
 

@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorLifecycleManager,
         "pkg/controller/registry/resolver/resolver.go",
         &["legacyPredicateParsers"],
-    )],
+    )
+    .since("0.19")],
     check: Check::Bundle(check),
 };
 

@@ -11,7 +11,9 @@ pub(super) static RULE: Rule = Rule {
         Impact::Specific("The objects cannot be created on any cluster that the operator supports."),
     ],
     help: "convert the object to an API version that Kubernetes serves",
-    sources: &[Source::file(Project::OperatorFrameworkApi, "pkg/validation/internal/removed_apis.go")],
+    sources: &[
+        Source::file(Project::OperatorFrameworkApi, "pkg/validation/internal/removed_apis.go").since("0.9")
+    ],
     check: Check::Bundle(check),
 };
 

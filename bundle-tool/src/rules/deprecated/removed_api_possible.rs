@@ -8,7 +8,9 @@ pub(super) static RULE: Rule = Rule {
     what: "The bundle uses an API that was removed from Kubernetes, and `spec.minKubeVersion` allows versions with and without it.",
     impacts: &[Impact::Specific("The objects cannot be created on versions of Kubernetes without the API.")],
     help: "convert the object to an API version that Kubernetes serves",
-    sources: &[Source::file(Project::OperatorFrameworkApi, "pkg/validation/internal/removed_apis.go")],
+    sources: &[
+        Source::file(Project::OperatorFrameworkApi, "pkg/validation/internal/removed_apis.go").since("0.9")
+    ],
     check: Check::Bundle(check),
 };
 

@@ -17,8 +17,10 @@ pub(super) static RULE: Rule = Rule {
             Project::Preflight,
             "internal/policy/operator/related_images.go",
             &["RelatedImagesCheck.validate"],
-        ),
-        Source::symbols(Project::OperatorRegistry, "alpha/action/render.go", &["getRelatedImages"]),
+        )
+        .since("1.4"),
+        Source::symbols(Project::OperatorRegistry, "alpha/action/render.go", &["getRelatedImages"])
+            .since("1.19"),
     ],
     check: Check::Csv(check),
 };

@@ -7,4 +7,5 @@ pub(super) const RESTRICTED_NETWORK: &[Source] = &[Source::symbols(
     Project::Preflight,
     "internal/policy/operator/restricted_network_aware.go",
     &["FollowsRestrictedNetworkEnablementGuidelines.validate"],
-)];
+)
+.since("1.5")];

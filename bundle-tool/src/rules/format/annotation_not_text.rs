@@ -15,7 +15,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorRegistry,
         "pkg/lib/bundle/generate.go",
         &["AnnotationMetadata"],
-    )],
+    )
+    .since("1.5")],
     check: Check::Bundle(check),
 };
 

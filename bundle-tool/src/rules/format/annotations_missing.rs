@@ -18,7 +18,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorRegistry,
         "pkg/lib/bundle/validate.go",
         &["ValidateBundleFormat"],
-    )],
+    )
+    .since("1.12")],
     check: Check::Bundle(check),
 };
 

@@ -11,7 +11,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Apimachinery,
         "pkg/runtime/schema/group_version.go",
         &["ParseGroupVersion"],
-    )],
+    )
+    .since("1.16")],
     check: Check::Bundle(check),
 };
 

@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorFrameworkApi,
         "pkg/validation/internal/bundle.go",
         &["validateBundleSize"],
-    )],
+    )
+    .since("0.14")],
     check: Check::Bundle(check),
 };
 

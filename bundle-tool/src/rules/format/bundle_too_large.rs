@@ -12,12 +12,13 @@ pub(super) static RULE: Rule = Rule {
     ],
     help: "shorten the descriptions in the CRDs' schemas, or remove objects that the operator can create itself",
     sources: &[
-        Source::file(Project::OperatorRegistry, "pkg/configmap/configmap_writer.go"),
+        Source::file(Project::OperatorRegistry, "pkg/configmap/configmap_writer.go").since("1.5"),
         Source::symbols(
             Project::OperatorFrameworkApi,
             "pkg/validation/internal/bundle.go",
             &["validateBundleSize"],
-        ),
+        )
+        .since("0.14"),
     ],
     check: Check::Bundle(check),
 };

@@ -10,7 +10,9 @@ pub(super) static RULE: Rule = Rule {
         "Tools split the list at commas only, and create a channel with a space in its name or without a name.",
     )],
     help: "separate the names with commas, without spaces",
-    sources: &[Source::symbols(Project::OperatorRegistry, "pkg/registry/types.go", &["GetChannels"])],
+    sources: &[
+        Source::symbols(Project::OperatorRegistry, "pkg/registry/types.go", &["GetChannels"]).since("1.6")
+    ],
     check: Check::Bundle(check),
 };
 

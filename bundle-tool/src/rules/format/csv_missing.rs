@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     what: "No file in `manifests/` is a `ClusterServiceVersion`.",
     impacts: &[Impact::SdkRejects, Impact::UnpackFails],
     help: "add a ClusterServiceVersion, or generate the bundle with `bundle-tool generate bundle`",
-    sources: &[Source::file(Project::OperatorFrameworkApi, "pkg/manifests/bundleloader.go")],
+    sources: &[Source::file(Project::OperatorFrameworkApi, "pkg/manifests/bundleloader.go").since("0.4")],
     check: Check::Bundle(check),
 };
 

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         "A new catalog with the bundle has a package whose default channel does not exist.",
     )],
     help: "set the default channel to one of the channels, or add it to the channels",
-    sources: &[Source::file(Project::OperatorRegistry, "docs/design/operator-bundle.md")],
+    sources: &[Source::file(Project::OperatorRegistry, "docs/design/operator-bundle.md").since("1.5")],
     check: Check::Bundle(check),
 };
 

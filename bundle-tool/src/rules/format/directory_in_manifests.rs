@@ -9,8 +9,10 @@ pub(super) static RULE: Rule = Rule {
     impacts: &[Impact::UnpackFails, Impact::SdkRejects],
     help: "move the files of the directory up, or out of the bundle",
     sources: &[
-        Source::symbols(Project::OperatorFrameworkApi, "pkg/manifests/bundleloader.go", &["loadBundle"]),
-        Source::symbols(Project::OperatorRegistry, "pkg/configmap/configmap_writer.go", &["Populate"]),
+        Source::symbols(Project::OperatorFrameworkApi, "pkg/manifests/bundleloader.go", &["loadBundle"])
+            .since("0.4"),
+        Source::symbols(Project::OperatorRegistry, "pkg/configmap/configmap_writer.go", &["Populate"])
+            .since("1.5"),
     ],
     check: Check::Bundle(check),
 };

@@ -13,8 +13,9 @@ pub(super) static RULE: Rule = Rule {
     )],
     help: "set the label to the value of the annotation",
     sources: &[
-        Source::symbols(Project::OperatorRegistry, "pkg/lib/bundle/generate.go", &["GenerateDockerfile"]),
-        Source::file(Project::OperatorRegistry, "docs/design/operator-bundle.md"),
+        Source::symbols(Project::OperatorRegistry, "pkg/lib/bundle/generate.go", &["GenerateDockerfile"])
+            .since("1.5"),
+        Source::file(Project::OperatorRegistry, "docs/design/operator-bundle.md").since("1.5"),
     ],
     check: Check::Bundle(check),
 };

@@ -13,8 +13,8 @@ pub(super) static RULE: Rule = Rule {
     ],
     help: "delete the file, or move comments below the first `---`",
     sources: &[
-        Source::symbols(Project::Apimachinery, "pkg/util/yaml/decoder.go", &["YAMLReader"]),
-        Source::file(Project::OperatorRegistry, "pkg/lib/bundle/supported_resources.go"),
+        Source::symbols(Project::Apimachinery, "pkg/util/yaml/decoder.go", &["YAMLReader"]).since("1.16"),
+        Source::file(Project::OperatorRegistry, "pkg/lib/bundle/supported_resources.go").since("1.6"),
     ],
     check: Check::Bundle(check),
 };

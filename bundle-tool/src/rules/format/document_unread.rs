@@ -11,8 +11,8 @@ pub(super) static RULE: Rule = Rule {
     )],
     help: "move each document to a file of its own",
     sources: &[
-        Source::symbols(Project::OperatorRegistry, "pkg/registry/decode.go", &["decodeFile"]),
-        Source::file(Project::OperatorFrameworkApi, "pkg/manifests/bundleloader.go"),
+        Source::symbols(Project::OperatorRegistry, "pkg/registry/decode.go", &["decodeFileFS"]).since("1.7"),
+        Source::file(Project::OperatorFrameworkApi, "pkg/manifests/bundleloader.go").since("0.4"),
     ],
     check: Check::Bundle(check),
 };

@@ -11,7 +11,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorFrameworkApi,
         "pkg/manifests/bundleloader.go",
         &["loadBundle"],
-    )],
+    )
+    .since("0.4")],
     check: Check::Bundle(check),
 };
 

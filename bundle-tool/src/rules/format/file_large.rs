@@ -10,7 +10,9 @@ pub(super) static RULE: Rule = Rule {
         "Large CRDs slow down API servers and catalogs, and an object larger than 1.5 MiB cannot be stored.",
     )],
     help: "shorten the descriptions in the schema",
-    sources: &[Source::symbols(Project::Etcd, "server/embed/config.go", &["DefaultMaxRequestBytes"])],
+    sources: &[
+        Source::symbols(Project::Etcd, "server/embed/config.go", &["DefaultMaxRequestBytes"]).since("3.3")
+    ],
     check: Check::Bundle(check),
 };
 

@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Apimachinery,
         "pkg/api/validation/objectmeta.go",
         &["ValidateObjectMetaAccessor"],
-    )],
+    )
+    .since("1.16")],
     check: Check::Bundle(check),
 };
 

@@ -17,7 +17,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorRegistry,
         "pkg/configmap/configmap_writer.go",
         &["Populate", "TranslateInvalidChars"],
-    )],
+    )
+    .since("1.5")],
     check: Check::Bundle(check),
 };
 

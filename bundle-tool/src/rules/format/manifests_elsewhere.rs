@@ -13,8 +13,10 @@ pub(super) static RULE: Rule = Rule {
             Project::OperatorSdk,
             "internal/cmd/operator-sdk/bundle/validate/validate.go",
             &["getBundleDataFromDir"],
-        ),
-        Source::symbols(Project::OperatorSdk, "internal/registry/labels.go", &["GetManifestsDir"]),
+        )
+        .since("1.1"),
+        Source::symbols(Project::OperatorSdk, "internal/registry/labels.go", &["GetManifestsDir"])
+            .since("0.19"),
     ],
     check: Check::Bundle(check),
 };

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     what: "The bundle has no directory `manifests/`, or the directory is empty.",
     impacts: &[Impact::SdkRejects, Impact::UnpackFails],
     help: "pass the directory that contains manifests/ and metadata/, or generate the bundle with `bundle-tool generate bundle`",
-    sources: &[Source::file(Project::OperatorRegistry, "docs/design/operator-bundle.md")],
+    sources: &[Source::file(Project::OperatorRegistry, "docs/design/operator-bundle.md").since("1.5")],
     check: Check::Bundle(check),
 };
 

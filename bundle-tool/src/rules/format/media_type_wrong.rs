@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorRegistry,
         "pkg/lib/bundle/validate.go",
         &["validateAnnotations"],
-    )],
+    )
+    .since("1.6")],
     check: Check::Bundle(check),
 };
 

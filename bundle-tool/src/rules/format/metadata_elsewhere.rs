@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
         "Tools read `metadata/` regardless; tools that trust the label of the image do not find the metadata.",
     )],
     help: "set the annotation to `metadata/`",
-    sources: &[Source::file(Project::OperatorRegistry, "docs/design/operator-bundle.md")],
+    sources: &[Source::file(Project::OperatorRegistry, "docs/design/operator-bundle.md").since("1.5")],
     check: Check::Bundle(check),
 };
 

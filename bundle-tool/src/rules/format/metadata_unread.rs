@@ -11,7 +11,9 @@ pub(super) static RULE: Rule = Rule {
         "operator-sdk and opm ignore the file without an error, including any dependencies and properties in it.",
     )],
     help: "correct the syntax at this position",
-    sources: &[Source::symbols(Project::OperatorRegistry, "pkg/registry/parse.go", &["addMetadata"])],
+    sources: &[
+        Source::symbols(Project::OperatorRegistry, "pkg/registry/parse.go", &["addMetadata"]).since("1.18")
+    ],
     check: Check::Bundle(check),
 };
 

@@ -8,7 +8,9 @@ pub(super) static RULE: Rule = Rule {
     what: "An object of the bundle is larger than 1.5 MiB, the limit of etcd for a request.",
     impacts: &[Impact::ObjectRejected],
     help: "shorten the descriptions in the schema, or split the object",
-    sources: &[Source::symbols(Project::Etcd, "server/embed/config.go", &["DefaultMaxRequestBytes"])],
+    sources: &[
+        Source::symbols(Project::Etcd, "server/embed/config.go", &["DefaultMaxRequestBytes"]).since("3.3")
+    ],
     check: Check::Bundle(check),
 };
 

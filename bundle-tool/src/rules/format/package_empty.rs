@@ -8,7 +8,9 @@ pub(super) static RULE: Rule = Rule {
     what: "The package name in `metadata/annotations.yaml` is empty.",
     impacts: &[Impact::Specific("The bundle cannot be added to a catalog.")],
     help: "set the annotation to the name of the package",
-    sources: &[Source::symbols(Project::OperatorRegistry, "alpha/declcfg/declcfg.go", &["Package"])],
+    sources: &[
+        Source::symbols(Project::OperatorRegistry, "alpha/declcfg/declcfg.go", &["Package"]).since("1.19")
+    ],
     check: Check::Bundle(check),
 };
 

@@ -10,11 +10,12 @@ pub(super) static RULE: Rule = Rule {
     impacts: &[Impact::SdkRejects, Impact::InstallPlanFails],
     help: "remove the object; move a Deployment to the CSV's install strategy, or create the object from the operator",
     sources: &[
-        Source::file(Project::OperatorRegistry, "pkg/lib/bundle/supported_resources.go"),
+        Source::file(Project::OperatorRegistry, "pkg/lib/bundle/supported_resources.go").since("1.6"),
         Source::file(
             Project::OperatorLifecycleManager,
             "pkg/controller/operators/catalog/supportedresources.go",
-        ),
+        )
+        .since("0.14"),
     ],
     check: Check::Bundle(check),
 };

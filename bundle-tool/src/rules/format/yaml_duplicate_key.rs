@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         "Kubernetes and OLM use the last value without an error; kubectl and other YAML tools reject the file.",
     )],
     help: "remove one of the keys",
-    sources: &[Source::symbols(Project::SigsYaml, "yaml.go", &["Unmarshal", "UnmarshalStrict"])],
+    sources: &[Source::symbols(Project::SigsYaml, "yaml.go", &["Unmarshal", "UnmarshalStrict"]).since("1.1")],
     check: Check::Bundle(check),
 };
 

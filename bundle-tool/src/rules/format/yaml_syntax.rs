@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         Impact::Specific("Other tools report a missing CSV or missing annotations instead."),
     ],
     help: "correct the syntax at this position",
-    sources: &[Source::file(Project::GoYaml, "decode.go")],
+    sources: &[Source::file(Project::GoYaml, "decode.go").since("2.0")],
     check: Check::Bundle(check),
 };
 

@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorFrameworkApi,
         "pkg/validation/internal/good_practices.go",
         &["validateHubChannels"],
-    )],
+    )
+    .since("0.8")],
     check: Check::Bundle(check),
 };
 

@@ -13,7 +13,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorFrameworkApi,
         "pkg/validation/internal/good_practices.go",
         &["validateResourceRequests"],
-    )],
+    )
+    .since("0.11")],
     check: Check::Csv(check),
 };
 

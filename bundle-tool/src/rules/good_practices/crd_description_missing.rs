@@ -11,7 +11,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorFrameworkApi,
         "pkg/validation/internal/good_practices.go",
         &["validateCrdDescriptions"],
-    )],
+    )
+    .since("0.15")],
     check: Check::Csv(check),
 };
 

@@ -13,7 +13,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorFrameworkApi,
         "pkg/validation/internal/good_practices.go",
         &["validateRBACForCRDsWith"],
-    )],
+    )
+    .since("0.15")],
     check: Check::Csv(check),
 };
 

@@ -12,12 +12,14 @@ pub(super) static RULE: Rule = Rule {
     ],
     help: "push the image, or correct its name, tag or digest",
     sources: &[
-        Source::symbols(Project::Kubernetes, "pkg/kubelet/images/image_manager.go", &["EnsureImageExists"]),
+        Source::symbols(Project::Kubernetes, "pkg/kubelet/images/image_manager.go", &["EnsureImageExists"])
+            .since("1.16"),
         Source::symbols(
             Project::OperatorLifecycleManager,
             "pkg/controller/install/status_viewer.go",
             &["DeploymentStatus"],
-        ),
+        )
+        .since("0.14"),
     ],
     check: Check::Bundle(check),
 };

@@ -11,8 +11,10 @@ pub(super) static RULE: Rule = Rule {
     )],
     help: "push the image, or correct its name, tag or digest",
     sources: &[
-        Source::symbols(Project::OperatorRegistry, "alpha/action/render.go", &["getRelatedImages"]),
-        Source::symbols(Project::Kubernetes, "pkg/kubelet/images/image_manager.go", &["EnsureImageExists"]),
+        Source::symbols(Project::OperatorRegistry, "alpha/action/render.go", &["getRelatedImages"])
+            .since("1.19"),
+        Source::symbols(Project::Kubernetes, "pkg/kubelet/images/image_manager.go", &["EnsureImageExists"])
+            .since("1.16"),
     ],
     check: Check::Bundle(check),
 };

@@ -9,12 +9,14 @@ pub(super) static RULE: Rule = Rule {
     impacts: &[Impact::ObjectRejected],
     help: "use finalizers like `example.com/cleanup`",
     sources: &[
-        Source::symbols(Project::Apimachinery, "pkg/api/validation/objectmeta.go", &["ValidateFinalizers"]),
+        Source::symbols(Project::Apimachinery, "pkg/api/validation/objectmeta.go", &["ValidateFinalizers"])
+            .since("1.16"),
         Source::symbols(
             Project::Kubernetes,
             "pkg/apis/core/validation/validation.go",
             &["validateKubeFinalizerName"],
-        ),
+        )
+        .since("1.16"),
     ],
     check: Check::Metadata(check),
 };

@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Apimachinery,
         "pkg/apis/meta/v1/validation/validation.go",
         &["ValidateLabels"],
-    )],
+    )
+    .since("1.16")],
     check: Check::Metadata(check),
 };
 

@@ -13,8 +13,14 @@ pub(super) static RULE: Rule = Rule {
             Project::Apimachinery,
             "pkg/api/validation/objectmeta.go",
             &["ValidateObjectMetaAccessor"],
-        ),
-        Source::file(Project::Kubernetes, "pkg/apis/*/validation"),
+        )
+        .since("1.16"),
+        Source::symbols(
+            Project::Kubernetes,
+            "pkg/apis/core/validation/validation.go",
+            &["ValidatePodName", "ValidateServiceName", "ValidateConfigMapName"],
+        )
+        .since("1.16"),
     ],
     check: Check::Metadata(check),
 };

@@ -15,12 +15,14 @@ pub(super) static RULE: Rule = Rule {
     ],
     help: "remove metadata.namespace",
     sources: &[
-        Source::symbols(Project::OperatorSdk, "internal/registry/validate.go", &["validateObject"]),
+        Source::symbols(Project::OperatorSdk, "internal/registry/validate.go", &["validateObject"])
+            .since("0.18"),
         Source::symbols(
             Project::Apimachinery,
             "pkg/api/validation/objectmeta.go",
             &["ValidateObjectMetaAccessor"],
-        ),
+        )
+        .since("1.16"),
     ],
     check: Check::Object(check),
 };

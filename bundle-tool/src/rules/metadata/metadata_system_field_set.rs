@@ -9,17 +9,19 @@ pub(super) static RULE: Rule = Rule {
     impacts: &[Impact::ObjectRejected, Impact::SdkRejects],
     help: "remove the field, which is set in exports from a cluster",
     sources: &[
-        Source::symbols(Project::Apiserver, "pkg/storage/etcd3/store.go", &["Create"]),
+        Source::symbols(Project::Apiserver, "pkg/storage/etcd3/store.go", &["Create"]).since("1.16"),
         Source::symbols(
             Project::Apimachinery,
             "pkg/api/validation/objectmeta.go",
             &["ValidateObjectMetaAccessor"],
-        ),
+        )
+        .since("1.16"),
         Source::symbols(
             Project::Apimachinery,
             "pkg/apis/meta/v1/validation/validation.go",
             &["ValidateManagedFields"],
-        ),
+        )
+        .since("1.16"),
     ],
     check: Check::Metadata(check),
 };

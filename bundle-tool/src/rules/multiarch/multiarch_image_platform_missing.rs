@@ -19,7 +19,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorFrameworkApi,
         "pkg/validation/internal/multiarch.go",
         &["checkSupportDefined"],
-    )],
+    )
+    .since("0.16")],
     check: Check::Bundle(check),
 };
 

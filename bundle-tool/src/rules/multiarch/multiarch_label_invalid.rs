@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorFrameworkApi,
         "pkg/validation/internal/multiarch.go",
         &["loadInfraLabelsFromCSV"],
-    )],
+    )
+    .since("0.16")],
     check: Check::Csv(check),
 };
 

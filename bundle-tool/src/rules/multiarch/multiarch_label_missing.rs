@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorFrameworkApi,
         "pkg/validation/internal/multiarch.go",
         &["loadAllPossibleArchSupported", "checkMissingLabelsForArchs"],
-    )],
+    )
+    .since("0.16")],
     check: Check::Csv(check),
 };
 

@@ -13,8 +13,9 @@ pub(super) static RULE: Rule = Rule {
     sources: &[Source::symbols(
         Project::OperatorFrameworkApi,
         "pkg/validation/internal/multiarch.go",
-        &["validateNodeAffinity"],
-    )],
+        &["multiArchValidator.checkNodeAffinity"],
+    )
+    .since("0.18")],
     check: Check::Csv(check),
 };
 

@@ -9,8 +9,9 @@ pub(super) static RULE: Rule = Rule {
     impacts: &[Impact::ApiServiceRejected],
     help: "set group to a domain like `gadgets.example.com`, and version to a name like `v1`",
     sources: &[
-        Source::file(Project::KubeAggregator, "pkg/apis/apiregistration/validation/validation.go"),
-        Source::file(Project::OperatorLifecycleManager, "pkg/controller/install/apiservice.go"),
+        Source::file(Project::KubeAggregator, "pkg/apis/apiregistration/validation/validation.go")
+            .since("1.16"),
+        Source::file(Project::OperatorLifecycleManager, "pkg/controller/install/apiservice.go").since("0.14"),
     ],
     check: Check::Csv(check),
 };

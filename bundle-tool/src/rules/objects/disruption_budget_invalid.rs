@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     what: "A PodDisruptionBudget sets both limits, or has an invalid limit, selector or eviction policy.",
     impacts: &[Impact::ObjectRejected],
     help: "set either minAvailable or maxUnavailable",
-    sources: &[Source::file(Project::Kubernetes, "pkg/apis/policy/validation/validation.go")],
+    sources: &[Source::file(Project::Kubernetes, "pkg/apis/policy/validation/validation.go").since("1.16")],
     check: Check::Known(check),
 };
 

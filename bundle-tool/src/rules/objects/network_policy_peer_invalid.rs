@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/networking/validation/validation.go",
         &["ValidateNetworkPolicyPeer", "ValidateIPBlock"],
-    )],
+    )
+    .since("1.16")],
     check: Check::Known(check),
 };
 

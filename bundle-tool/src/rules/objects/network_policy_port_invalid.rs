@@ -15,7 +15,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/networking/validation/validation.go",
         &["ValidateNetworkPolicyPort"],
-    )],
+    )
+    .since("1.16")],
     check: Check::Known(check),
 };
 

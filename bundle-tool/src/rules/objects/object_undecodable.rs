@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     what: "A field of an object has a value of the wrong type.",
     impacts: &[Impact::ObjectRejected],
     help: "set the field to a value of the expected type; quote strings that look like numbers or booleans",
-    sources: &[Source::file(Project::Apimachinery, "pkg/runtime/serializer/json/json.go")],
+    sources: &[Source::file(Project::Apimachinery, "pkg/runtime/serializer/json/json.go").since("1.16")],
     check: Check::Bundle(check),
 };
 

@@ -7,7 +7,9 @@ pub(super) static RULE: Rule = Rule {
     what: "A PriorityClass has a priority above 1000000000, a name that starts with `system-`, or an unknown preemption policy.",
     impacts: &[Impact::ObjectRejected],
     help: "set value to at most 1000000000, and use a name that does not start with `system-`",
-    sources: &[Source::file(Project::Kubernetes, "pkg/apis/scheduling/validation/validation.go")],
+    sources: &[
+        Source::file(Project::Kubernetes, "pkg/apis/scheduling/validation/validation.go").since("1.16")
+    ],
     check: Check::Known(check),
 };
 

@@ -11,7 +11,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/core/validation/validation.go",
         &["ValidateSecret"],
-    )],
+    )
+    .since("1.16")],
     check: Check::Known(check),
 };
 

@@ -14,12 +14,14 @@ pub(super) static RULE: Rule = Rule {
             Project::Kubernetes,
             "pkg/apis/core/validation/validation.go",
             &["ValidateServiceClusterIPsRelatedFields"],
-        ),
+        )
+        .since("1.16"),
         Source::symbols(
             Project::Kubernetes,
             "pkg/registry/core/service/storage/alloc.go",
             &["initIPFamilyFields"],
-        ),
+        )
+        .since("1.21"),
     ],
     check: Check::Known(check),
 };

@@ -11,7 +11,8 @@ pub(super) static RULE: Rule = Rule {
     )],
     help: "remove nodePort: the API server assigns a free one",
     sources: &[
-        Source::file(Project::Kubernetes, "pkg/registry/core/service/portallocator/allocator.go"),
+        Source::file(Project::Kubernetes, "pkg/registry/core/service/portallocator/allocator.go")
+            .since("1.16"),
         Source::symbols(Project::KubernetesDocs, "kube-apiserver reference", &["--service-node-port-range"]),
     ],
     check: Check::Known(check),

@@ -16,12 +16,14 @@ pub(super) static RULE: Rule = Rule {
             Project::Kubernetes,
             "pkg/apis/core/validation/validation.go",
             &["validateServicePort"],
-        ),
+        )
+        .since("1.16"),
         Source::symbols(
             Project::Kubernetes,
             "pkg/registry/core/service/storage/alloc.go",
             &["initNodePorts"],
-        ),
+        )
+        .since("1.16"),
     ],
     check: Check::Known(check),
 };

@@ -11,7 +11,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/core/validation/validation.go",
         &["validateService"],
-    )],
+    )
+    .since("1.27")],
     check: Check::Known(check),
 };
 

@@ -17,7 +17,8 @@ pub(super) static RULE: Rule = Rule {
             "validateServiceInternalTrafficFieldsValue",
             "validateServiceTrafficDistribution",
         ],
-    )],
+    )
+    .since("1.16")],
     check: Check::Known(check),
 };
 

@@ -8,7 +8,8 @@ pub(super) static RULE: Rule = Rule {
     what: "An object has a field that its kind does not declare.",
     impacts: &[Impact::FieldDropped],
     help: "remove the field, or correct its name or indentation",
-    sources: &[Source::symbols(Project::Apiserver, "pkg/endpoints/handlers/create.go", &["createHandler"])],
+    sources: &[Source::symbols(Project::Apiserver, "pkg/endpoints/handlers/create.go", &["createHandler"])
+        .since("1.16")],
     check: Check::Bundle(check),
 };
 

@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorLifecycleManager,
         "pkg/controller/install/webhook.go",
         &["createOrUpdateConversionWebhook"],
-    )],
+    )
+    .since("0.17")],
     check: Check::Csv(check),
 };
 

@@ -16,12 +16,14 @@ pub(super) static RULE: Rule = Rule {
             Project::OperatorFrameworkApi,
             "pkg/validation/internal/csv.go",
             &["validateInstallModes"],
-        ),
+        )
+        .since("0.4"),
         Source::symbols(
             Project::OperatorLifecycleManager,
             "pkg/controller/install/webhook.go",
             &["isSingletonOperator"],
-        ),
+        )
+        .since("0.17"),
     ],
     check: Check::Csv(check),
 };

@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Apiserver,
         "pkg/util/webhook/validation.go",
         &["ValidateWebhookService"],
-    )],
+    )
+    .since("1.16")],
     check: Check::Csv(check),
 };
 

@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorFrameworkApi,
         "pkg/validation/internal/bundle.go",
         &["validateOwnedCRDs"],
-    )],
+    )
+    .since("0.4")],
     check: Check::Bundle(check),
 };
 

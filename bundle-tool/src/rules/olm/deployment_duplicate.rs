@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorLifecycleManager,
         "pkg/controller/install/deployment.go",
         &["installDeployments"],
-    )],
+    )
+    .since("0.14")],
     check: Check::Csv(check),
 };
 

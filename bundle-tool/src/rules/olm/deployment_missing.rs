@@ -8,7 +8,9 @@ pub(super) static RULE: Rule = Rule {
     what: "The install strategy has no Deployments.",
     impacts: &[Impact::Specific("The CSV succeeds, but no operator runs.")],
     help: "add the operator's Deployment to spec.install.spec.deployments",
-    sources: &[Source::file(Project::OperatorLifecycleManager, "pkg/controller/install/deployment.go")],
+    sources: &[
+        Source::file(Project::OperatorLifecycleManager, "pkg/controller/install/deployment.go").since("0.14")
+    ],
     check: Check::Csv(check),
 };
 

@@ -20,8 +20,10 @@ pub(super) static RULE: Rule = Rule {
             Project::OperatorFrameworkApi,
             "pkg/validation/internal/bundle.go",
             &["validateOwnedCRDs"],
-        ),
-        Source::symbols(Project::OperatorRegistry, "pkg/registry/bundle.go", &["AllProvidedAPIsInBundle"]),
+        )
+        .since("0.2"),
+        Source::symbols(Project::OperatorRegistry, "pkg/registry/bundle.go", &["AllProvidedAPIsInBundle"])
+            .since("1.0"),
     ],
     check: Check::Bundle(check),
 };

@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorFrameworkApi,
         "pkg/operators/v1alpha1/clusterserviceversion_types.go",
         &["GetAllCRDDescriptions"],
-    )],
+    )
+    .since("0.2")],
     check: Check::Bundle(check),
 };
 

@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorLifecycleManager,
         "pkg/controller/registry/resolver/rbac.go",
         &["RBACForClusterServiceVersion"],
-    )],
+    )
+    .since("0.14")],
     check: Check::Csv(check),
 };
 

@@ -10,7 +10,8 @@ pub(super) static RULE: Rule = Rule {
     sources: &[Source::file(
         Project::OperatorLifecycleManager,
         "pkg/controller/operators/olm/requirements.go",
-    )],
+    )
+    .since("0.14")],
     check: Check::Csv(check),
 };
 

@@ -15,8 +15,9 @@ pub(super) static RULE: Rule = Rule {
             Project::OperatorLifecycleManager,
             "pkg/controller/operators/olm/labeler.go",
             &["apiSurfaceOfCSV"],
-        ),
-        Source::symbols(Project::OperatorRegistry, "pkg/registry/bundle.go", &["RequiredAPIs"]),
+        )
+        .since("0.14"),
+        Source::symbols(Project::OperatorRegistry, "pkg/registry/bundle.go", &["RequiredAPIs"]).since("1.0"),
     ],
     check: Check::Csv(check),
 };

@@ -10,7 +10,9 @@ pub(super) static RULE: Rule = Rule {
         "The bundle depends on itself, and a catalog may require another operator that provides the API.",
     )],
     help: "remove the entry from spec.customresourcedefinitions.required",
-    sources: &[Source::file(Project::OperatorLifecycleManager, "doc/design/building-your-csv.md")],
+    sources: &[
+        Source::file(Project::OperatorLifecycleManager, "doc/design/building-your-csv.md").since("0.14")
+    ],
     check: Check::Csv(check),
 };
 

@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorFrameworkApi,
         "pkg/validation/internal/bundle.go",
         &["validateServiceAccounts"],
-    )],
+    )
+    .since("0.11")],
     check: Check::Bundle(check),
 };
 

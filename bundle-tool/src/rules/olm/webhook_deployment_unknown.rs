@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorLifecycleManager,
         "pkg/controller/install/certresources.go",
         &["certResourcesForDeployment"],
-    )],
+    )
+    .since("0.15")],
     check: Check::Csv(check),
 };
 

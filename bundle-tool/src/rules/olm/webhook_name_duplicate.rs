@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorLifecycleManager,
         "pkg/controller/operators/olm/operator.go",
         &["transitionCSVState"],
-    )],
+    )
+    .since("0.15")],
     check: Check::Csv(check),
 };
 

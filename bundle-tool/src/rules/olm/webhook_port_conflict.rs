@@ -17,7 +17,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorLifecycleManager,
         "pkg/controller/install/certresources.go",
         &["getServicePorts"],
-    )],
+    )
+    .since("0.15")],
     check: Check::Csv(check),
 };
 

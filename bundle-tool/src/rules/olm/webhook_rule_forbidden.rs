@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorLifecycleManager,
         "pkg/controller/install/webhook.go",
         &["ValidWebhookRules"],
-    )],
+    )
+    .since("0.15")],
     check: Check::Csv(check),
 };
 

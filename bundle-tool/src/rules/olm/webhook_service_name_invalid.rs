@@ -17,7 +17,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorLifecycleManager,
         "pkg/controller/install/certresources.go",
         &["ServiceName"],
-    )],
+    )
+    .since("0.14")],
     check: Check::Csv(check),
 };
 

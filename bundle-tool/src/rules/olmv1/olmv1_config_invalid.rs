@@ -16,12 +16,14 @@ pub(super) static RULE: Rule = Rule {
             Project::OperatorController,
             "internal/operator-controller/rukpak/bundle/registryv1.go",
             &["buildBundleConfigSchema"],
-        ),
+        )
+        .since("1.7"),
         Source::symbols(
             Project::OperatorController,
             "internal/operator-controller/config/config.go",
             &["UnmarshalConfig"],
-        ),
+        )
+        .since("1.6"),
     ],
     check: Check::Bundle(check),
 };

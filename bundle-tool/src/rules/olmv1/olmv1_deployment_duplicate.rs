@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorController,
         "internal/operator-controller/rukpak/render/registryv1/validators/validator.go",
         &["CheckDeploymentSpecUniqueness"],
-    )],
+    )
+    .since("1.3")],
     check: Check::Csv(check),
 };
 

@@ -17,7 +17,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorController,
         "internal/operator-controller/applier/provider.go",
         &["RegistryV1ManifestProvider.Get"],
-    )],
+    )
+    .since("0.13")],
     check: Check::Csv(check),
 };
 

@@ -13,7 +13,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorController,
         "internal/operator-controller/rukpak/bundle/source/source.go",
         &["fsBundleSource.GetBundle"],
-    )],
+    )
+    .since("0.13")],
     check: Check::Object(check),
 };
 

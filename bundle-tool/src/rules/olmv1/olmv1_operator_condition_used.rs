@@ -13,7 +13,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorLifecycleManager,
         "pkg/controller/operators/operatorcondition_controller.go",
         &["OperatorConditionReconciler"],
-    )],
+    )
+    .since("0.18")],
     check: Check::Csv(check),
 };
 

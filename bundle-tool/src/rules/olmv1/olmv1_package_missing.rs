@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorController,
         "internal/operator-controller/rukpak/render/registryv1/validators/validator.go",
         &["CheckPackageNameNotEmpty"],
-    )],
+    )
+    .since("1.3")],
     check: Check::Bundle(check),
 };
 

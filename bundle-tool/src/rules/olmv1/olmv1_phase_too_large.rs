@@ -16,12 +16,14 @@ pub(super) static RULE: Rule = Rule {
             Project::OperatorController,
             "api/v1/clusterobjectset_types.go",
             &["ClusterObjectSetPhase"],
-        ),
+        )
+        .since("1.8"),
         Source::symbols(
             Project::OperatorController,
             "internal/operator-controller/applier/phase.go",
             &["determinePhase"],
-        ),
+        )
+        .since("1.6"),
     ],
     check: Check::Bundle(check),
 };

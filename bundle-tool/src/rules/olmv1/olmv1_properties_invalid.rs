@@ -13,7 +13,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorController,
         "internal/operator-controller/rukpak/bundle/source/source.go",
         &["copyMetadataPropertiesToCSV"],
-    )],
+    )
+    .since("1.0")],
     check: Check::Csv(check),
 };
 

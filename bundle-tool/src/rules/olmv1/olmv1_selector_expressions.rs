@@ -13,7 +13,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorController,
         "internal/operator-controller/rukpak/render/registryv1/generators/generators.go",
         &["BundleDeploymentServiceResourceGenerator"],
-    )],
+    )
+    .since("1.6")],
     check: Check::Csv(check),
 };
 

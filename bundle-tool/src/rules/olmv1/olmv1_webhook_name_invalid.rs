@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorController,
         "internal/operator-controller/rukpak/render/registryv1/validators/validator.go",
         &["CheckWebhookNameIsDNS1123SubDomain"],
-    )],
+    )
+    .since("1.6")],
     check: Check::Csv(check),
 };
 

@@ -11,7 +11,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorController,
         "internal/operator-controller/rukpak/render/registryv1/validators/validator.go",
         &["CheckWebhookRules"],
-    )],
+    )
+    .since("1.6")],
     check: Check::Csv(check),
 };
 

@@ -17,7 +17,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorLifecycleManager,
         "pkg/controller/operators/openshift/helpers.go",
         &["maxOpenShiftVersion"],
-    )],
+    )
+    .since("0.18")],
     check: Check::Bundle(check),
 };
 

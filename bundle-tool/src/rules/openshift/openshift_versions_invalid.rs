@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
             "operatorcert/static_tests/community/bundle.py",
             &["check_api_version_constraints"],
         ),
-        Source::symbols(Project::Preflight, "internal/bundle/bundle.go", &["targetVersion"]),
+        Source::symbols(Project::Preflight, "internal/bundle/bundle.go", &["targetVersion"]).since("1.5"),
     ],
     check: Check::Bundle(check),
 };

@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OpenShiftLibrary,
         "pkg/securitycontextconstraints/capabilities/mustrunas.go",
         &["defaultCapabilities.Validate"],
-    )],
+    )
+    .since("4.11")],
     check: Check::Csv(check),
 };
 

@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OpenShiftLibrary,
         "pkg/securitycontextconstraints/sccmatching/provider.go",
         &["simpleProvider.ValidatePodSecurityContext", "simpleProvider.hasHostPort"],
-    )],
+    )
+    .since("4.11")],
     check: Check::Csv(check),
 };
 

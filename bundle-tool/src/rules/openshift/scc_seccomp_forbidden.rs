@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OpenShiftLibrary,
         "pkg/securitycontextconstraints/seccomp/strategy.go",
         &["strategy.ValidatePod", "strategy.ValidateContainer"],
-    )],
+    )
+    .since("4.11")],
     check: Check::Csv(check),
 };
 

@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OpenShiftLibrary,
         "pkg/securitycontextconstraints/selinux/mustrunas.go",
         &["mustRunAs.Validate"],
-    )],
+    )
+    .since("4.11")],
     check: Check::Csv(check),
 };
 

@@ -11,7 +11,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorFrameworkApi,
         "pkg/validation/internal/operatorhub.go",
         &["checkSpecMaintainers"],
-    )],
+    )
+    .since("0.4")],
     check: Check::Csv(check),
 };
 

@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorFrameworkApi,
         "pkg/validation/internal/operatorhub.go",
         &["checkSpecVersion"],
-    )],
+    )
+    .since("0.8")],
     check: Check::Csv(check),
 };
 

@@ -7,7 +7,8 @@ pub(super) const SOURCES: &[Source] = &[Source::symbols(
     Project::Preflight,
     "internal/policy/operator/required_annotations.go",
     &["RequiredAnnotations.validate"],
-)];
+)
+.since("1.8")];
 
 /// Those that preflight requires.
 pub(super) const REQUIRED: [&str; 7] = [

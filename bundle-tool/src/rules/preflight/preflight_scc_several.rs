@@ -8,12 +8,14 @@ pub(super) static RULE: Rule = Rule {
     impacts: &[Impact::PreflightFails("SecurityContextConstraintsInCSV")],
     help: "list one SCC in resourceNames",
     sources: &[
-        Source::symbols(Project::Preflight, "internal/bundle/bundle.go", &["GetSecurityContextConstraints"]),
+        Source::symbols(Project::Preflight, "internal/bundle/bundle.go", &["GetSecurityContextConstraints"])
+            .since("1.4"),
         Source::symbols(
             Project::Preflight,
             "internal/policy/operator/scc_info.go",
             &["securityContextConstraintsInCSV.validate"],
-        ),
+        )
+        .since("1.4"),
     ],
     check: Check::Csv(check),
 };

@@ -9,8 +9,9 @@ pub(super) static RULE: Rule = Rule {
     impacts: &[Impact::ObjectRejected],
     help: "use lowercase letters, digits, `-` and `.`",
     sources: &[
-        Source::file(Project::OperatorLifecycleManager, "pkg/controller/registry/resolver/rbac.go"),
-        Source::file(Project::Kubernetes, "pkg/apis/rbac/validation/validation.go"),
+        Source::file(Project::OperatorLifecycleManager, "pkg/controller/registry/resolver/rbac.go")
+            .since("0.14"),
+        Source::file(Project::Kubernetes, "pkg/apis/rbac/validation/validation.go").since("1.16"),
     ],
     check: Check::Csv(check),
 };

@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/rbac/validation/validation.go",
         &["ValidateRoleBinding", "ValidateClusterRoleBinding"],
-    )],
+    )
+    .since("1.16")],
     check: Check::Known(check),
 };
 

@@ -13,12 +13,14 @@ pub(super) static RULE: Rule = Rule {
             Project::Kubernetes,
             "pkg/apis/admissionregistration/validation/validation.go",
             &["validateValidatingWebhook"],
-        ),
+        )
+        .since("1.16"),
         Source::symbols(
             Project::OperatorLifecycleManager,
             "pkg/controller/install/webhook.go",
             &["addWebhookLabels"],
-        ),
+        )
+        .since("0.15"),
     ],
     check: Check::Webhook(check),
 };

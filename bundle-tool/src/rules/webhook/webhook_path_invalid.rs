@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Apiserver,
         "pkg/util/webhook/validation.go",
         &["ValidateWebhookService"],
-    )],
+    )
+    .since("1.16")],
     check: Check::Webhook(check),
 };
 

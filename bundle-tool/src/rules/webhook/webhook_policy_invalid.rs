@@ -11,7 +11,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/admissionregistration/validation/validation.go",
         &["validateValidatingWebhook", "validateMutatingWebhook"],
-    )],
+    )
+    .since("1.16")],
     check: Check::Webhook(check),
 };
 

@@ -15,7 +15,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/admissionregistration/validation/validation.go",
         &["validateAdmissionReviewVersions"],
-    )],
+    )
+    .since("1.16")],
     check: Check::Webhook(check),
 };
 

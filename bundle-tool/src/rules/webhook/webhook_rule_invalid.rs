@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/admissionregistration/validation/validation.go",
         &["validateRuleWithOperations"],
-    )],
+    )
+    .since("1.16")],
     check: Check::Webhook(check),
 };
 

@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
         Project::OperatorLifecycleManager,
         "pkg/controller/install/certresources.go",
         &["getServicePort"],
-    )],
+    )
+    .since("0.17")],
     check: Check::Webhook(check),
 };
 

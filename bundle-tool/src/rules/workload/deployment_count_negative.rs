@@ -11,7 +11,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/apps/validation/validation.go",
         &["ValidateDeploymentSpec"],
-    )],
+    )
+    .since("1.16")],
     check: Check::Deployment(check),
 };
 

@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/apps/validation/validation.go",
         &["ValidateDeploymentStrategy"],
-    )],
+    )
+    .since("1.16")],
     check: Check::Deployment(check),
 };
 

@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/core/validation/validation.go",
         &["validateSeccompAnnotationsAndFields", "validateAppArmorAnnotationsAndFieldsMatchOnCreate"],
-    )],
+    )
+    .since("1.19")],
     check: Check::PodTemplate(check),
 };
 

@@ -14,12 +14,14 @@ pub(super) static RULE: Rule = Rule {
             Project::Kubernetes,
             "pkg/apis/core/validation/validation.go",
             &["ValidateAnnotations"],
-        ),
+        )
+        .since("1.16"),
         Source::symbols(
             Project::OperatorLifecycleManager,
             "pkg/controller/install/deployment.go",
             &["deploymentForSpec"],
-        ),
+        )
+        .since("0.14"),
     ],
     check: Check::PodTemplate(check),
 };

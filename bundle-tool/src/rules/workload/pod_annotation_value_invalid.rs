@@ -17,7 +17,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/core/validation/validation.go",
         &["ValidatePodSpecificAnnotations"],
-    )],
+    )
+    .since("1.16")],
     check: Check::PodTemplate(check),
 };
 

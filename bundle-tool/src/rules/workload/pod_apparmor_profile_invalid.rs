@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/core/validation/validation.go",
         &["ValidateAppArmorProfileField"],
-    )],
+    )
+    .since("1.30")],
     check: Check::PodTemplate(check),
 };
 

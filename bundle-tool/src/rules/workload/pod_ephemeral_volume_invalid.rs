@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/core/validation/validation.go",
         &["ValidatePersistentVolumeClaimTemplate"],
-    )],
+    )
+    .since("1.21")],
     check: Check::PodTemplate(check),
 };
 

@@ -11,7 +11,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/core/validation/validation.go",
         &["validateHostUsers"],
-    )],
+    )
+    .since("1.33")],
     check: Check::PodTemplate(check),
 };
 

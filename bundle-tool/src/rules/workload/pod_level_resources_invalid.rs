@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/core/validation/validation.go",
         &["validatePodResources"],
-    )],
+    )
+    .since("1.34")],
     check: Check::PodTemplate(check),
 };
 

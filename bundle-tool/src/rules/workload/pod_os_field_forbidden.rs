@@ -11,7 +11,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/core/validation/validation.go",
         &["validateLinux", "validateWindows"],
-    )],
+    )
+    .since("1.24")],
     check: Check::PodTemplate(check),
 };
 

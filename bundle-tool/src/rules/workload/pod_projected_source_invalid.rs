@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/core/validation/validation.go",
         &["validateProjectionSources"],
-    )],
+    )
+    .since("1.16")],
     check: Check::PodTemplate(check),
 };
 

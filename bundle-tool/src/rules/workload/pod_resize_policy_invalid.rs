@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/core/validation/validation.go",
         &["validateResizePolicy"],
-    )],
+    )
+    .since("1.33")],
     check: Check::PodTemplate(check),
 };
 

@@ -15,7 +15,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/core/validation/validation.go",
         &["validatePodResourceClaims", "validateResourceClaimNames"],
-    )],
+    )
+    .since("1.34")],
     check: Check::PodTemplate(check),
 };
 

@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/core/validation/validation.go",
         &["validateResourceRequirements", "validateContainerResourceName"],
-    )],
+    )
+    .since("1.16")],
     check: Check::PodTemplate(check),
 };
 

@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/core/validation/validation.go",
         &["validateSeccompProfileField"],
-    )],
+    )
+    .since("1.19")],
     check: Check::PodTemplate(check),
 };
 

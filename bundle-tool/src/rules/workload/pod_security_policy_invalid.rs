@@ -11,7 +11,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/core/validation/validation.go",
         &["validatePodSpecSecurityContext", "ValidateProcMountType"],
-    )],
+    )
+    .since("1.20")],
     check: Check::PodTemplate(check),
 };
 

@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/core/validation/validation.go",
         &["validateTopologySpreadConstraints"],
-    )],
+    )
+    .since("1.18")],
     check: Check::PodTemplate(check),
 };
 

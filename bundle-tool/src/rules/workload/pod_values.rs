@@ -9,7 +9,7 @@ pub(super) static RULES: [Rule; 4] = [
         "pod-image-pull-policy-invalid",
         "`imagePullPolicy` is not `Always`, `IfNotPresent` or `Never`.",
         "set imagePullPolicy to `Always`, `IfNotPresent` or `Never`, or remove it",
-        &[Source::symbols(Project::Kubernetes, FILE, &["validatePullPolicy"])],
+        &[Source::symbols(Project::Kubernetes, FILE, &["validatePullPolicy"]).since("1.16")],
         |template, errors| {
             template.each_container(|container, path, _| {
                 let policy = container.image_pull_policy.as_deref().unwrap_or_default();
@@ -21,7 +21,7 @@ pub(super) static RULES: [Rule; 4] = [
         "pod-os-invalid",
         "`os.name` is neither `linux` nor `windows`.",
         "set os.name to `linux` or `windows`, or remove os",
-        &[Source::symbols(Project::Kubernetes, FILE, &["validateOS"])],
+        &[Source::symbols(Project::Kubernetes, FILE, &["validateOS"]).since("1.24")],
         |template, errors| {
             if let Some(name) = template.os() {
                 errors.one_of(&template.spec_path.field("os.name"), name, &["linux", "windows"]);
@@ -32,7 +32,7 @@ pub(super) static RULES: [Rule; 4] = [
         "pod-preemption-policy-invalid",
         "`preemptionPolicy` is neither `PreemptLowerPriority` nor `Never`.",
         "set preemptionPolicy to `PreemptLowerPriority` or `Never`, or remove it",
-        &[Source::symbols(Project::Kubernetes, FILE, &["ValidatePreemptionPolicy"])],
+        &[Source::symbols(Project::Kubernetes, FILE, &["ValidatePreemptionPolicy"]).since("1.19")],
         |template, errors| {
             if let Some(policy) = &template.spec.preemption_policy {
                 let path = template.spec_path.field("preemptionPolicy");
@@ -44,7 +44,7 @@ pub(super) static RULES: [Rule; 4] = [
         "pod-termination-message-invalid",
         "`terminationMessagePolicy` is neither `File` nor `FallbackToLogsOnError`.",
         "set terminationMessagePolicy to `File` or `FallbackToLogsOnError`, or remove it",
-        &[Source::symbols(Project::Kubernetes, FILE, &["validateContainerCommon"])],
+        &[Source::symbols(Project::Kubernetes, FILE, &["validateContainerCommon"]).since("1.16")],
         |template, errors| {
             template.each_container(|container, path, _| {
                 let policy = container.termination_message_policy.as_deref().unwrap_or_default();

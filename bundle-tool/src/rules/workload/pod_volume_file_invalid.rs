@@ -13,7 +13,8 @@ pub(super) static RULE: Rule = Rule {
         Project::Kubernetes,
         "pkg/apis/core/validation/validation.go",
         &["validateKeyToPath", "validateDownwardAPIVolumeFile"],
-    )],
+    )
+    .since("1.16")],
     check: Check::PodTemplate(check),
 };
 
