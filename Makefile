@@ -131,7 +131,7 @@ fuzz: ## Fuzz the parsers, FUZZ_TIME seconds each (FUZZ=yaml for one of them); n
 	@for name in $(FUZZ); do \
 	  echo "== $$name"; \
 	  mkdir -p fuzz/corpus/$$name fuzz/artifacts/$$name; \
-	  nice fuzz/target/$(FUZZ_HOST)/release/$$name -max_total_time=$(FUZZ_TIME) -timeout=10 -rss_limit_mb=2048 \
+	  nice fuzz/target/$(FUZZ_HOST)/release/$$name -max_total_time=$(FUZZ_TIME) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
 	    -artifact_prefix=fuzz/artifacts/$$name/ fuzz/corpus/$$name fuzz/seeds/$$name || exit 1; \
 	done
 
