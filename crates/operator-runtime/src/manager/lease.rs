@@ -60,13 +60,16 @@ pub struct LeaseElection {
     identity: String,
     /// The Lease as last observed, and since when it has not changed.
     observed: Option<(Lease, Instant)>,
+    /// When the request was sent that last acquired or renewed the Lease: from then on, others count its time.
+    renewed: Instant,
 }
 
 impl LeaseElection {
     /// Returns a candidate with this identity for the Lease of this name.
     #[must_use]
     pub fn new(client: Client, namespace: &str, name: &str, identity: String) -> Self {
-        Self { leases: Api::namespaced(client, namespace), name: name.to_owned(), identity, observed: None }
+        let leases = Api::namespaced(client, namespace);
+        Self { leases, name: name.to_owned(), identity, observed: None, renewed: Instant::now() }
     }
 
     /// Waits until this candidate holds the Lease.
@@ -84,20 +87,18 @@ impl LeaseElection {
 
     /// Renews the Lease; returns when it is lost.
     pub async fn renew(&mut self) {
-        let mut renewed = Instant::now();
         loop {
             sleep(RETRY_PERIOD).await;
-            let left = RENEW_DEADLINE.saturating_sub(renewed.elapsed());
+            let left = RENEW_DEADLINE.saturating_sub(self.renewed.elapsed());
             match timeout(left, self.try_acquire_or_renew()).await {
-                Ok(Ok(true)) => renewed = Instant::now(),
                 Ok(Ok(false)) => {
                     tracing::error!("the lease is held by another manager");
                     return;
                 }
                 Ok(Err(error)) => tracing::warn!(%error, "failed to renew the lease; retrying"),
-                Err(_) => {}
+                Ok(Ok(true)) | Err(_) => {}
             }
-            if renewed.elapsed() >= RENEW_DEADLINE {
+            if self.renewed.elapsed() >= RENEW_DEADLINE {
                 tracing::error!("failed to renew the lease within {} s", RENEW_DEADLINE.as_secs());
                 return;
             }
@@ -106,21 +107,28 @@ impl LeaseElection {
 
     /// Releases the Lease if this candidate holds it; a standby leaves the leader's Lease unchanged.
     pub async fn release(&mut self) {
-        let Some((mut lease, _)) = self.observed.take().filter(|(lease, _)| self.holds(lease)) else {
+        let Some((lease, _)) = self.observed.take().filter(|(lease, _)| self.holds(lease)) else {
             return;
         };
-        let now = MicroTime(Timestamp::now());
-        lease.spec = Some(LeaseSpec {
-            holder_identity: Some(String::new()),
-            lease_duration_seconds: Some(1),
-            renew_time: Some(now.clone()),
-            acquire_time: Some(now),
-            ..lease.spec.unwrap_or_default()
-        });
-        match timeout(RETRY_PERIOD, self.leases.replace(&self.name, &PostParams::default(), &lease)).await {
-            Ok(Ok(_)) => tracing::info!("released the lease"),
+        match timeout(RETRY_PERIOD, self.write_released(lease)).await {
+            Ok(Ok(())) => tracing::info!("released the lease"),
             Ok(Err(error)) => tracing::warn!(%error, "failed to release the lease; it will expire"),
             Err(_) => tracing::warn!("timed out releasing the lease; it will expire"),
+        }
+    }
+
+    async fn write_released(&self, mut lease: Lease) -> kube::Result<()> {
+        loop {
+            match self.leases.replace(&self.name, &PostParams::default(), &released(&lease)).await {
+                // A renewal that was interrupted may have been written.
+                Err(kube::Error::Api(status)) if status.is_conflict() => {
+                    lease = self.leases.get(&self.name).await?;
+                    if !self.holds(&lease) {
+                        return Ok(());
+                    }
+                }
+                other => return other.map(drop),
+            }
         }
     }
 
@@ -155,13 +163,30 @@ impl LeaseElection {
     }
 
     async fn write(&mut self, old: Option<&Lease>) -> kube::Result<()> {
+        let sent = Instant::now();
         let lease = held(old, &self.name, &self.identity, Timestamp::now());
         let written = match old {
             Some(_) => self.leases.replace(&self.name, &PostParams::default(), &lease).await?,
             None => self.leases.create(&PostParams::default(), &lease).await?,
         };
         self.observed = Some((written, Instant::now()));
+        self.renewed = sent;
         Ok(())
+    }
+}
+
+/// The Lease as nobody holds it.
+fn released(lease: &Lease) -> Lease {
+    let now = MicroTime(Timestamp::now());
+    Lease {
+        spec: Some(LeaseSpec {
+            holder_identity: Some(String::new()),
+            lease_duration_seconds: Some(1),
+            renew_time: Some(now.clone()),
+            acquire_time: Some(now),
+            ..lease.spec.clone().unwrap_or_default()
+        }),
+        ..lease.clone()
     }
 }
 
@@ -203,6 +228,11 @@ fn held(old: Option<&Lease>, name: &str, identity: &str, now: Timestamp) -> Leas
 mod tests {
     use super::*;
     use crate::testing::MockApi;
+    use axum::body::Body as AnswerBody;
+    use axum::http::{Request, Response, StatusCode};
+    use kube::client::Body;
+    use std::convert::Infallible;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     const LEASE: &str = "test-operator.example.com";
 
@@ -238,6 +268,47 @@ mod tests {
         first.release().await;
         assert!(second.try_acquire_or_renew().await.unwrap());
         assert!(!first.try_acquire_or_renew().await.unwrap());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_renewal_counts_from_its_request_and_not_from_its_response() {
+        static RENEWALS: AtomicUsize = AtomicUsize::new(0);
+        // The first renewal is answered after seven seconds, and no other one is.
+        let server = |request: Request<Body>| async move {
+            let (method, body) = (request.method().clone(), request.into_body());
+            let body = body.collect_bytes().await.unwrap();
+            if method == "PUT" {
+                let renewals = RENEWALS.fetch_add(1, Ordering::SeqCst);
+                sleep(if renewals == 0 { Duration::from_secs(7) } else { Duration::MAX }).await;
+            }
+            let mut answer = Response::new(AnswerBody::from(body));
+            if method == "GET" {
+                let status = r#"{"kind": "Status", "status": "Failure", "code": 404, "reason": "NotFound", "message": ""}"#;
+                answer = Response::new(AnswerBody::from(status));
+                *answer.status_mut() = StatusCode::NOT_FOUND;
+            }
+            Ok::<_, Infallible>(answer)
+        };
+        let client = Client::new(tower::service_fn(server), "default");
+        let mut election = LeaseElection::new(client, "default", LEASE, "leader".to_owned());
+        election.acquire().await;
+        let began = Instant::now();
+        election.renew().await;
+        // Sent after two seconds: ten seconds later the leader must have stopped.
+        assert_eq!(began.elapsed(), RETRY_PERIOD + RENEW_DEADLINE);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_is_released_after_a_renewal_whose_response_was_not_waited_for() {
+        let (api, client) = MockApi::start();
+        let mut leader = LeaseElection::new(client, "default", LEASE, "leader".to_owned());
+        leader.acquire().await;
+        // Its version is now another one than the leader knows.
+        api.change("leases", LEASE, |lease| {
+            lease["spec"]["renewTime"] = "2026-01-01T00:00:00.000000Z".into();
+        });
+        leader.release().await;
+        assert_eq!(api.get("leases", LEASE).unwrap()["spec"]["holderIdentity"], "");
     }
 
     #[test]
