@@ -2,7 +2,7 @@
 
 use crate::identity::Identity;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,8 +17,7 @@ const QUEUE_BOUNDS: &[f64] = &[1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.
 
 /// How a reconcile ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum ReconcileResult {
+pub(crate) enum ReconcileResult {
     /// Done until something changes.
     Success,
     /// Done, and queued again at once.
@@ -93,7 +92,7 @@ struct Numbers {
 
 /// The metrics of one controller.
 #[derive(Debug)]
-pub struct ControllerMetrics {
+pub(crate) struct ControllerMetrics {
     numbers: Mutex<Numbers>,
 }
 
@@ -118,14 +117,14 @@ impl ControllerMetrics {
     }
 
     /// Records that an object was queued; `depth` objects are queued now.
-    pub fn queued(&self, depth: usize) {
+    pub(crate) fn queued(&self, depth: usize) {
         let mut numbers = self.numbers();
         numbers.adds += 1;
         numbers.depth = depth;
     }
 
     /// Records that a reconcile began, and how long its object was queued; `depth` objects are queued now.
-    pub fn started(&self, waited: Option<Duration>, depth: usize) {
+    pub(crate) fn started(&self, waited: Option<Duration>, depth: usize) {
         let mut numbers = self.numbers();
         numbers.active += 1;
         numbers.depth = depth;
@@ -135,12 +134,12 @@ impl ControllerMetrics {
     }
 
     /// Records that queued objects no longer exist; `depth` objects are queued now.
-    pub fn dequeued(&self, depth: usize) {
+    pub(crate) fn dequeued(&self, depth: usize) {
         self.numbers().depth = depth;
     }
 
     /// Records that a reconcile ended.
-    pub fn finished(&self, result: ReconcileResult, took: Duration) {
+    pub(crate) fn finished(&self, result: ReconcileResult, took: Duration) {
         let mut numbers = self.numbers();
         numbers.active -= 1;
         *numbers.results.entry(result).or_default() += 1;
@@ -162,14 +161,48 @@ struct Common {
 }
 
 /// All metrics of a manager.
-#[derive(Debug)]
+///
+/// An operator adds its own ones in the text format:
+///
+/// ```
+/// use operator_runtime::Identity;
+/// use operator_runtime::metrics::Metrics;
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicU64, Ordering};
+///
+/// # const IDENTITY: Identity =
+/// #     Identity { name: "backup-operator", group: "example.com", version: "1.0.0", about: "", image: "" };
+/// // A reconciler and a task get them from `Context::metrics`.
+/// let metrics = Metrics::new(&IDENTITY);
+/// let backups = Arc::new(AtomicU64::new(0));
+/// let counter = Arc::clone(&backups);
+/// metrics.register(move || {
+///     let count = counter.load(Ordering::Relaxed);
+///     format!(
+///         "# HELP backups_total Total number of backups\n\
+///          # TYPE backups_total counter\n\
+///          backups_total {count}\n"
+///     )
+/// });
+/// backups.fetch_add(3, Ordering::Relaxed);
+/// assert!(metrics.page().ends_with("backups_total 3\n"));
+/// ```
 pub struct Metrics {
     /// The operator's name, and how it begins the names of metrics.
     operator: String,
     prefix: String,
     common: Mutex<Common>,
+    registered: Mutex<Vec<Lines>>,
 }
 
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").field("operator", &self.operator).finish_non_exhaustive()
+    }
+}
+
+/// Returns lines of the page.
+type Lines = Arc<dyn Fn() -> String + Send + Sync>;
 /// Writes the value of one controller.
 type Write = fn(&mut Page, &Numbers, &str, &str);
 
@@ -177,7 +210,12 @@ impl Metrics {
     /// Returns metrics with all counters at zero.
     #[must_use]
     pub fn new(identity: &Identity) -> Self {
-        Self { operator: identity.name.to_owned(), prefix: identity.snake(), common: Mutex::default() }
+        Self {
+            operator: identity.name.to_owned(),
+            prefix: identity.snake(),
+            common: Mutex::default(),
+            registered: Mutex::default(),
+        }
     }
 
     fn common(&self) -> MutexGuard<'_, Common> {
@@ -185,7 +223,7 @@ impl Metrics {
     }
 
     /// Returns the metrics of the controller with this name, which may run this many reconciles at a time.
-    pub fn controller(&self, name: &str, max_concurrent: u16) -> Arc<ControllerMetrics> {
+    pub(crate) fn controller(&self, name: &str, max_concurrent: u16) -> Arc<ControllerMetrics> {
         let mut common = self.common();
         let controller = common
             .controllers
@@ -195,23 +233,41 @@ impl Metrics {
     }
 
     /// Records whether this manager leads.
-    pub fn leads(&self, leads: bool) {
+    pub(crate) fn leads(&self, leads: bool) {
         self.common().leader = leads;
     }
 
     /// Records a response of the API server; 0 stands for none.
-    pub fn requested(&self, method: &str, code: u16) {
+    pub(crate) fn requested(&self, method: &str, code: u16) {
         *self.common().requests.entry((method.to_owned(), code)).or_default() += 1;
     }
 
     /// Records when the webhook's certificate expires, in seconds since 1970.
-    pub fn certificate(&self, expires: i64) {
+    pub(crate) fn certificate(&self, expires: i64) {
         self.common().certificate_expires = Some(expires);
+    }
+
+    /// Adds metrics of the operator: `lines` is called for each page and returns lines of Prometheus' text format.
+    pub fn register(&self, lines: impl Fn() -> String + Send + Sync + 'static) {
+        self.registered.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::new(lines));
     }
 
     /// Returns the page for Prometheus.
     #[must_use]
     pub fn page(&self) -> String {
+        // Called without the lock: it may register more.
+        let registered = self.registered.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut page = self.own_page();
+        for lines in registered {
+            page.push_str(&lines());
+            if !page.ends_with('\n') {
+                page.push('\n');
+            }
+        }
+        page
+    }
+
+    fn own_page(&self) -> String {
         let common = self.common();
         let mut page = Page::default();
         for (name, kind, help, write) in CONTROLLER_METRICS {
