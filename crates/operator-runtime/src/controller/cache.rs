@@ -81,7 +81,7 @@ struct State {
     /// Children with another name than their owner, by owner. Most have the same name.
     renamed: HashMap<Key, BTreeSet<Key>>,
     /// Who waits for an object to disappear, by the object's key.
-    waiting: HashMap<Key, Key>,
+    waiting: HashMap<Key, BTreeSet<Key>>,
     /// Names listed since the watch was restarted; `None` outside of a list.
     listing: Option<HashSet<Key>>,
     /// How many lists have begun.
@@ -121,31 +121,37 @@ impl Cache {
         self.state().entries.get(key).map(|entry| Arc::clone(&entry.seen))
     }
 
-    /// Returns what was last observed of everything that belongs to an object.
+    /// Returns what was last observed of everything that belongs to an object, sorted by name.
     pub(crate) fn of(&self, owner: &Key, uid: &str) -> Vec<(Key, Arc<Seen>)> {
         let state = self.state();
         let renamed = state.renamed.get(owner).into_iter().flatten();
-        std::iter::once(owner)
+        let mut found: Vec<_> = std::iter::once(owner)
             .chain(renamed)
             .filter_map(|key| Some((key.clone(), Arc::clone(&state.entries.get(key)?.seen))))
             .filter(|(_, seen)| seen.is_of(uid))
-            .collect()
+            .collect();
+        found.sort_by(|(a, _), (b, _)| (&a.name, &a.namespace).cmp(&(&b.name, &b.namespace)));
+        found
     }
 
     /// Has `owner` reconciled when the object under this name changes or disappears.
     pub(crate) fn wait(&self, key: &Key, owner: &Key) {
-        self.state().waiting.insert(key.clone(), owner.clone());
+        self.state().waiting.entry(key.clone()).or_default().insert(owner.clone());
     }
 
     /// Forgets that objects wait that no longer exist.
     pub(crate) fn retain_waiting(&self, exists: impl Fn(&Key) -> bool) {
-        self.state().waiting.retain(|_, owner| exists(owner));
+        self.state().waiting.retain(|_, owners| {
+            owners.retain(&exists);
+            !owners.is_empty()
+        });
     }
 
     /// Returns how many objects are known, of how many a change by admission plugins, and how many wait.
     pub(crate) fn sizes(&self) -> [usize; 4] {
         let state = self.state();
-        [state.entries.len(), state.mutated.len(), state.waiting.len(), state.renamed.len()]
+        let waiting = state.waiting.values().map(BTreeSet::len).sum();
+        [state.entries.len(), state.mutated.len(), waiting, state.renamed.len()]
     }
 
     /// Records a watch event; returns the owners of objects whose change the controller has to look at.
@@ -318,7 +324,7 @@ impl State {
     /// Returns who has to look at a change of the object that is known under this name.
     fn owners(&self, key: &Key) -> Vec<Key> {
         let owner = self.entries.get(key).and_then(|entry| entry.seen.owner.as_ref()?.key.clone());
-        let waiting = self.waiting.get(key).cloned();
+        let waiting = self.waiting.get(key).into_iter().flatten().cloned();
         owner.into_iter().chain(waiting).collect()
     }
 
@@ -423,13 +429,15 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_name_is_reconciled_when_it_becomes_free() {
+    fn all_who_wait_for_a_name_are_reconciled_when_it_becomes_free() {
         let cache = cache();
         let mut foreign = object(5, &json!(1), 0);
         foreign.metadata.owner_references = None;
         assert!(cache.observe(Event::Apply(foreign.clone())).is_empty());
+        let other = Key { name: "y".into(), ..key() };
         cache.wait(&key(), &key());
-        assert_eq!(cache.observe(Event::Delete(foreign)), [key()]);
+        cache.wait(&key(), &other);
+        assert_eq!(cache.observe(Event::Delete(foreign)), [key(), other]);
         assert_eq!(cache.sizes(), [0; 4]);
     }
 
