@@ -24,6 +24,22 @@ pub enum Error {
     /// `desired` contains a kind that `owns` does not declare.
     #[error("`desired` contains a {0}, which is not declared in `owns`")]
     Undeclared(String),
+    /// The reconciler asked for a view of a kind that `owns` does not declare.
+    #[error("`owns` does not declare the kind {kind} with the view `{view}`")]
+    UndeclaredView {
+        /// The kind.
+        kind: String,
+        /// The type of the view.
+        view: &'static str,
+    },
+    /// What is outside of the API server could not be reconciled or cleaned up.
+    #[error("`{step}` failed: {source}")]
+    External {
+        /// `prepare` or `cleanup`.
+        step: &'static str,
+        /// What that returned.
+        source: Box<Error>,
+    },
     /// What the reconciler itself does failed: see [`Error::other`].
     #[error(transparent)]
     Other(Box<dyn StdError + Send + Sync>),
@@ -47,7 +63,12 @@ impl Error {
             Self::Write { source, .. } => {
                 matches!(&**source, kube::Error::Api(status) if status.is_conflict())
             }
-            Self::Apply(_) | Self::Build(_) | Self::Undeclared(_) | Self::Other(_) => false,
+            Self::External { source, .. } => source.is_conflict(),
+            Self::Apply(_)
+            | Self::Build(_)
+            | Self::Undeclared(_)
+            | Self::UndeclaredView { .. }
+            | Self::Other(_) => false,
         }
     }
 }

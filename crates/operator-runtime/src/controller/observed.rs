@@ -2,6 +2,7 @@
 
 use super::cache::{Cache, OwnerKind, Seen};
 use super::children::Outlines;
+use super::error::Error;
 use super::external::External;
 use super::key::Key;
 use super::live::Live;
@@ -18,8 +19,9 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Resource;
 use kube::runtime::reflector::Store;
+use std::any::type_name;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// What the watches of one namespace (or of all) cache.
 pub(crate) struct Caches<O: Object> {
@@ -117,6 +119,7 @@ impl<O: Object> Caches<O> {
 #[derive(Clone, Debug)]
 pub struct Observed {
     key: Key,
+    /// By kind, sorted by name.
     children: Vec<Vec<(Key, Arc<Seen>)>>,
     related: Vec<Views>,
     pub(crate) malformed: Option<String>,
@@ -125,6 +128,8 @@ pub struct Observed {
     platform: Platform,
     now: Timestamp,
     owns: Arc<Owns>,
+    /// The first kind and view that were asked for and are not declared.
+    undeclared: Arc<OnceLock<(String, &'static str)>>,
 }
 
 impl Observed {
@@ -140,25 +145,52 @@ impl Observed {
             platform,
             now: Timestamp::now(),
             owns: Arc::clone(owns),
+            undeclared: Arc::default(),
         }
     }
 
     /// Returns the view of the child with this name; `None` if it does not exist or belongs to another object.
+    ///
+    /// The reconcile fails if `owns` does not declare the kind with this view.
     #[must_use]
     pub fn child<K: Resource<DynamicType = ()>, V: View>(&self, name: &str) -> Option<&V> {
-        self.children::<K, V>().find(|(found, _)| *found == name).map(|(_, view)| view)
+        let index = self.declared::<K, V>(self.owns.child_view::<K, V>());
+        let children = index.and_then(|index| self.children.get(index))?;
+        let first = children.partition_point(|(key, _)| key.name.as_str() < name);
+        let mut found = children[first..].iter().take_while(|(key, _)| key.name == name);
+        found.find_map(|(_, seen)| seen.view.as_ref()?.get())
     }
 
-    /// Returns the names and views of all children of a kind.
+    /// Returns the names and views of all children of a kind, sorted by name.
+    ///
+    /// The reconcile fails if `owns` does not declare the kind with this view.
     pub fn children<K: Resource<DynamicType = ()>, V: View>(&self) -> impl Iterator<Item = (&str, &V)> {
-        let index = self.owns.child_view::<K, V>();
+        let index = self.declared::<K, V>(self.owns.child_view::<K, V>());
         let found = index.and_then(|index| self.children.get(index)).into_iter().flatten();
         found.filter_map(|(key, seen)| Some((key.name.as_str(), seen.view.as_ref()?.get()?)))
     }
 
+    /// Records that a kind or a view is used that is not declared.
+    fn declared<K: Resource<DynamicType = ()>, V: View>(&self, index: Option<usize>) -> Option<usize> {
+        if index.is_none() {
+            self.undeclared.get_or_init(|| (K::kind(&()).into_owned(), type_name::<V>()));
+        }
+        index
+    }
+
+    /// Fails if a kind or a view was used that is not declared: what the reconciler returned is then based on nothing.
+    pub(crate) fn check_views(&self) -> Result<(), Error> {
+        match self.undeclared.get() {
+            Some((kind, view)) => Err(Error::UndeclaredView { kind: kind.clone(), view }),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the names and views of all related objects of a kind, sorted by name.
+    ///
+    /// The reconcile fails if `owns` does not declare the kind with this view.
     pub fn related<K: Resource<DynamicType = ()>, V: View>(&self) -> impl Iterator<Item = (&str, &V)> {
-        let index = self.owns.related_view::<K, V>();
+        let index = self.declared::<K, V>(self.owns.related_index::<K, V>());
         let found = index.and_then(|index| self.related.get(index)).into_iter().flatten();
         found.filter_map(|(key, view)| Some((key.name.as_str(), view.get()?)))
     }
@@ -225,39 +257,43 @@ impl Observed {
 
 /// Builders of what was observed, for tests of pure functions.
 #[cfg(any(test, feature = "testing"))]
+#[allow(clippy::expect_used)]
 impl Observed {
     /// Returns this with a child of a kind.
+    ///
+    /// # Panics
+    /// If `owns` does not declare the kind with this view, or the child does not have the form of the view.
     #[must_use]
     pub fn with_child<K: Resource<DynamicType = ()>, V: View>(
         mut self,
         name: &str,
         child: &serde_json::Value,
     ) -> Self {
-        if let (Some(index), Ok(view)) =
-            (self.owns.child_view::<K, V>(), super::view::AnyView::parse::<V>(&child.to_string()))
-        {
-            let key = Key { namespace: self.key.namespace.clone(), name: name.to_owned() };
-            let seen =
-                Seen { uid: name.to_owned(), owner: None, digest: 0, deleting: false, view: Some(view) };
-            self.children[index].retain(|(known, _)| *known != key);
-            self.children[index].push((key, Arc::new(seen)));
-        }
+        let index = self.owns.child_view::<K, V>().expect("`owns` declares the kind with this view");
+        let view = super::view::AnyView::parse::<V>(&child.to_string()).expect("the child has this form");
+        let key = Key { namespace: self.key.namespace.clone(), name: name.to_owned() };
+        let seen = Seen { uid: name.to_owned(), owner: None, digest: 0, deleting: false, view: Some(view) };
+        let children = &mut self.children[index];
+        children.retain(|(known, _)| *known != key);
+        let position = children.partition_point(|(known, _)| known.name.as_str() < name);
+        children.insert(position, (key, Arc::new(seen)));
         self
     }
 
     /// Returns this with a related object of a kind.
+    ///
+    /// # Panics
+    /// If `owns` does not declare the kind with this view, or the object does not have the form of the view.
     #[must_use]
     pub fn with_related<K: Resource<DynamicType = ()>, V: View>(
         mut self,
         name: &str,
         object: &serde_json::Value,
     ) -> Self {
-        if let (Some(index), Ok(view)) =
-            (self.owns.related_view::<K, V>(), super::view::AnyView::parse::<V>(&object.to_string()))
-        {
-            let key = Key { namespace: self.key.namespace.clone(), name: name.to_owned() };
-            self.related[index].insert(key, view);
-        }
+        let index = self.owns.related_index::<K, V>().expect("`owns` declares the kind with this view");
+        let view = super::view::AnyView::parse::<V>(&object.to_string()).expect("the object has this form");
+        let key = Key { namespace: self.key.namespace.clone(), name: name.to_owned() };
+        self.related[index].insert(key, view);
         self
     }
 

@@ -4,8 +4,8 @@ use super::key::Key;
 use super::view::{AnyView, ParseView, View};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
-use kube::core::ApiResource;
-use std::any::{TypeId, type_name};
+use kube::core::{ApiResource, ClusterResourceScope};
+use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 
@@ -134,18 +134,9 @@ impl Owns {
         self.children.iter().position(|kind| is::<K>(&kind.resource))
     }
 
-    /// Returns the index of a declared kind of children, and reports a kind or a view that was not declared.
+    /// Returns the index of a kind of children, if it is declared with this view.
     pub(crate) fn child_view<K: Resource<DynamicType = ()>, V: View>(&self) -> Option<usize> {
-        let found = self.child_index::<K>().filter(|index| self.children[*index].view == TypeId::of::<V>());
-        report::<K, V>(found.is_some());
-        found
-    }
-
-    /// Returns the index of a declared kind of related objects, and reports a kind or a view that was not declared.
-    pub(crate) fn related_view<K: Resource<DynamicType = ()>, V: View>(&self) -> Option<usize> {
-        let found = self.related_index::<K, V>();
-        report::<K, V>(found.is_some());
-        found
+        self.child_index::<K>().filter(|index| self.children[*index].view == TypeId::of::<V>())
     }
 
     /// Returns the index of a kind of related objects, if it is declared with this view.
@@ -159,8 +150,6 @@ fn is<K: Resource<DynamicType = ()>>(resource: &ApiResource) -> bool {
     resource.kind == K::kind(&()) && resource.group == K::group(&())
 }
 
-fn report<K: Resource<DynamicType = ()>, V: View>(declared: bool) {
-    if !declared {
-        tracing::error!(kind = %K::kind(&()), view = type_name::<V>(), "the kind was not declared in `owns` with this view");
-    }
+fn is_namespaced<K: Resource<DynamicType = (), Scope: 'static>>() -> bool {
+    TypeId::of::<K::Scope>() != TypeId::of::<ClusterResourceScope>()
 }

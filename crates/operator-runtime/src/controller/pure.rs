@@ -42,6 +42,7 @@ pub(crate) fn desired<R: Reconciler>(
     let owns = Arc::clone(&info(reconciler).owns);
     match reconciler.desired(object, observed) {
         Ok(children) => {
+            observed.check_views()?;
             let bodies = children.complete(object, &owns, identity)?;
             Ok(Ok(bodies.into_iter().map(|body| body.object).collect()))
         }

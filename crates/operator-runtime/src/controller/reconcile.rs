@@ -251,8 +251,11 @@ impl<R: Reconciler> Scope<R> {
     fn build(&self, object: &R::Object, observed: &Observed) -> Result<Result<Vec<Body>, Invalid>, Error> {
         let shared = &self.shared;
         match shared.reconciler.desired(object, observed) {
-            Ok(children) => children.complete(object, shared.owns(), &shared.context.identity).map(Ok),
-            Err(invalid) => Ok(Err(invalid)),
+            Ok(children) => {
+                observed.check_views()?;
+                children.complete(object, shared.owns(), &shared.context.identity).map(Ok)
+            }
+            Err(invalid) => observed.check_views().map(|()| Err(invalid)),
         }
     }
 
@@ -370,6 +373,8 @@ impl<R: Reconciler> Scope<R> {
             memory.notes.extend(new);
             let due = due(seen.object.status(), &after, &mut memory.status, busy, Instant::now());
             let later = busy && matches!(due, Due::After(_));
+        seen.observed.check_views()?;
+        input.observed.check_views()?;
             (due, if later { Vec::new() } else { std::mem::take(&mut memory.notes) })
         });
         for note in notes {

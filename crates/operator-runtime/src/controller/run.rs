@@ -130,6 +130,7 @@ pub(crate) fn example_outlines<R: Reconciler>(
     let observed = Observed::nothing(Key::of(example.meta()), &info.owns, platform);
     match reconciler.desired(&example, &observed) {
         Ok(children) => {
+            observed.check_views()?;
             let bodies = children.complete(&example, &info.owns, identity)?;
             Ok((outlines(kinds, &bodies), digests.by_generation))
         }
