@@ -1,5 +1,7 @@
 //! What prevents an object from reaching its desired state, as reason and message of a condition.
 
+use std::fmt::Display;
+
 /// What prevents an object from reaching its desired state, for its `Degraded` condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -21,6 +23,11 @@ impl Problem {
     /// The spec is invalid.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new("InvalidSpec", message)
+    }
+
+    /// Something outside of the API server failed.
+    pub(crate) fn external(reason: &str, error: &(impl Display + ?Sized)) -> Self {
+        Self { retry: true, ..Self::new(reason, error.to_string()) }
     }
 
     /// A child could not be written.

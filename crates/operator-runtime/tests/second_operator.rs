@@ -289,8 +289,13 @@ async fn an_external_resource_is_created_reported_retried_and_cleaned_up() {
     cloud.failures.store(2, Ordering::SeqCst);
     scenario.api.delete("buckets", "b");
     scenario.until("it is gone", |api| api.get("buckets", "b").is_none()).await;
+    let failed = "Failed to clean up the custom resource b, retrying: the cloud is away";
+    let shown = |api: &MockApi| api.condition("buckets", "b", "Degraded")["message"] == failed;
+    scenario.until("the failure is reported", shown).await;
+    assert_eq!(scenario.api.condition("buckets", "b", "Degraded")["reason"], "Finalizing");
     assert!(!cloud.has("b"), "cleaned up although the cloud was away twice");
     scenario.end().await;
+    scenario.until("there is a warning", |api| api.events().contains(&"CleanupFailed".to_owned())).await;
 }
 
 #[tokio::test(start_paused = true)]

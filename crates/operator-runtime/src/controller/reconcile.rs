@@ -57,6 +57,8 @@ pub(crate) struct Memory {
     status: StatusHistory,
     /// Events that have not been recorded yet.
     notes: Vec<Note>,
+    /// What `cleanup` failed with last.
+    cleanup: Option<Problem>,
     /// What a generation of an object asks for.
     built: Option<(Generation, Arc<Vec<Wanted>>)>,
 }
@@ -144,6 +146,8 @@ struct Carried {
     /// The children, as they are applied.
     bodies: Vec<Body>,
     problem: Option<Problem>,
+    /// What the reconcile fails with once the problem is reported.
+    error: Option<Error>,
 }
 
 impl Carried {
@@ -226,8 +230,9 @@ impl<R: Reconciler> Scope<R> {
             Some(error) => Carried::failed(Problem::invalid(format!("spec: {error}"))),
             None => match self.shared.reconciler.prepare(&input.object, &self.shared.context).await {
                 Err(error) => {
-                    let problem = Problem::new("ExternalFailed", error.to_string());
-                    Carried::failed(Problem { retry: true, ..problem })
+                    let failed = Carried::failed(Problem::external("ExternalFailed", &error));
+                    let source = Box::new(error);
+                    Carried { error: Some(Error::External { step: "prepare", source }), ..failed }
                 }
                 Ok(external) => {
                     input.observed.external = external;
@@ -235,11 +240,10 @@ impl<R: Reconciler> Scope<R> {
                 }
             },
         };
-        let Carried { done, bodies, problem } = carried;
-        let retry = problem.as_ref().filter(|problem| problem.retry).map(|problem| problem.message.clone());
+        let Carried { done, bodies, problem, error } = carried;
         let action = self.report(&input, &done, problem, stored).await?;
-        match retry {
-            Some(message) => Err(Error::Apply(message)),
+        match error {
+            Some(error) => Err(error),
             None if self.asks_for_more(&input, &done, &bodies, stored)? => {
                 Ok(Action::requeue(Duration::ZERO))
             }
@@ -334,7 +338,9 @@ impl<R: Reconciler> Scope<R> {
             Done::Failed(problem) => Some(problem.clone()),
             _ => None,
         });
-        Ok(Carried { done: plan.into_iter().zip(done).collect(), bodies, problem })
+        let retried = problem.as_ref().filter(|problem: &&Problem| problem.retry);
+        let error = retried.map(|problem| Error::Apply(problem.message.clone()));
+        Ok(Carried { done: plan.into_iter().zip(done).collect(), bodies, problem, error })
     }
 
     /// Writes status and events, and returns when to reconcile again.
@@ -367,14 +373,14 @@ impl<R: Reconciler> Scope<R> {
         if changes.iter().next().is_some() {
             new = reconciler.events(&input.object, &changes);
         }
+        seen.observed.check_views()?;
+        input.observed.check_views()?;
         new.extend(newly_degraded(input.object.status(), &after));
         let busy = shared.is_busy();
         let (due, notes) = shared.remembered(&input.key, |memory| {
             memory.notes.extend(new);
             let due = due(seen.object.status(), &after, &mut memory.status, busy, Instant::now());
             let later = busy && matches!(due, Due::After(_));
-        seen.observed.check_views()?;
-        input.observed.check_views()?;
             (due, if later { Vec::new() } else { std::mem::take(&mut memory.notes) })
         });
         for note in notes {
@@ -413,28 +419,54 @@ impl<R: Reconciler> Scope<R> {
         let Some(finalizer) = shared.finalizer().filter(|finalizer| finalizer.is_set(&*input.object)) else {
             return Ok(Action::await_change());
         };
-        let status = reconciler.finalizing(&input.object, &input.observed).map(|mut status| {
-            reconciler.complete(&input.object, &mut status);
-            status
-        });
-        if let Some(status) = status.filter(|status| input.object.status() != Some(status)) {
-            shared
-                .context
-                .recorder
-                .record(&*input.object, finalizing(&shared.info.resource.kind, &input.key.name));
-            match shared.status_writer().write(&input.key, &status, &self.caches).await {
-                Ok(Some(_)) => {}
-                Ok(None) => return Ok(Action::await_change()),
-                // The status is for people; the deletion does not depend on it.
-                Err(error) => {
-                    tracing::warn!(%error, "failed to report the deletion; removing the finalizer anyway");
-                }
-            }
+        let known = shared.remembered(&input.key, |memory| memory.cleanup.clone());
+        if !self.report_deletion(input, known.clone()).await? {
+            return Ok(Action::await_change());
         }
-        reconciler.cleanup(&input.object, &shared.context).await?;
+        if let Err(error) = reconciler.cleanup(&input.object, &shared.context).await {
+            let problem = Problem::external("CleanupFailed", &error);
+            if known.as_ref() != Some(&problem) {
+                let note = Note::warning(&problem.reason, "Delete", &problem.message);
+                shared.context.recorder.record(&*input.object, note);
+                shared.remembered(&input.key, |memory| memory.cleanup = Some(problem.clone()));
+                self.report_deletion(input, Some(problem)).await?;
+            }
+            return Err(Error::External { step: "cleanup", source: Box::new(error) });
+        }
         let newest = self.caches.newest(&input.object);
         finalizer.remove(&*newest, &self.caches).await?;
         Ok(Action::await_change())
+    }
+
+    /// Writes the status of a deletion, and what `cleanup` failed with; returns whether the object still exists.
+    async fn report_deletion(
+        &self,
+        input: &Input<R::Object>,
+        problem: Option<Problem>,
+    ) -> Result<bool, Error> {
+        let shared = &self.shared;
+        let mut seen = self.read(&input.object);
+        let new = problem.is_none();
+        seen.observed.problem = problem;
+        let status = shared.reconciler.finalizing(&seen.object, &seen.observed);
+        seen.observed.check_views()?;
+        let Some(mut status) = status else { return Ok(true) };
+        shared.reconciler.complete(&seen.object, &mut status);
+        if seen.object.status() == Some(&status) {
+            return Ok(true);
+        }
+        if new {
+            let note = finalizing(&shared.info.resource.kind, &input.key.name);
+            shared.context.recorder.record(&*seen.object, note);
+        }
+        match shared.status_writer().write(&input.key, &status, &self.caches).await {
+            Ok(written) => Ok(written.is_some()),
+            // The status is for people; the deletion does not depend on it.
+            Err(error) => {
+                tracing::warn!(%error, "failed to report the deletion; cleaning up anyway");
+                Ok(true)
+            }
+        }
     }
 
     /// Returns when to retry after a failure.

@@ -58,7 +58,8 @@ pub trait Reconciler: Send + Sync + 'static {
 
     /// Cleans up what is outside of the API server when an object is deleted; needs [`Reconciler::FINALIZER`].
     ///
-    /// Children are garbage-collected. An error is retried with backoff; the object stays until this succeeds.
+    /// Children are garbage-collected. An error is retried with backoff, and shown as a condition and a warning; the object
+    /// stays until this succeeds.
     fn cleanup(
         &self,
         _object: &Self::Object,
@@ -87,11 +88,17 @@ pub trait Reconciler: Send + Sync + 'static {
         Some(draft.finish())
     }
 
-    /// Returns the status of an object that is being deleted; only with a finalizer.
+    /// Returns the status of an object that is being deleted; only with a finalizer. [`Observed::problem`] is what
+    /// [`Reconciler::cleanup`] failed with, if it did.
     fn finalizing(&self, object: &Self::Object, observed: &Observed) -> Option<StatusOf<Self::Object>> {
         let name = object.meta().name.as_deref().unwrap_or_default();
         let mut draft = observed.draft(object);
-        let message = format!("Performing finalizer operations for the custom resource: {name}");
+        let message = match observed.problem() {
+            None => format!("Performing finalizer operations for the custom resource: {name}"),
+            Some(problem) => {
+                format!("Failed to clean up the custom resource {name}, retrying: {}", problem.message)
+            }
+        };
         draft.set(DEGRADED, State::True, "Finalizing", message);
         Some(draft.finish())
     }
