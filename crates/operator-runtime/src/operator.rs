@@ -169,34 +169,31 @@ impl Operator {
             let (group, plural) = (info.resource.group.clone(), info.resource.plural.clone());
             let rule =
                 |suffix: &str, verbs, why| Rule::new(group.clone(), format!("{plural}{suffix}"), verbs, why);
-            watched.push(rule("", &["list", "watch"], "the controller watches its objects"));
+            add(true, rule("", &["list", "watch"], "the controller watches its objects"));
             if info.finalizer.is_some() {
-                watched.push(rule("", &["patch"], "adds and removes the finalizer"));
+                add(true, rule("", &["patch"], "adds and removes the finalizer"));
             }
-            watched.push(rule("/status", &["patch"], "writes the status"));
+            add(true, rule("/status", &["patch"], "writes the status"));
             let why =
                 "required to set blockOwnerDeletion where OwnerReferencesPermissionEnforcement is enabled";
-            watched.push(rule("/finalizers", &["update"], why).implied());
+            add(true, rule("/finalizers", &["update"], why).implied());
             for child in &info.owns.children {
                 let (group, plural) = (child.resource.group.clone(), child.resource.plural.clone());
                 let rule = |verbs, why| Rule::new(group.clone(), plural.clone(), verbs, why);
-                watched
-                    .push(rule(&["list", "patch", "watch"], "applies children and reverts changes to them"));
-                watched.push(rule(&["get"], "finds out who owns an object after a conflict"));
+                let namespaced = child.namespaced;
+                let why = "applies children and reverts changes to them";
+                add(namespaced, rule(&["list", "patch", "watch"], why));
+                add(namespaced, rule(&["get"], "finds out who owns an object after a conflict"));
                 let why = "server-side apply creates objects that do not exist";
-                watched.push(rule(&["create"], why).implied());
+                add(namespaced, rule(&["create"], why).implied());
                 if child.optional {
-                    watched.push(rule(&["delete"], "deletes children that are no longer desired"));
+                    add(namespaced, rule(&["delete"], "deletes children that are no longer desired"));
                 }
             }
             for related in &info.owns.related {
                 let (group, plural) = (related.resource.group.clone(), related.resource.plural.clone());
-                watched.push(Rule::new(
-                    group,
-                    plural,
-                    &["list", "watch"],
-                    "statuses and children depend on them",
-                ));
+                let why = "statuses and children depend on them";
+                add(related.namespaced, Rule::new(group, plural, &["list", "watch"], why));
             }
         }
         watched.push(Rule::new("events.k8s.io", "events", &["create", "patch"], "records events"));
@@ -247,6 +244,11 @@ impl Operator {
         if self.has_mutating() {
             found.push(("mutatingwebhookconfigurations", self.identity.prefixed(names::MUTATING)));
         }
+            // A cluster-scoped kind is watched in the whole cluster, and so is what it owns.
+            let mut add = |namespaced: bool, rule: Rule| {
+                let rules = if info.namespaced && namespaced { &mut watched } else { &mut cluster };
+                rules.push(rule);
+            };
         if self.has_validating() {
             found.push(("validatingwebhookconfigurations", self.identity.prefixed(names::VALIDATING)));
         }

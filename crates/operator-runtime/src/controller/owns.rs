@@ -16,6 +16,7 @@ pub(crate) type Owners = Arc<dyn Fn(&ObjectMeta) -> Vec<Key> + Send + Sync>;
 #[derive(Clone, Debug)]
 pub(crate) struct ChildKind {
     pub(crate) resource: ApiResource,
+    pub(crate) namespaced: bool,
     pub(crate) parse: ParseView,
     pub(crate) view: TypeId,
     /// Children of this kind are deleted once they are no longer desired.
@@ -26,6 +27,7 @@ pub(crate) struct ChildKind {
 #[derive(Clone)]
 pub(crate) struct RelatedKind {
     pub(crate) resource: ApiResource,
+    pub(crate) namespaced: bool,
     pub(crate) parse: ParseView,
     pub(crate) view: TypeId,
     /// Only objects with the operator's label are watched.
@@ -67,14 +69,19 @@ impl ChildOptions<'_> {
 impl Owns {
     /// Declares a kind of children, and what is parsed of them: [`Exists`](super::Exists) for nothing.
     ///
-    /// `desired` may only contain kinds that are declared. A child belongs to the object in its owner reference.
+    /// `desired` may only contain kinds that are declared. A child belongs to the object in its owner reference. An object
+    /// that existed before and has neither this owner nor the operator's label is never changed: the condition `Degraded`
+    /// shows that it is in the way. One with the label and without an owner was orphaned, and is adopted.
+    ///
+    /// Children of a namespaced kind are in the namespace of their owner.
     pub fn child<K, V>(&mut self) -> ChildOptions<'_>
     where
-        K: Resource<DynamicType = ()>,
+        K: Resource<DynamicType = (), Scope: 'static>,
         V: View,
     {
         let kind = ChildKind {
             resource: ApiResource::erase::<K>(&()),
+            namespaced: is_namespaced::<K>(),
             parse: AnyView::parse::<V>,
             view: TypeId::of::<V>(),
             optional: false,
@@ -94,7 +101,7 @@ impl Owns {
     /// Only objects with the label `app.kubernetes.io/managed-by` of this operator are watched.
     pub fn related<K, V>(&mut self, label: &'static str)
     where
-        K: Resource<DynamicType = ()>,
+        K: Resource<DynamicType = (), Scope: 'static>,
         V: View,
     {
         self.watch::<K, V>(true, move |metadata| {
@@ -106,10 +113,10 @@ impl Owns {
 
     /// Declares a kind whose objects are mapped to those that they belong to by a function of their metadata.
     ///
-    /// All objects of the kind in the watched namespaces are watched.
+    /// All objects of the kind in the watched namespaces are watched; of a cluster-scoped kind, all in the cluster.
     pub fn mapped<K, V>(&mut self, owners: impl Fn(&ObjectMeta) -> Vec<Key> + Send + Sync + 'static)
     where
-        K: Resource<DynamicType = ()>,
+        K: Resource<DynamicType = (), Scope: 'static>,
         V: View,
     {
         self.watch::<K, V>(false, owners);
@@ -117,11 +124,12 @@ impl Owns {
 
     fn watch<K, V>(&mut self, managed: bool, owners: impl Fn(&ObjectMeta) -> Vec<Key> + Send + Sync + 'static)
     where
-        K: Resource<DynamicType = ()>,
+        K: Resource<DynamicType = (), Scope: 'static>,
         V: View,
     {
         self.related.push(RelatedKind {
             resource: ApiResource::erase::<K>(&()),
+            namespaced: is_namespaced::<K>(),
             parse: AnyView::parse::<V>,
             view: TypeId::of::<V>(),
             managed,

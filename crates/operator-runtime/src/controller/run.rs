@@ -170,6 +170,7 @@ async fn run<R: Reconciler>(shared: Arc<Shared<R>>, launch: Launch) {
 /// The queue of one scope. A manager that does not lead queues nothing.
 struct Queue<R: Reconciler> {
     shared: Arc<Shared<R>>,
+    namespace: Option<String>,
     active: Arc<AtomicBool>,
     sender: mpsc::UnboundedSender<Key>,
 }
@@ -178,6 +179,7 @@ impl<R: Reconciler> Clone for Queue<R> {
     fn clone(&self) -> Self {
         Self {
             shared: Arc::clone(&self.shared),
+            namespace: self.namespace.clone(),
             active: Arc::clone(&self.active),
             sender: self.sender.clone(),
         }
@@ -185,9 +187,10 @@ impl<R: Reconciler> Clone for Queue<R> {
 }
 
 impl<R: Reconciler> Queue<R> {
-    /// Queues an object to be reconciled.
+    /// Queues an object to be reconciled. Cluster-scoped objects may belong to one of another namespace.
     fn add(&self, key: Key) {
-        if !self.active.load(Ordering::SeqCst) {
+        let elsewhere = self.namespace.as_ref().is_some_and(|namespace| *namespace != key.namespace);
+        if elsewhere || !self.active.load(Ordering::SeqCst) {
             return;
         }
         self.shared.queued.add(key.clone());
@@ -221,7 +224,7 @@ fn scope<R: Reconciler>(
     }
     let (sender, queued) = mpsc::unbounded_channel();
     let active = Arc::new(AtomicBool::new(false));
-    let queue = Queue { shared: Arc::clone(&scope.shared), active, sender };
+    let queue = Queue { shared: Arc::clone(&scope.shared), namespace: namespace.clone(), active, sender };
     let mut watches = Watches {
         scope: Arc::clone(&scope),
         namespace,
@@ -235,12 +238,14 @@ fn scope<R: Reconciler>(
     for (index, kind) in info.owns.related.iter().enumerate() {
         let scope = Arc::clone(&scope);
         let config = if kind.managed { managed_config(&scope.shared.context) } else { config() };
-        watches.start(&kind.resource, config, move |event| scope.caches.related[index].observe(event));
+        let observe = move |event| scope.caches.related[index].observe(event);
+        watches.start(&kind.resource, kind.namespaced, config, observe);
     }
     for (index, kind) in info.owns.children.iter().enumerate() {
         let config = managed_config(&scope.shared.context);
         let scope = Arc::clone(&scope);
-        watches.start(&kind.resource, config, move |event| scope.caches.children[index].observe(event));
+        let observe = move |event| scope.caches.children[index].observe(event);
+        watches.start(&kind.resource, kind.namespaced, config, observe);
     }
     let Watches { ready, .. } = watches;
 
@@ -382,11 +387,11 @@ struct Watches<'a, R: Reconciler> {
 }
 
 impl<R: Reconciler> Watches<'_, R> {
-    fn api(&self, resource: &ApiResource) -> Api<Live> {
+    fn api(&self, resource: &ApiResource, namespaced: bool) -> Api<Live> {
         let client = self.scope.shared.context.client.clone();
         match &self.namespace {
-            Some(namespace) => Api::namespaced_with(client, namespace, resource),
-            None => Api::all_with(client, resource),
+            Some(namespace) if namespaced => Api::namespaced_with(client, namespace, resource),
+            _ => Api::all_with(client, resource),
         }
     }
 
@@ -394,8 +399,8 @@ impl<R: Reconciler> Watches<'_, R> {
     fn objects(&mut self, mut writer: Writer<R::Object>) {
         let namespace = self.namespace.clone();
         let scope = Arc::clone(&self.scope);
-        let resource = self.scope.shared.info.resource.clone();
-        self.start(&resource, config(), move |event| {
+        let info = Arc::clone(&self.scope.shared.info);
+        self.start(&info.resource, info.namespaced, config(), move |event| {
             let (shared, caches) = (&scope.shared, &scope.caches);
             let event = parsed(event, caches);
             let keys = record(caches, &mut writer, &event);
@@ -416,13 +421,15 @@ impl<R: Reconciler> Watches<'_, R> {
     fn start(
         &mut self,
         resource: &ApiResource,
+        namespaced: bool,
         config: watcher::Config,
         mut observe: impl FnMut(Event<Live>) -> Vec<Key> + Send + 'static,
     ) {
         let (sender, receiver) = oneshot::channel();
         self.ready.push(receiver);
         let mut sender = Some(sender);
-        let (queue, shared, api) = (self.queue.clone(), Arc::clone(&self.scope.shared), self.api(resource));
+        let (queue, shared) = (self.queue.clone(), Arc::clone(&self.scope.shared));
+        let api = self.api(resource, namespaced);
         let (sync_period, kind) = (self.sync_period, resource.kind.clone());
         self.tasks.spawn(async move {
             loop {

@@ -19,6 +19,14 @@ use tokio::time::{sleep, timeout};
 /// How long a condition may take.
 const TIMEOUT: Duration = Duration::from_secs(40);
 
+/// The API groups that only the manager's servers use.
+const SERVER_GROUPS: [&str; 4] = [
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+];
+
 /// Settings of the controllers of a scenario.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -162,12 +170,15 @@ impl Scenario {
         }
     }
 
-    /// Returns the permissions in the watched namespaces that should show in requests and that none of these used, as
+    /// Returns the permissions of controllers and tasks that should show in requests and that none of these used, as
     /// `VERB RESOURCE`.
     #[must_use]
     pub fn unused(&self, calls: &[Call]) -> BTreeSet<String> {
         let permissions = self.operator.permissions();
-        let rules = permissions.watched.iter().filter(|rule| rule.shows == crate::rbac::Use::Request);
+        let rules = permissions.watched.iter().chain(&permissions.cluster);
+        // Neither metrics nor webhooks are served.
+        let rules = rules.filter(|rule| !SERVER_GROUPS.contains(&&*rule.group));
+        let rules = rules.filter(|rule| rule.shows == crate::rbac::Use::Request);
         let wanted = rules.flat_map(|rule| rule.verbs.iter().map(move |verb| (rule, *verb)));
         wanted
             .filter(|(rule, verb)| {
