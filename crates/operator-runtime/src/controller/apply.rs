@@ -8,11 +8,24 @@ use super::owns::Owns;
 use super::plan::{Planned, Step};
 use crate::problem::Problem;
 use axum::http::StatusCode;
-use futures::future::join_all;
+use futures::{StreamExt, stream};
 use kube::api::{Api, DeleteParams, Patch, PatchParams, Preconditions, Request};
 use kube::client::Body as RequestBody;
 use kube::core::{ApiResource, Status};
 use kube::{Client, Resource};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+
+/// Children of one object that are written at the same time.
+const MAX_CONCURRENT_WRITES: usize = 16;
+/// A resource version that no object has: etcd's first write gets another one.
+///
+/// With it, the API server creates an object that does not exist, and rejects the apply of one that does as a conflict.
+/// Without it, an object of somebody else with other fields would get an owner, and be deleted with it.
+///
+/// Source: `Store.Update` of Kubernetes' `k8s.io/apiserver/pkg/registry/generic/registry`, which compares versions only if the
+/// object exists.
+const VERSION_OF_NONE: &str = "1";
 
 /// The result of one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,10 +58,13 @@ pub(crate) struct Applier<'a> {
 impl Applier<'_> {
     /// Carries out a plan, all steps at once; a failure does not affect the others.
     pub(crate) async fn carry_out(&self, plan: &[Planned], bodies: &[Body]) -> Vec<Done> {
-        join_all(plan.iter().map(|planned| self.reach(planned, bodies))).await
+        let bodies = bodies.iter().map(|body| ((body.kind, &body.key), body)).collect::<HashMap<_, _>>();
+        let body = |planned: &Planned| bodies.get(&(planned.kind, &planned.key)).copied();
+        let steps = plan.iter().map(|planned| self.reach(planned, body(planned))).collect::<Vec<_>>();
+        stream::iter(steps).buffered(MAX_CONCURRENT_WRITES).collect().await
     }
 
-    async fn reach(&self, planned: &Planned, bodies: &[Body]) -> Done {
+    async fn reach(&self, planned: &Planned, body: Option<&Body>) -> Done {
         let Planned { kind, key, step, digest } = planned;
         let target = Target {
             applier: self,
@@ -64,7 +80,7 @@ impl Applier<'_> {
                 Done::Failed(Problem::blocked(target.kind(), message))
             }
             Step::Delete { uid } => target.delete(uid).await,
-            Step::Apply { ours } => match bodies.iter().find(|body| body.kind == *kind && body.key == *key) {
+            Step::Apply { ours } => match body {
                 Some(body) => target.apply(body, *ours).await,
                 // Only what was built is planned to be applied.
                 None => Done::Nothing,
@@ -166,5 +182,70 @@ impl Target<'_> {
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Done::Nothing,
             Err(error) => Done::Failed(Problem::rejected(self.kind(), &error)),
         }
+    }
+}
+
+/// Returns what is applied if the object must not exist yet.
+fn created_only(object: &Value) -> Value {
+    let mut object = object.clone();
+    object["metadata"]["resourceVersion"] = json!(VERSION_OF_NONE);
+    object
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::controller::view::{AnyView, Exists};
+    use crate::testing::sample::owner_kind;
+    use axum::body::Body as AnswerBody;
+    use axum::http::Response;
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use std::convert::Infallible;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    #[tokio::test(start_paused = true)]
+    async fn many_children_are_written_a_few_at_a_time_and_in_any_case_all() {
+        let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (now, maximum) = (Arc::clone(&running), Arc::clone(&most));
+        let server = move |request: axum::http::Request<RequestBody>| {
+            let (now, maximum) = (Arc::clone(&now), Arc::clone(&maximum));
+            async move {
+                maximum.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                let body = request.into_body().collect_bytes().await.unwrap();
+                tokio::time::sleep(Duration::from_millis(10)).await;
+                now.fetch_sub(1, Ordering::SeqCst);
+                let mut answer = Response::new(AnswerBody::from(body));
+                *answer.status_mut() = StatusCode::CREATED;
+                Ok::<_, Infallible>(answer)
+            }
+        };
+        let mut owns = Owns::default();
+        owns.child::<ConfigMap, Exists>();
+        let cache = Cache::new("ConfigMap", owner_kind(), None, AnyView::parse::<Exists>);
+        let owner = Key { namespace: "ns".to_owned(), name: "x".to_owned() };
+        let applier = Applier {
+            client: &Client::new(tower::service_fn(server), "ns"),
+            manager: "me",
+            owner: &owner,
+            owner_kind: "Cluster",
+            uid: "o",
+            owns: &owns,
+            caches: &[cache],
+        };
+        let key = |index: usize| Key { namespace: "ns".to_owned(), name: format!("x-{index}") };
+        let planned =
+            |index| Planned { kind: 0, key: key(index), step: Step::Apply { ours: false }, digest: None };
+        let body = |index| Body {
+            kind: 0,
+            key: key(index),
+            object: json!({"metadata": {"name": key(index).name, "namespace": "ns", "uid": "u"}}),
+        };
+        let bodies = (0..100).map(body);
+        let plan = (0..100).map(planned).collect::<Vec<_>>();
+        let done = applier.carry_out(&plan, &bodies.collect::<Vec<_>>()).await;
+        assert_eq!(done, vec![Done::Created; 100]);
+        assert_eq!(most.load(Ordering::SeqCst), MAX_CONCURRENT_WRITES);
     }
 }

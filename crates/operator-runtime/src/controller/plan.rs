@@ -5,6 +5,7 @@ use super::children::Wanted;
 use super::key::Key;
 use super::observed::Observed;
 use super::owns::Owns;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What to do about one child.
@@ -12,7 +13,7 @@ use std::sync::Arc;
 pub(crate) enum Step {
     /// It is up to date.
     Leave,
-    /// Apply what was built. `ours` means that the object exists and is ours, so that fields of other managers are forced.
+    /// Apply what was built. `ours` means that the object exists and is ours; otherwise it must not exist.
     Apply { ours: bool },
     /// Delete the object with this uid.
     Delete { uid: String },
@@ -47,9 +48,10 @@ pub(crate) fn plan(
             Planned { kind: *kind, key: key.clone(), step, digest: *digest }
         })
         .collect();
+    let desired: HashSet<(usize, &Key)> = wanted.iter().map(|wanted| (wanted.kind, &wanted.key)).collect();
     for (kind, _) in owns.children.iter().enumerate().filter(|(_, known)| known.optional) {
         for (key, seen) in observed.children_of(kind) {
-            if !wanted.iter().any(|wanted| wanted.kind == kind && wanted.key == *key) {
+            if !desired.contains(&(kind, key)) {
                 planned.push(Planned { kind, key: key.clone(), step: surplus_step(seen, uid), digest: None });
             }
         }
@@ -70,7 +72,8 @@ fn desired_step(kind: &str, digest: Option<u64>, seen: Option<&Seen>, uid: &str)
     }
     match &seen.owner {
         Some(owner) if owner.uid == uid && digest == Some(seen.digest) => Step::Leave,
-        // An object without an owner was orphaned (`kubectl delete --cascade=orphan`) and is adopted again.
+        // An object without an owner that has the operator's label, or the watch would not report it, was orphaned
+        // (`kubectl delete --cascade=orphan`) and is adopted again.
         None => Step::Apply { ours: true },
         Some(owner) if owner.uid == uid => Step::Apply { ours: true },
         Some(_) => Step::Blocked(format!("a {kind} of this name belongs to another object")),
@@ -93,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_object_is_applied_without_force() {
+    fn a_missing_object_is_created() {
         assert_eq!(planned(Some(1), None), Step::Apply { ours: false });
     }
 
