@@ -116,14 +116,14 @@ impl Target<'_> {
     }
 
     async fn apply(&self, body: &Body, ours: bool) -> Done {
-        let mut params = PatchParams::apply(self.applier.manager);
-        params.force = ours;
-        let mut response = self.send(&params, body).await;
-        if !ours && matches!(&response, Err(kube::Error::Api(status)) if status.is_conflict()) {
-            // Another manager owns fields of an object that the watch does not report: force only an object of ours.
+        let mut response =
+            if ours { self.send(&body.object).await } else { self.send(&created_only(&body.object)).await };
+        let exists = |status: &Status| status.is_conflict() || status.is_already_exists();
+        if !ours && matches!(&response, Err(kube::Error::Api(status)) if exists(status)) {
+            // There is an object that the watch does not report, because it lacks the label: it may have been ours.
             match self.api().get_metadata(&self.key.name).await {
                 Ok(found) if controller_uid(&found.metadata) == Some(self.applier.uid) => {
-                    response = self.send(&params.force(), body).await;
+                    response = self.send(&body.object).await;
                 }
                 Ok(_) => {
                     let (kind, name, owner) = (self.kind(), &self.key.name, self.applier.owner_kind);
@@ -149,12 +149,12 @@ impl Target<'_> {
 
     /// Sends an apply; returns the object, and whether it was created.
     ///
-    /// Only the status code tells whether it existed: 201 or 200. A watch with a label selector does not report an object
-    /// without its label.
-    async fn send(&self, params: &PatchParams, desired: &Body) -> kube::Result<(Live, bool)> {
+    /// Only the status code tells whether it existed: 201 or 200.
+    async fn send(&self, desired: &Value) -> kube::Result<(Live, bool)> {
+        let params = PatchParams::apply(self.applier.manager).force();
         let namespace = Some(self.key.namespace.as_str()).filter(|namespace| !namespace.is_empty());
         let request = Request::new(Live::url_path(self.resource, namespace))
-            .patch(&self.key.name, params, &Patch::Apply(&desired.object))
+            .patch(&self.key.name, &params, &Patch::Apply(desired))
             .map_err(kube::Error::BuildRequest)?;
         let response = self.applier.client.send(request.map(RequestBody::from)).await?;
         let code = response.status();

@@ -1,9 +1,9 @@
 //! A mock API server: it stores, merges and versions objects, notifies watches, and fails on request.
 //!
 //! It implements the requests that operators make and panics on others, so that an unforeseen request fails a test.
-//! Server-side apply removes the fields that a manager no longer applies; conflicts are only those with the owner of an
-//! object. Every request is checked against the operator's permissions. There are no defaults and no validation by
-//! schemas: for those, use a [`ControlPlane`](super::ControlPlane).
+//! Server-side apply removes the fields that a manager no longer applies, and conflicts with fields that others have set and
+//! with another resource version. Every request is checked against the operator's permissions. There are no defaults and no
+//! validation by schemas: for those, use a [`ControlPlane`](super::ControlPlane).
 
 use crate::manager::requests::LimitRequests;
 use crate::operator::Operator;
@@ -132,6 +132,8 @@ pub struct Store {
     /// The permissions; everything is allowed without any.
     rules: Vec<Rule>,
     cluster_scoped: BTreeSet<String>,
+    /// The API group of each plural that was requested.
+    groups: BTreeMap<String, String>,
 }
 
 /// What a list or a watch selects.
@@ -266,6 +268,8 @@ impl MockApi {
         // Zero would stay zero.
         let state = options.shuffle.map(|seed| Arc::new(AtomicU64::new(seed | 1 << 40)));
         let api = Self { shuffle: Shuffle { state }, ..Self::default() };
+        // As etcd: no object has the version 1.
+        api.store().version = 1;
         let serving = api.clone();
         tokio::spawn(async move {
             while let Some((request, reply)) = handle.next_request().await {
@@ -291,10 +295,13 @@ impl MockApi {
     pub fn allow(&self, operator: &Operator) {
         let mut store = self.store();
         store.rules = operator.permissions().iter().cloned().collect();
-        let controllers = operator.controllers.iter().map(|controller| controller.info());
-        let cluster_scoped =
-            controllers.filter(|info| !info.namespaced).map(|info| info.resource.plural.clone());
-        store.cluster_scoped.extend(cluster_scoped);
+        for info in operator.controllers.iter().map(|controller| controller.info()) {
+            let own = std::iter::once((&info.resource, info.namespaced));
+            let children = info.owns.children.iter().map(|kind| (&kind.resource, kind.namespaced));
+            let related = info.owns.related.iter().map(|kind| (&kind.resource, kind.namespaced));
+            let cluster_scoped = own.chain(children).chain(related).filter(|(_, namespaced)| !namespaced);
+            store.cluster_scoped.extend(cluster_scoped.map(|(resource, _)| resource.plural.clone()));
+        }
     }
 
     /// Returns what is stored.
@@ -525,7 +532,13 @@ impl Store {
         body: &[u8],
         shuffle: &Shuffle,
     ) -> Option<Response<AnswerBody>> {
+        if parts.uri.path() == "/apis" {
+            return Some(ok(&json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": []})));
+        }
         let path = Path::parse(parts.uri.path());
+        let plural = path.resource.split('/').next().unwrap_or_default().to_owned();
+        let group = self.groups.entry(plural).or_insert_with(|| path.group.clone());
+        assert_eq!(*group, path.group, "the mock API server stores `{}` of one group only", path.resource);
         let query = parts.uri.query().unwrap_or_default();
         let verb = match (parts.method.as_str(), path.name.is_empty()) {
             ("GET", true) if query.contains("watch=true") => "watch",
@@ -651,8 +664,14 @@ impl Store {
         query: &str,
         body: &[u8],
     ) -> Response<AnswerBody> {
-        let patch: Value = serde_json::from_slice(body).unwrap();
+        let mut patch: Value = serde_json::from_slice(body).unwrap();
         let old = self.objects.get(key).cloned();
+        let version = &patch["metadata"]["resourceVersion"];
+        if version.is_string()
+            && old.as_ref().is_some_and(|old| *version != old["metadata"]["resourceVersion"])
+        {
+            return failure(409, "Conflict", "the object has been modified", None);
+        }
         let applying = query.contains("fieldManager=") && patch.get("apiVersion").is_some();
         let mut new = match (&old, applying) {
             (Some(old), _) => old.clone(),
@@ -660,23 +679,27 @@ impl Store {
             (None, _) => return not_found(),
         };
         if applying {
-            let ours = |object: &Value| object["metadata"]["ownerReferences"][0]["uid"].clone();
-            if !query.contains("force=true") && old.as_ref().is_some_and(|old| ours(old) != ours(&patch)) {
-                return failure(409, "Conflict", "another manager holds these fields", None);
+            if let Some(metadata) = patch["metadata"].as_object_mut() {
+                metadata.remove("resourceVersion");
             }
             let part = if subresource == "status" { json!({ "status": patch["status"] }) } else { patch };
             let manager =
                 query.split('&').find_map(|pair| pair.strip_prefix("fieldManager=")).unwrap_or_default();
             let set = (key.clone(), manager.to_owned(), subresource.to_owned());
-            if let Some(before) = self.applied.insert(set, part.clone()) {
-                remove_unapplied(&mut new, &before, &part);
+            let before = self.applied.get(&set);
+            if !query.contains("force=true") && conflicts(&new, before, &part) {
+                return failure(409, "Conflict", "another manager has set these fields", None);
+            }
+            if let Some(before) = before {
+                remove_unapplied(&mut new, before, &part);
             }
             apply(&mut new, &part);
-        } else {
-            let version = &patch["metadata"]["resourceVersion"];
-            if version.is_string() && *version != new["metadata"]["resourceVersion"] {
-                return failure(409, "Conflict", "the object has been modified", None);
+            let owners = new["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+            if owners.filter(|owner| owner["controller"] == true).count() > 1 {
+                return failure(422, "Invalid", "only one reference can have Controller set to true", None);
             }
+            self.applied.insert(set, part);
+        } else {
             let part = if subresource == "status" { json!({ "status": patch["status"] }) } else { patch };
             merge(&mut new, &part);
         }
@@ -793,6 +816,25 @@ fn remove_unapplied(target: &mut Value, before: &Value, now: &Value) {
     }
 }
 
+/// Whether a manager that applied `before` would now change a field that somebody else has set.
+fn conflicts(target: &Value, before: Option<&Value>, applied: &Value) -> bool {
+    match (target, applied) {
+        (Value::Object(target), Value::Object(fields)) => fields.iter().any(|(field, value)| {
+            let before = before.and_then(|before| before.get(field));
+            target.get(field).is_some_and(|found| conflicts(found, before, value))
+        }),
+        (Value::Array(found), Value::Array(items)) if list_key(items).is_some() => {
+            let key = list_key(items).unwrap();
+            items.iter().any(|item| {
+                let same = |list: &'_ [Value]| list.iter().find(|other| other[key] == item[key]).cloned();
+                let before = before.and_then(Value::as_array).and_then(|before| same(before));
+                same(found).is_some_and(|found| conflicts(&found, before.as_ref(), item))
+            })
+        }
+        (found, applied) => found != applied && before != Some(found),
+    }
+}
+
 /// Merges as server-side apply does: objects by field, lists by name or type of their items, everything else as a whole.
 fn apply(target: &mut Value, applied: &Value) {
     match applied {
@@ -823,7 +865,7 @@ fn apply(target: &mut Value, applied: &Value) {
 
 /// Returns the field that identifies the items of a list.
 fn list_key(items: &[Value]) -> Option<&'static str> {
-    ["name", "type"]
+    ["uid", "name", "type"]
         .into_iter()
         .find(|key| !items.is_empty() && items.iter().all(|item| item[key].is_string()))
 }
@@ -839,6 +881,46 @@ mod tests {
         let before = json!({"a": 1, "b": {"c": 2}, "list": list(&["x", "y"])});
         remove_unapplied(&mut target, &before, &json!({"b": {}, "list": list(&["y"])}));
         assert_eq!(target, json!({"b": {"other": 3}, "list": list(&["y", "z"])}));
+    }
+
+    #[tokio::test]
+    async fn an_apply_conflicts_with_fields_of_others_and_with_another_version() {
+        let (api, client) = MockApi::start();
+        let config = |value: Value| {
+            api.put("configmaps", json!({"metadata": {"name": "a"}, "data": {"theirs": "1", "both": value}}));
+        };
+        let configs: kube::Api<k8s_openapi::api::core::v1::ConfigMap> = kube::Api::default_namespaced(client);
+        let apply = async |mut object: Value, force: bool| {
+            object["apiVersion"] = json!("v1");
+            object["kind"] = json!("ConfigMap");
+            let params = kube::api::PatchParams { force, ..kube::api::PatchParams::apply("me") };
+            match configs.patch("a", &params, &kube::api::Patch::Apply(&object)).await {
+                Ok(_) => 200,
+                Err(kube::Error::Api(status)) => status.code,
+                Err(error) => panic!("{error}"),
+            }
+        };
+        config(json!("1"));
+        let data = |data: Value| json!({"metadata": {"name": "a"}, "data": data});
+        assert_eq!(apply(data(json!({"mine": "1", "both": "1"})), false).await, 200, "other or equal fields");
+        assert_eq!(apply(data(json!({"mine": "2", "both": "2"})), false).await, 200, "its own fields");
+        api.change("configmaps", "a", |config| config["data"]["both"] = json!("3"));
+        assert_eq!(apply(data(json!({"mine": "2", "both": "2"})), false).await, 409);
+        assert_eq!(apply(data(json!({"mine": "2", "both": "2"})), true).await, 200);
+        let mut old = data(json!({}));
+        old["metadata"]["resourceVersion"] = json!("1");
+        assert_eq!(apply(old.clone(), true).await, 409);
+        api.delete("configmaps", "a");
+        assert_eq!(apply(old, true).await, 200, "there is no version to compare with");
+        let owned = |uid: &str| {
+            let owner = json!({"uid": uid, "name": uid, "controller": true});
+            json!({"metadata": {"name": "a", "ownerReferences": [owner]}})
+        };
+        assert_eq!(apply(owned("x"), true).await, 200);
+        api.change("configmaps", "a", |config| {
+            config["metadata"]["ownerReferences"][0]["uid"] = json!("another");
+        });
+        assert_eq!(apply(owned("x"), true).await, 422, "it has a controller");
     }
 
     #[test]
