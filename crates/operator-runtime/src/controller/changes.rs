@@ -33,22 +33,30 @@ pub struct Changes<'a> {
 impl Changes<'_> {
     /// Returns kind, name and what happened, for each child that was written.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str, Change)> {
-        self.done.iter().filter_map(|(Planned { kind, key: Key { name, .. }, .. }, done)| {
+        self.changed().map(|(Planned { kind, key: Key { name, .. }, .. }, change)| {
+            (self.owns.children[*kind].resource.kind.as_str(), name.as_str(), change)
+        })
+    }
+
+    fn changed(&self) -> impl Iterator<Item = (&Planned, Change)> {
+        self.done.iter().filter_map(|(planned, done)| {
             let change = match done {
                 Done::Created => Change::Created,
                 Done::Updated => Change::Updated,
                 Done::Deleted => Change::Deleted,
                 Done::Nothing | Done::Failed(_) => return None,
             };
-            Some((self.owns.children[*kind].resource.kind.as_str(), name.as_str(), change))
+            Some((planned, change))
         })
     }
 
     /// Returns what happened to the child of a kind with this name, if anything.
     #[must_use]
     pub fn of<K: Resource<DynamicType = ()>>(&self, name: &str) -> Option<Change> {
-        let kind = K::kind(&());
-        self.iter().find(|(found, named, _)| *found == kind && *named == name).map(|(.., change)| change)
+        let kind = self.owns.child_index::<K>()?;
+        self.changed()
+            .find(|(planned, _)| planned.kind == kind && planned.key.name == name)
+            .map(|(_, change)| change)
     }
 
     /// Returns the view of a child as it was before.
