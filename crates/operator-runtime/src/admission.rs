@@ -3,8 +3,8 @@
 //! The same declaration serves the webhook and generates its configuration. Prefer what a schema can say: webhooks have to
 //! be reachable, and they delay every write.
 
-use crate::controller::Key;
-use crate::conversion::{CONVERT_PATH, Conversion};
+use crate::controller::{Invalid, Key};
+use crate::conversion::{self, CONVERT_PATH, Conversion};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kube::Resource;
@@ -47,9 +47,9 @@ impl Request {
     /// Parses the object.
     ///
     /// # Errors
-    /// A message for the user, if it does not have the form of `K`.
-    pub fn parse<K: DeserializeOwned>(&self) -> Result<K, String> {
-        K::deserialize(&self.object).map_err(|error| format!("spec: {error}"))
+    /// If it does not have the form of `K`; [`Decision::denied`] takes the error as it is.
+    pub fn parse<K: DeserializeOwned>(&self) -> Result<K, Invalid> {
+        K::deserialize(&self.object).map_err(|error| Invalid::new(format!("spec: {error}")))
     }
 
     /// Whether an update leaves the spec as it is: finalizers and labels of an object that was stored earlier can then be
@@ -181,6 +181,12 @@ impl Webhook {
             Handler::Validating(_) => of("validate"),
             Handler::Conversion(_) => CONVERT_PATH.to_owned(),
         }
+    }
+
+    /// Whether a review asks for a conversion of this webhook's kind; all objects of a review are of one kind.
+    pub(crate) fn converts(&self, review: &Value) -> bool {
+        let ApiResource { group, kind, .. } = &self.resource;
+        conversion::kind_of(review) == (group.as_str(), kind.as_str())
     }
 
     /// Returns its name in the webhook configuration, as in kubebuilder's scaffold.

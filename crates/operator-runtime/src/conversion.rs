@@ -1,5 +1,6 @@
 //! Conversion between the versions of a kind: one version is the hub, every other one converts to it and back.
 
+use crate::controller::Invalid;
 use kube::Resource;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -17,18 +18,18 @@ pub trait Spoke<Hub>: Sized {
     /// Converts to the hub.
     ///
     /// # Errors
-    /// A message for the user, if the object has no equivalent.
-    fn to_hub(self) -> Result<Hub, String>;
+    /// If the object has no equivalent.
+    fn to_hub(self) -> Result<Hub, Invalid>;
 
     /// Converts from the hub.
     ///
     /// # Errors
-    /// A message for the user, if the object has no equivalent.
-    fn from_hub(hub: Hub) -> Result<Self, String>;
+    /// If the object has no equivalent.
+    fn from_hub(hub: Hub) -> Result<Self, Invalid>;
 }
 
 /// Converts an object as JSON.
-type Convert = Arc<dyn Fn(Value) -> Result<Value, String> + Send + Sync>;
+type Convert = Arc<dyn Fn(Value) -> Result<Value, Invalid> + Send + Sync>;
 
 /// The versions of a kind, and how they convert to the hub and from it.
 pub struct Conversion<Hub> {
@@ -60,20 +61,22 @@ where
     where
         S: Spoke<Hub> + Resource<DynamicType = ()> + Serialize + DeserializeOwned + 'static,
     {
-        let there: Convert = Arc::new(|object| write(read::<S>(object)?.to_hub()?));
-        let back: Convert = Arc::new(|object| write(S::from_hub(read::<Hub>(object)?)?));
+        let there: Convert =
+            Arc::new(|object| Ok(serde_json::to_value(serde_json::from_value::<S>(object)?.to_hub()?)?));
+        let back: Convert =
+            Arc::new(|object| Ok(serde_json::to_value(S::from_hub(serde_json::from_value(object)?)?)?));
         self.versions.insert(S::api_version(&()).into_owned(), (there, back));
         self
     }
 
     /// Converts an object to a version; its metadata stays as it is.
-    fn convert(&self, object: &Value, desired: &str) -> Result<Value, String> {
+    fn convert(&self, object: &Value, desired: &str) -> Result<Value, Invalid> {
         let current = object["apiVersion"].as_str().unwrap_or_default();
         if current == desired {
             return Ok(object.clone());
         }
-        let find =
-            |version: &str| self.versions.get(version).ok_or_else(|| format!("unknown version `{version}`"));
+        let unknown = |version: &str| Invalid::new(format!("unknown version `{version}`"));
+        let find = |version: &str| self.versions.get(version).ok_or_else(|| unknown(version));
         let (to_hub, from_hub) = (&find(current)?.0, &find(desired)?.1);
         let mut converted = from_hub(to_hub(object.clone())?)?;
         converted["apiVersion"] = desired.into();
@@ -84,45 +87,59 @@ where
     /// Returns the response to a review of `apiextensions.k8s.io/v1`.
     #[must_use]
     pub fn respond(&self, review: Value) -> Value {
-        #[derive(Deserialize)]
-        struct Review {
-            request: Request,
-        }
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Request {
-            uid: String,
-            #[serde(rename = "desiredAPIVersion")]
-            desired: String,
-            objects: Vec<Value>,
-        }
         let (uid, converted) = match serde_json::from_value::<Review>(review) {
             Ok(Review { request: Request { uid, desired, objects } }) => {
                 let converted = objects.iter().map(|object| {
                     let name = object["metadata"]["name"].as_str().unwrap_or_default();
                     self.convert(object, &desired)
-                        .map_err(|error| format!("failed to convert {name}: {error}"))
+                        .map_err(|invalid| format!("failed to convert {name}: {}", invalid.message()))
                 });
                 (uid, converted.collect::<Result<Vec<_>, _>>())
             }
             Err(error) => (String::new(), Err(format!("invalid ConversionReview: {error}"))),
         };
-        let response = match converted {
-            Ok(objects) => {
-                json!({ "uid": uid, "convertedObjects": objects, "result": { "status": "Success" } })
-            }
-            Err(message) => json!({ "uid": uid, "result": { "status": "Failure", "message": message } }),
-        };
-        json!({ "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "response": response })
+        response(&uid, converted)
     }
 }
 
-fn read<T: DeserializeOwned>(object: Value) -> Result<T, String> {
-    serde_json::from_value(object).map_err(|error| error.to_string())
+/// A review of `apiextensions.k8s.io/v1`.
+#[derive(Deserialize)]
+struct Review {
+    request: Request,
 }
 
-fn write<T: Serialize>(object: T) -> Result<Value, String> {
-    serde_json::to_value(object).map_err(|error| error.to_string())
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Request {
+    uid: String,
+    #[serde(rename = "desiredAPIVersion")]
+    desired: String,
+    objects: Vec<Value>,
+}
+
+fn response(uid: &str, converted: Result<Vec<Value>, String>) -> Value {
+    let response = match converted {
+        Ok(objects) => {
+            json!({ "uid": uid, "convertedObjects": objects, "result": { "status": "Success" } })
+        }
+        Err(message) => json!({ "uid": uid, "result": { "status": "Failure", "message": message } }),
+    };
+    json!({ "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "response": response })
+}
+
+/// Returns group and kind of the objects of a review; empty if it has none.
+pub(crate) fn kind_of(review: &Value) -> (&str, &str) {
+    let object = &review["request"]["objects"][0];
+    let version = object["apiVersion"].as_str().unwrap_or_default();
+    let group = version.split_once('/').map_or("", |(group, _)| group);
+    (group, object["kind"].as_str().unwrap_or_default())
+}
+
+/// Returns the response to a review of a kind that has no webhook.
+pub(crate) fn unknown_kind(review: &Value) -> Value {
+    let (group, kind) = kind_of(review);
+    let message = format!("no conversion webhook for the kind `{kind}` of the group `{group}`");
+    response(review["request"]["uid"].as_str().unwrap_or_default(), Err(message))
 }
 
 #[cfg(test)]

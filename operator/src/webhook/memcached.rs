@@ -4,6 +4,7 @@
 //! repairs values before the schema is checked, the validator rejects what the schema cannot, and warns of side effects.
 
 use operator_runtime::admission::{Decision, Request, Webhook};
+use operator_runtime::controller::Invalid;
 use serde_json::Value;
 
 use crate::api::memcached::{DEFAULT_PORT, Memcached};
@@ -37,12 +38,12 @@ pub fn validation() -> Webhook {
 }
 
 /// Decides on a request. An update that keeps the spec is allowed: finalizers and labels can be changed in any case.
-fn validate(request: &Request) -> Result<Decision, String> {
+fn validate(request: &Request) -> Result<Decision, Invalid> {
     if request.keeps_spec() {
         return Ok(Decision::allowed());
     }
     let memcached = request.parse::<Memcached>()?;
-    check(&memcached.spec).map_err(|invalid| invalid.message().to_owned())?;
+    check(&memcached.spec)?;
     let warnings = warnings(&memcached, &request.old_object);
     Ok(warnings.into_iter().fold(Decision::allowed(), Decision::warn))
 }

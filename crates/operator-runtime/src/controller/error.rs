@@ -73,9 +73,11 @@ impl Error {
     }
 }
 
-/// Why an object cannot be reconciled as it is: the message says which field is invalid, and what to change.
+/// Why an object cannot be reconciled, admitted or converted as it is: the message says which field is invalid, and what to
+/// change.
 ///
-/// Any error converts into it, so `?` works in [`Reconciler::desired`](super::Reconciler::desired).
+/// Any error converts into it, so `?` works in [`Reconciler::desired`](super::Reconciler::desired) and
+/// [`Spoke`](crate::conversion::Spoke).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invalid {
     message: String,
@@ -92,6 +94,12 @@ impl Invalid {
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
+    }
+}
+
+impl From<Invalid> for String {
+    fn from(invalid: Invalid) -> Self {
+        invalid.message
     }
 }
 
