@@ -1,7 +1,7 @@
 //! Tests on a real control plane: kube-apiserver and etcd, without nodes. The webhooks are served on loopback.
 //!
 //! They run if `KUBEBUILDER_ASSETS` names a directory with both programs, or `TEST_ASSET_KUBE_APISERVER` and
-//! `TEST_ASSET_ETCD` name each. Otherwise they pass without a check.
+//! `TEST_ASSET_ETCD` name each. Otherwise they pass without a check, or fail in CI, where `CI` is set.
 
 use std::fmt::Debug;
 

@@ -27,7 +27,7 @@ use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Client, Config};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -54,6 +54,15 @@ const TOKEN: &str = "operator-runtime-testing";
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
+    /// No programs are set, and the tests run in CI.
+    #[error(
+        "no control plane to test on: set KUBEBUILDER_ASSETS, or TEST_ASSET_KUBE_APISERVER and TEST_ASSET_ETCD \
+         (tests are skipped without them only where CI is not set)"
+    )]
+    NoPrograms,
+    /// The operator cannot run as it is.
+    #[error(transparent)]
+    Operator(#[from] InvalidOperator),
     /// A file could not be written, or a port not found.
     #[error("failed to prepare the control plane: {0}")]
     Prepare(#[from] std::io::Error),
@@ -104,7 +113,7 @@ impl std::fmt::Debug for ControlPlane {
 impl ControlPlane {
     /// Starts a control plane from the programs that the environment names: `TEST_ASSET_KUBE_APISERVER` and
     /// `TEST_ASSET_ETCD`, or `kube-apiserver` and `etcd` in the directory `KUBEBUILDER_ASSETS`. Returns `None` if neither is
-    /// set.
+    /// set, so that tests can be skipped; in CI, where `CI` is set, nobody would notice that, and it is an error.
     ///
     /// # Errors
     /// When a program does not start or become ready.
@@ -116,7 +125,7 @@ impl ControlPlane {
         };
         match (program("TEST_ASSET_KUBE_APISERVER", "kube-apiserver"), program("TEST_ASSET_ETCD", "etcd")) {
             (Some(apiserver), Some(etcd)) => Self::launch(&apiserver, &etcd).await.map(Some),
-            _ => Ok(None),
+            _ => skipped(std::env::var_os("CI").as_deref()).map(|()| None),
         }
     }
 
@@ -379,6 +388,11 @@ impl Running {
         let ended = timeout(Duration::from_mins(1), self.tasks.join_all()).await.expect("it stops in time");
         for result in ended {
             result.expect("the controller starts");
+/// Whether tests may be skipped for lack of programs, given the variable `CI`.
+fn skipped(ci: Option<&OsStr>) -> Result<(), LaunchError> {
+    if ci.is_some_and(|ci| !ci.is_empty() && ci != "false") { Err(LaunchError::NoPrograms) } else { Ok(()) }
+}
+
         }
     }
 }
@@ -423,6 +437,18 @@ fn spawn(program: &Path, log: &Path, arguments: &[String]) -> Result<Child, Laun
         .stdout(log.try_clone()?)
         .stderr(log)
         .stdin(std::process::Stdio::null())
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_without_a_control_plane_are_skipped_only_outside_of_ci() {
+        for (ci, may_skip) in [(None, true), (Some(""), true), (Some("false"), true), (Some("true"), false)] {
+            assert_eq!(skipped(ci.map(OsStr::new)).is_ok(), may_skip, "{ci:?}");
+        }
+    }
+}
         .kill_on_drop(true)
         .spawn();
     started.map_err(|source| LaunchError::Start { program: program.to_owned(), source })
