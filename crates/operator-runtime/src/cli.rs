@@ -84,7 +84,9 @@ pub fn main<A: Args>(identity: &Identity, operator: impl FnOnce(&A) -> Operator)
     let matches = command::<A>(identity).get_matches();
     let cli = Cli::<A>::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let result = match cli.command {
-        Command::Run { operator: args, manager } => manager::run(operator(&args), manager),
+        Command::Run { operator: args, manager } => {
+            manager::run(operator(&args), manager).map_err(anyhow::Error::new)
+        }
         Command::Manifests { operator: args, manifests } => write_manifests(&operator(&args), manifests),
     };
     match result {

@@ -39,4 +39,4 @@ pub mod workload;
 
 pub use cli::main;
 pub use identity::Identity;
-pub use operator::Operator;
+pub use operator::{InvalidOperator, Operator};

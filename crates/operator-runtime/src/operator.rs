@@ -2,7 +2,7 @@
 
 use crate::admission::{Handler, Webhook};
 use crate::context::{Context, Stop};
-use crate::controller::{AnyController, Reconciler, Typed};
+use crate::controller::{AnyController, Error, Reconciler, Typed};
 use crate::crd::Crd;
 use crate::identity::{Identity, names};
 use crate::rbac::{Permissions, Rule};
@@ -10,11 +10,50 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use k8s_openapi::api::apps::v1::Deployment;
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
+/// Why an operator cannot run: its parts contradict each other.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidOperator {
+    /// Roles, webhooks and metrics are named after kinds.
+    #[error("the kind `{kind}` is in two groups: `{first}` and `{second}`")]
+    Groups {
+        /// The kind.
+        kind: String,
+        /// One group.
+        first: String,
+        /// The other group.
+        second: String,
+    },
+    /// Two controllers would write the same fields.
+    #[error("the kind `{kind}` has two controllers")]
+    Controllers {
+        /// The kind.
+        kind: String,
+    },
+    /// The API server could only call one of two webhooks.
+    #[error("the kind `{kind}` has two webhooks at `{path}`")]
+    Webhooks {
+        /// The kind.
+        kind: String,
+        /// The path under which both would be served.
+        path: String,
+    },
+    /// An owner has to be in the namespace of what it owns.
+    #[error("the kind `{kind}` is namespaced and cannot own the cluster-scoped kind `{child}`")]
+    ClusterScopedChild {
+        /// The kind that is reconciled.
+        kind: String,
+        /// The kind of its children.
+        child: String,
+    },
+}
+
 /// Starts a task.
-type Start = Arc<dyn Fn(Context, Stop) -> BoxFuture<'static, ()> + Send + Sync>;
+type Start = Arc<dyn Fn(Context, Stop) -> BoxFuture<'static, Result<(), Error>> + Send + Sync>;
 /// Changes the manager's Deployment.
 type Adjust = Arc<dyn Fn(&mut Deployment) + Send + Sync>;
 
@@ -88,7 +127,8 @@ impl Operator {
     }
 
     /// Adds a task of plain kube-rs, such as a `kube::runtime::Controller`, and the permissions that it needs in the watched
-    /// namespaces. It starts when this manager leads; it should end when told to stop, and is dropped otherwise.
+    /// namespaces. It starts when this manager leads; it should end when told to stop, and is dropped otherwise. An error ends
+    /// the manager.
     #[must_use]
     pub fn task<F>(
         mut self,
@@ -97,7 +137,7 @@ impl Operator {
         task: impl Fn(Context, Stop) -> F + Send + Sync + 'static,
     ) -> Self
     where
-        F: Future<Output = ()> + Send + 'static,
+        F: Future<Output = Result<(), Error>> + Send + 'static,
     {
         self.extra.watched.extend(rules);
         let start: Start = Arc::new(move |context, stop| task(context, stop).boxed());
@@ -160,12 +200,58 @@ impl Operator {
         &self.identity
     }
 
+    /// Checks that the operator can run; the manager and the generated manifests begin with it.
+    ///
+    /// # Errors
+    /// When kinds, controllers or webhooks contradict each other.
+    pub fn validate(&self) -> Result<(), InvalidOperator> {
+        let crds = self.crds.iter().map(|crd| (crd.kind(), crd.group()));
+        let controllers = self.controllers.iter().map(|controller| &controller.info().resource);
+        let webhooks = self.webhooks.iter().map(|webhook| &webhook.resource);
+        let resources = controllers.chain(webhooks).map(|of| (of.kind.as_str(), of.group.as_str()));
+        let mut groups = BTreeMap::new();
+        for (kind, group) in crds.chain(resources) {
+            // Generated names have the kind in lower case.
+            let first = *groups.entry(kind.to_lowercase()).or_insert(group);
+            if first != group {
+                let (kind, first, second) = (kind.to_owned(), first.to_owned(), group.to_owned());
+                return Err(InvalidOperator::Groups { kind, first, second });
+            }
+        }
+        let mut controlled = BTreeSet::new();
+        for controller in &self.controllers {
+            let info = controller.info();
+            let kind = &info.resource.kind;
+            if !controlled.insert(kind) {
+                return Err(InvalidOperator::Controllers { kind: kind.clone() });
+            }
+            if let Some(child) = info.owns.children.iter().find(|child| info.namespaced && !child.namespaced)
+            {
+                let child = child.resource.kind.clone();
+                return Err(InvalidOperator::ClusterScopedChild { kind: kind.clone(), child });
+            }
+        }
+        let mut paths = BTreeSet::new();
+        for webhook in &self.webhooks {
+            let (kind, path) = (&webhook.resource.kind, webhook.path());
+            if !paths.insert((kind, path.clone())) {
+                return Err(InvalidOperator::Webhooks { kind: kind.clone(), path });
+            }
+        }
+        Ok(())
+    }
+
     /// Returns all permissions that the operator needs, each with its reason.
     #[must_use]
     pub fn permissions(&self) -> Permissions {
         let Permissions { mut watched, mut cluster, mut own } = self.extra.clone();
         for controller in &self.controllers {
             let info = controller.info();
+            // A cluster-scoped kind is watched in the whole cluster, and so is what it owns.
+            let mut add = |namespaced: bool, rule: Rule| {
+                let rules = if info.namespaced && namespaced { &mut watched } else { &mut cluster };
+                rules.push(rule);
+            };
             let (group, plural) = (info.resource.group.clone(), info.resource.plural.clone());
             let rule =
                 |suffix: &str, verbs, why| Rule::new(group.clone(), format!("{plural}{suffix}"), verbs, why);
@@ -244,16 +330,50 @@ impl Operator {
         if self.has_mutating() {
             found.push(("mutatingwebhookconfigurations", self.identity.prefixed(names::MUTATING)));
         }
-            // A cluster-scoped kind is watched in the whole cluster, and so is what it owns.
-            let mut add = |namespaced: bool, rule: Rule| {
-                let rules = if info.namespaced && namespaced { &mut watched } else { &mut cluster };
-                rules.push(rule);
-            };
         if self.has_validating() {
             found.push(("validatingwebhookconfigurations", self.identity.prefixed(names::VALIDATING)));
         }
         let converted = self.crds.iter().filter(|crd| crd.is_converted());
         found.extend(converted.map(|crd| ("customresourcedefinitions", crd.name())));
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::admission::Decision;
+    use crate::conversion::Conversion;
+    use crate::testing::sample::{Broken, Cluster, IDENTITY, operator, other};
+
+    #[test]
+    fn parts_that_contradict_each_other_are_an_error() {
+        let webhook = || Webhook::validating::<Cluster>(|_| Decision::allowed());
+        assert_eq!(operator().validate(), Ok(()));
+        let twice = operator().webhook(webhook()).validate().unwrap_err().to_string();
+        assert_eq!(twice, "the kind `Cluster` has two webhooks at `/validate-example-com-v1-cluster`");
+        let conversion = || Webhook::conversion(Conversion::<Cluster>::to_hub());
+        let twice = Operator::new(IDENTITY).webhook(conversion()).webhook(conversion()).validate();
+        assert_eq!(twice.unwrap_err().to_string(), "the kind `Cluster` has two webhooks at `/convert`");
+        let twice = operator().controller(Broken).validate().unwrap_err().to_string();
+        assert_eq!(twice, "the kind `Cluster` has two controllers");
+        let groups = operator().crd(Crd::of::<other::Cluster>());
+        let error = groups.validate().unwrap_err().to_string();
+        assert_eq!(error, "the kind `Cluster` is in two groups: `example.com` and `other.example.com`");
+        let manifests = crate::manifests::documents(&groups, "image").unwrap_err().to_string();
+        assert_eq!(manifests, error, "one would replace the roles of the other");
+    }
+
+    #[test]
+    fn what_belongs_to_a_cluster_scoped_kind_needs_permissions_in_the_whole_cluster() {
+        let permissions = Operator::new(IDENTITY).controller(crate::testing::sample::Buckets).permissions();
+        let resources = |rules: &[Rule]| {
+            let all = rules.iter().map(|rule| rule.resource.clone().into_owned());
+            all.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(resources(&permissions.watched), "events");
+        let cluster =
+            "buckets buckets/finalizers buckets/status configmaps subjectaccessreviews tokenreviews";
+        assert_eq!(resources(&permissions.cluster), cluster);
     }
 }

@@ -188,7 +188,7 @@ impl Reconciler for Buckets {
 }
 
 /// Counts Secrets with plain kube-rs.
-async fn count_secrets(context: Context, stop: Stop, seen: Arc<AtomicUsize>) {
+async fn count_secrets(context: Context, stop: Stop, seen: Arc<AtomicUsize>) -> Result<(), Error> {
     for api in context.apis::<Secret>() {
         Controller::new(api, watcher::Config::default())
             .graceful_shutdown_on(stop.clone().wait())
@@ -203,6 +203,7 @@ async fn count_secrets(context: Context, stop: Stop, seen: Arc<AtomicUsize>) {
             .for_each(|_| std::future::ready(()))
             .await;
     }
+    Ok(())
 }
 
 fn operator(cloud: &Cloud, secrets: &Arc<AtomicUsize>) -> Operator {
@@ -288,14 +289,14 @@ async fn an_external_resource_is_created_reported_retried_and_cleaned_up() {
     assert_eq!(scenario.api.condition("buckets", "b", "Degraded")["status"], "False");
     cloud.failures.store(2, Ordering::SeqCst);
     scenario.api.delete("buckets", "b");
-    scenario.until("it is gone", |api| api.get("buckets", "b").is_none()).await;
     let failed = "Failed to clean up the custom resource b, retrying: the cloud is away";
     let shown = |api: &MockApi| api.condition("buckets", "b", "Degraded")["message"] == failed;
     scenario.until("the failure is reported", shown).await;
     assert_eq!(scenario.api.condition("buckets", "b", "Degraded")["reason"], "Finalizing");
+    scenario.until("it is gone", |api| api.get("buckets", "b").is_none()).await;
     assert!(!cloud.has("b"), "cleaned up although the cloud was away twice");
-    scenario.end().await;
     scenario.until("there is a warning", |api| api.events().contains(&"CleanupFailed".to_owned())).await;
+    scenario.end().await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -56,7 +56,8 @@ pub async fn follow_files(directory: PathBuf, certificate: Certificate, ready: w
                         }
                         // The files may be read while they are being replaced.
                         Err(error) => {
-                            tracing::warn!(error = format!("{error:#}"), "invalid mounted certificate");
+                            let error = format!("{:#}", anyhow::Error::new(error));
+                            tracing::warn!(error, "invalid mounted certificate");
                         }
                     }
                     known = Some((chain, key));
@@ -352,7 +353,9 @@ impl CertificateManager {
             return Ok(outcome);
         }
         let Pair { certificate, key } = &current.serving;
-        self.certificate.set(certificate.as_bytes(), key.as_bytes()).map_err(Error::Issue)?;
+        self.certificate
+            .set(certificate.as_bytes(), key.as_bytes())
+            .map_err(|error| Error::Issue(error.into()))?;
         self.metrics.certificate(current.not_after.as_second());
         Ok(Outcome::Ready)
     }

@@ -1,14 +1,15 @@
 //! `/healthz` (the process responds) and `/readyz` (the caches are synced, and the webhooks have a certificate that the
 //! API server trusts).
 
-use anyhow::Context as _;
+use super::error::Error;
+use super::serve::{self, Limits};
 use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::get;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-/// Binds `address`; the returned future serves until it is dropped and ends only when serving fails.
+/// Binds `address`; the returned future serves until it is dropped.
 ///
 /// # Errors
 /// When the address is invalid or in use.
@@ -16,7 +17,7 @@ pub(super) async fn serve(
     address: &str,
     synced: Vec<watch::Receiver<bool>>,
     certified: watch::Receiver<bool>,
-) -> anyhow::Result<impl Future<Output = anyhow::Result<()>>> {
+) -> Result<impl Future<Output = ()> + use<>, Error> {
     let listener = match address {
         "0" | "" => None,
         address => Some(bind(address).await?),
@@ -34,7 +35,9 @@ pub(super) async fn serve(
     let router = Router::new().route("/healthz", get(|| async { "ok" })).route("/readyz", get(ready));
     Ok(async move {
         match listener {
-            Some(listener) => axum::serve(listener, router).await.context("failed to serve health probes"),
+            Some(listener) => {
+                serve::serve(listener, None, router, Limits::default(), std::future::pending()).await;
+            }
             None => std::future::pending().await,
         }
     })
@@ -44,14 +47,14 @@ pub(super) async fn serve(
 ///
 /// # Errors
 /// When the address is invalid or in use.
-pub async fn bind(address: &str) -> anyhow::Result<TcpListener> {
-    let advice = || format!("failed to listen on {address}");
-    match address.strip_prefix(':') {
+pub async fn bind(address: &str) -> Result<TcpListener, Error> {
+    let bound = match address.strip_prefix(':') {
         // The machine may not support IPv6.
         Some(port) => match TcpListener::bind(format!("[::]:{port}")).await {
             Ok(listener) => Ok(listener),
-            Err(_) => TcpListener::bind(format!("0.0.0.0:{port}")).await.with_context(advice),
+            Err(_) => TcpListener::bind(format!("0.0.0.0:{port}")).await,
         },
-        None => TcpListener::bind(address).await.with_context(advice),
-    }
+        None => TcpListener::bind(address).await,
+    };
+    bound.map_err(|source| Error::Bind { address: address.to_owned(), source })
 }

@@ -1,27 +1,29 @@
 //! The process around the controllers: options, logs, leader election, servers, signals and graceful shutdown.
 
 pub mod certificates;
+mod error;
 mod health;
 pub(crate) mod issue;
 pub mod lease;
 mod platform;
 pub mod requests;
+pub mod serve;
 pub(crate) mod servers;
 pub mod tls;
 
+pub use error::Error;
 pub use health::bind;
 
 use crate::context::{Context, Stop};
-use crate::controller::Launch;
+use crate::controller::{self, Launch};
 use crate::events::Recorder;
 use crate::identity::{Identity, names};
 use crate::metrics::Metrics;
 use crate::operator::{Operator, Task};
-use anyhow::{Context as _, anyhow, bail};
 use certificates::{CertificateManager, Target};
 use clap::Args;
-use futures::FutureExt;
-use futures::future::{Either, join_all, pending};
+use futures::future::{BoxFuture, pending, try_join_all, try_join3};
+use futures::{FutureExt, TryFutureExt};
 use jiff::{SignedDuration, Timestamp};
 use kube::client::ClientBuilder;
 use kube::{Client, Config};
@@ -31,7 +33,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tls::Certificate;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tracing_subscriber::EnvFilter;
 
 /// Format of log lines.
@@ -45,7 +48,10 @@ pub enum LogFormat {
 }
 
 /// Options of `run`; usable by themselves as `#[command(flatten)]`.
+///
+/// The default is what the command line has without an argument and in an empty environment.
 #[derive(Args, Clone, Debug)]
+#[non_exhaustive]
 pub struct Options {
     /// Comma-separated namespaces to watch; empty for all
     #[arg(long, env = "WATCH_NAMESPACE", default_value = "", value_name = "NAMESPACES")]
@@ -104,26 +110,51 @@ pub struct Options {
     pub pod_name: String,
 }
 
-/// Runs the manager until SIGTERM or SIGINT.
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            watch_namespace: String::new(),
+            leader_elect: false,
+            health_probe_bind_address: ":8081".to_owned(),
+            metrics_bind_address: "0".to_owned(),
+            metrics_secure: true,
+            metrics_cert_path: None,
+            enable_webhooks: true,
+            webhook_bind_address: ":9443".to_owned(),
+            webhook_cert_path: PathBuf::from("/tmp/k8s-webhook-server/serving-certs"),
+            webhook_cert_lifetime: 90 * 24 * 3600,
+            max_concurrent_reconciles: 8,
+            sync_period: 10 * 3600,
+            request_timeout: 60,
+            graceful_shutdown_timeout: 8,
+            log_format: LogFormat::Json,
+            log_level: "info".to_owned(),
+            namespace: String::new(),
+            pod_name: String::new(),
+        }
+    }
+}
+
+/// Runs the manager until SIGTERM or SIGINT, with a tokio runtime and a tracing subscriber of its own.
+///
+/// [`Manager`] runs it in a program that has these already.
 ///
 /// # Errors
-/// When an option is invalid, no API server is configured, an address is in use, or leader election is lost.
-pub fn run(operator: Operator, options: Options) -> anyhow::Result<()> {
+/// When an option is invalid, and those of [`Manager::run`].
+pub fn run(operator: Operator, options: Options) -> Result<(), Error> {
     start_logging(&options)?;
     // One thread: the manager mostly waits for the API server, and a second thread costs memory and wakes both up.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("failed to start the runtime")?;
-    let result = runtime.block_on(serve(operator, options));
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
+    let result = runtime.block_on(Manager::new(operator, options).run());
     // Whatever is left, such as a probe's connection, is not worth waiting for.
     runtime.shutdown_background();
     result
 }
 
-fn start_logging(options: &Options) -> anyhow::Result<()> {
+fn start_logging(options: &Options) -> Result<(), Error> {
     let filter = EnvFilter::try_new(&options.log_level)
-        .with_context(|| format!("invalid value `{}` for --log-level", options.log_level))?;
+        .map_err(|source| Error::LogLevel { value: options.log_level.clone(), source })?;
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match options.log_format {
         LogFormat::Json => lines.json().with_current_span(false).with_span_list(true).init(),
@@ -136,105 +167,195 @@ fn start_logging(options: &Options) -> anyhow::Result<()> {
 /// Service, some time later, that this pod is gone.
 const WEBHOOK_DRAIN_DELAY: Duration = Duration::from_secs(3);
 
-async fn serve(operator: Operator, options: Options) -> anyhow::Result<()> {
-    let identity = operator.identity;
-    let metrics = Arc::new(Metrics::new(&identity));
-    let client = client(&options, &metrics).await?;
-    let namespace = namespace(&options);
-    let instance = instance(&options);
-
-    let with_webhooks = options.enable_webhooks && !operator.webhooks.is_empty();
-    let (certified, is_certified) = watch::channel(!with_webhooks);
-    let (lead, leads) = watch::channel(false);
-    let (stop, stopped) = watch::channel(false);
-    let (synced, is_synced): (Vec<_>, Vec<_>) =
-        operator.controllers.iter().map(|_| watch::channel(false)).unzip();
-
-    let health = health::serve(&options.health_probe_bind_address, is_synced, is_certified).await?;
-    let metrics_server = metrics_server(&options, &identity, &client, &metrics, namespace.as_deref()).await?;
-    let parts = (&client, &metrics, namespace.as_deref());
-    let mut webhooks =
-        Webhooks::start(&operator, &options, with_webhooks, parts, certified, stopped.clone()).await?;
-    let mut election: Option<Box<dyn LeaderElection>> = match (options.leader_elect, &namespace) {
-        (false, _) => None,
-        (true, Some(namespace)) => {
-            let election = LeaseElection::new(client.clone(), namespace, &identity.lease(), instance.clone());
-            Some(Box::new(election))
-        }
-        (true, None) => {
-            bail!("--leader-elect requires a namespace: set POD_NAMESPACE, or run in a pod")
-        }
-    };
-    tracing::info!(version = identity.version, identity = instance, "starting");
-
-    let grace = Duration::from_secs(options.graceful_shutdown_timeout);
-    let deadline = Arc::new(OnceLock::new());
-    let (stopping, at_latest) = (stop.clone(), Arc::clone(&deadline));
-    tokio::spawn(async move {
-        termination().await;
-        tracing::info!("shutting down; waiting for running reconciles");
-        let _ = at_latest.set(Instant::now() + grace);
-        stopping.send_replace(true);
-    });
-
-    let ended = {
-        let mut requested = stopped.clone();
-        let out_of_time = async {
-            let _ = requested.wait_for(|stop| *stop).await;
-            tokio::time::sleep(grace).await;
-        };
-        let elected = async {
-            if let Some(election) = &mut election {
-                election.acquire().await;
-                tracing::info!("became the leader");
-            }
-            metrics.leads(true);
-            lead.send_replace(true);
-            match &mut election {
-                Some(election) => election.renew().await,
-                None => pending().await,
-            }
-            metrics.leads(false);
-        };
-        let controllers = async {
-            let Some(platform) = platform::detect(&client, stopped.clone()).await else {
-                return Ok(());
-            };
-            let context = Context {
-                client: client.clone(),
-                identity,
-                platform,
-                namespaces: namespaces(&options.watch_namespace),
-                metrics: Arc::clone(&metrics),
-                recorder: Arc::new(Recorder::new(client.clone(), &identity, instance.clone())),
-            };
-            run_all(&operator, &options, &context, synced, &leads, &stopped).await
-        };
-        // Whichever ends first drops the others; a controller, once dropped, makes no further request.
-        tokio::select! {
-            result = controllers => result,
-            () = out_of_time => {
-                tracing::warn!("the graceful shutdown timed out with reconciles still running");
-                Ok(())
-            }
-            () = elected => Err(anyhow!("leader election lost; exiting")),
-            error = health => error,
-            error = metrics_server => error.context("failed to serve metrics"),
-            error = webhooks.failed() => Err(error.context("failed to serve webhooks")),
-        }
-    };
-    if let Some(election) = election.as_mut().filter(|_| ended.is_ok()) {
-        election.release().await;
-    }
-    // The webhooks serve whoever leads, so the requests in flight are completed in any case.
-    stop.send_replace(true);
-    let left = deadline.get().map_or(grace, |deadline| deadline.saturating_duration_since(Instant::now()));
-    webhooks.drained(left).await;
-    tracing::info!("stopped");
-    ended
+/// A manager, for programs that have their own tokio runtime and tracing subscriber; they may bring their own client of the
+/// API server, leader election and signals, too.
+///
+/// ```no_run
+/// use operator_runtime::manager::{Error, Manager, Options};
+/// use operator_runtime::{Identity, Operator};
+///
+/// const IDENTITY: Identity = Identity {
+///     name: "greeting-operator",
+///     group: "example.com",
+///     version: "1.0.0",
+///     about: "Greets",
+///     image: "example.com/greeting-operator",
+/// };
+///
+/// async fn run(client: kube::Client, stop: tokio::sync::oneshot::Receiver<()>) -> Result<(), Error> {
+///     let mut options = Options::default();
+///     options.leader_elect = true;
+///     options.namespace = "greetings".into();
+///     Manager::new(Operator::new(IDENTITY), options)
+///         .client(client)
+///         .stop_on(async {
+///             let _ = stop.await;
+///         })
+///         .run()
+///         .await
+/// }
+/// ```
+pub struct Manager {
+    operator: Operator,
+    options: Options,
+    metrics: Arc<Metrics>,
+    client: Option<Client>,
+    election: Option<Box<dyn LeaderElection>>,
+    stop: BoxFuture<'static, ()>,
 }
 
-/// Runs all controllers and tasks until they are stopped.
+impl std::fmt::Debug for Manager {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Manager")
+            .field("operator", &self.operator)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Manager {
+    /// Returns the manager of an operator. The options `log_format` and `log_level` have no effect.
+    #[must_use]
+    pub fn new(operator: Operator, options: Options) -> Self {
+        let metrics = Arc::new(Metrics::new(&operator.identity));
+        Self { operator, options, metrics, client: None, election: None, stop: termination().boxed() }
+    }
+
+    /// Uses this client of the API server instead of one from `KUBECONFIG` or the pod's service account. The layers in
+    /// [`requests`] give it the limits and the metrics of the manager's own one.
+    #[must_use]
+    pub fn client(self, client: Client) -> Self {
+        Self { client: Some(client), ..self }
+    }
+
+    /// Uses this leader election instead of the one that the option `leader_elect` enables.
+    #[must_use]
+    pub fn election(self, election: impl LeaderElection + 'static) -> Self {
+        Self { election: Some(Box::new(election)), ..self }
+    }
+
+    /// Shuts down when this completes instead of on SIGTERM or SIGINT.
+    #[must_use]
+    pub fn stop_on(self, stop: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self { stop: stop.boxed(), ..self }
+    }
+
+    /// Returns the metrics of the manager, to register further ones or for [`requests::CountRequests`].
+    #[must_use]
+    pub fn metrics(&self) -> &Arc<Metrics> {
+        &self.metrics
+    }
+
+    /// Runs the manager until it is told to stop.
+    ///
+    /// # Errors
+    /// When the operator is invalid, no API server is configured, an address is in use, a controller or a task fails, or
+    /// leader election is lost.
+    pub async fn run(self) -> Result<(), Error> {
+        let Self { operator, options, metrics, client, mut election, stop: told_to_stop } = self;
+        operator.validate()?;
+        let identity = operator.identity;
+        let client = match client {
+            Some(client) => client,
+            None => infer_client(&options, &metrics).await?,
+        };
+        let namespace = namespace(&options);
+        let instance = instance(&options);
+
+        let with_webhooks = options.enable_webhooks && !operator.webhooks.is_empty();
+        let (certified, is_certified) = watch::channel(!with_webhooks);
+        let (lead, leads) = watch::channel(false);
+        let (stop, stopped) = watch::channel(false);
+        let (synced, is_synced): (Vec<_>, Vec<_>) =
+            operator.controllers.iter().map(|_| watch::channel(false)).unzip();
+
+        // What ends together with the manager.
+        let mut tasks = JoinSet::new();
+        tasks.spawn(health::serve(&options.health_probe_bind_address, is_synced, is_certified).await?);
+        let parts = (&client, &metrics, namespace.as_deref());
+        start_metrics(&options, &identity, parts, &mut tasks).await?;
+        let mut webhooks = if with_webhooks {
+            start_webhooks(&operator, &options, parts, certified, stopped.clone(), &mut tasks).await?
+        } else {
+            watch::channel(true).1
+        };
+        if election.is_none() && options.leader_elect {
+            let namespace = namespace.as_deref().ok_or(Error::NoNamespace)?;
+            let lease = LeaseElection::new(client.clone(), namespace, &identity.lease(), instance.clone());
+            election = Some(Box::new(lease));
+        }
+        tracing::info!(version = identity.version, identity = instance, "starting");
+
+        let grace = Duration::from_secs(options.graceful_shutdown_timeout);
+        let deadline = Arc::new(OnceLock::new());
+        let (stopping, at_latest) = (stop.clone(), Arc::clone(&deadline));
+        tasks.spawn(async move {
+            told_to_stop.await;
+            tracing::info!("shutting down; waiting for running reconciles");
+            let _ = at_latest.set(Instant::now() + grace);
+            stopping.send_replace(true);
+        });
+
+        let ended = {
+            let mut requested = stopped.clone();
+            let out_of_time = async {
+                let _ = requested.wait_for(|stop| *stop).await;
+                tokio::time::sleep(grace).await;
+            };
+            let elected = async {
+                if let Some(election) = &mut election {
+                    election.acquire().await;
+                    tracing::info!("became the leader");
+                }
+                metrics.leads(true);
+                lead.send_replace(true);
+                match &mut election {
+                    Some(election) => election.renew().await,
+                    None => pending().await,
+                }
+                metrics.leads(false);
+            };
+            let controllers = async {
+                let Some(platform) = platform::detect(&client, stopped.clone()).await else {
+                    return Ok(());
+                };
+                let context = Context {
+                    client: client.clone(),
+                    identity,
+                    platform,
+                    namespaces: namespaces(&options.watch_namespace),
+                    metrics: Arc::clone(&metrics),
+                    recorder: Arc::new(Recorder::new(client.clone(), &identity, instance.clone())),
+                };
+                run_all(&operator, &options, &context, synced, &leads, &stopped).await
+            };
+            // Whichever ends first drops the others; a controller, once dropped, makes no further request.
+            tokio::select! {
+                result = controllers => result,
+                () = out_of_time => {
+                    tracing::warn!("the graceful shutdown timed out with reconciles still running");
+                    Ok(())
+                }
+                () = elected => Err(Error::LeaderElectionLost),
+            }
+        };
+        if let Some(election) = election.filter(|_| !matches!(ended, Err(Error::LeaderElectionLost))).as_mut()
+        {
+            election.release().await;
+        }
+        // The webhooks serve whoever leads, so the requests in flight are completed in any case.
+        stop.send_replace(true);
+        let left =
+            deadline.get().map_or(grace, |deadline| deadline.saturating_duration_since(Instant::now()));
+        if tokio::time::timeout(left, webhooks.wait_for(|drained| *drained)).await.is_err() {
+            tracing::warn!("the graceful shutdown timed out with admission requests still running");
+        }
+        tracing::info!("stopped");
+        ended
+    }
+}
+
+/// Runs all controllers and tasks until they are stopped, or one of them fails.
 async fn run_all(
     operator: &Operator,
     options: &Options,
@@ -242,7 +363,7 @@ async fn run_all(
     synced: Vec<watch::Sender<bool>>,
     leads: &watch::Receiver<bool>,
     stopped: &watch::Receiver<bool>,
-) -> anyhow::Result<()> {
+) -> Result<(), Error> {
     let controllers = operator.controllers.iter().zip(synced).map(|(controller, synced)| {
         let launch = Launch {
             context: context.clone(),
@@ -254,44 +375,48 @@ async fn run_all(
             probe: None,
         };
         let name = controller.info().name.clone();
-        controller.run(launch).map(move |result| result.with_context(|| format!("controller {name}")))
+        controller.run(launch).map_err(move |source| Error::Controller { name, source })
     });
-    let tasks = operator.tasks.iter().map(|task| run_task(task, context, leads.clone(), stopped.clone()));
+    let tasks = operator.tasks.iter().map(|task| {
+        run_task(task, context, leads.clone(), stopped.clone())
+            .map_err(|source| Error::Task { name: task.name.clone(), source })
+    });
     let stop = Stop(stopped.clone());
-    let (ended, _, ()) =
-        futures::future::join3(futures::future::try_join_all(controllers), join_all(tasks), stop.wait())
-            .await;
+    let ended = try_join3(try_join_all(controllers), try_join_all(tasks), stop.wait().map(Ok)).await;
     context.recorder.flush().await;
     ended.map(drop)
 }
 
-/// Runs a task while the manager leads; returns when it is stopped.
+/// Runs a task while the manager leads; returns when it ends or the manager is stopped.
 pub(crate) async fn run_task(
     task: &Task,
     context: &Context,
     mut leads: watch::Receiver<bool>,
     stopped: watch::Receiver<bool>,
-) {
-    let stop = Stop(stopped);
+) -> Result<(), controller::Error> {
+    let stop = Stop(stopped.clone());
     let leading = tokio::select! {
         biased;
         () = stop.clone().wait() => false,
         leads = leads.wait_for(|leads| *leads) => leads.is_ok(),
     };
     if leading {
-        (task.start)(context.clone(), stop.clone()).await;
-        tracing::info!(task = task.name, "a task ended");
+        (task.start)(context.clone(), stop).await?;
+        if *stopped.borrow() {
+            tracing::info!(task = task.name, "the task ended");
+        } else {
+            tracing::warn!(task = task.name, "the task ended although the manager is running");
+        }
     }
+    Ok(())
 }
 
 /// Returns the client that the whole manager shares.
-async fn client(options: &Options, metrics: &Arc<Metrics>) -> anyhow::Result<Client> {
-    let mut config =
-        Config::infer().await.context("no API server is configured: set KUBECONFIG, or run in a pod")?;
+async fn infer_client(options: &Options, metrics: &Arc<Metrics>) -> Result<Client, Error> {
+    let mut config = Config::infer().await.map_err(Error::NoApiServer)?;
     config.connect_timeout = Some(Duration::from_secs(10));
     config.write_timeout = Some(Duration::from_secs(30));
-    let builder =
-        ClientBuilder::try_from(config).context("failed to configure the client of the API server")?;
+    let builder = ClientBuilder::try_from(config).map_err(|error| Error::Client(Box::new(error)))?;
     let timeout = Duration::from_secs(options.request_timeout.into());
     Ok(builder
         .with_layer(&LimitRequests::new(timeout))
@@ -299,20 +424,24 @@ async fn client(options: &Options, metrics: &Arc<Metrics>) -> anyhow::Result<Cli
         .build())
 }
 
-async fn metrics_server(
+/// Starts the server of the metrics, unless it is disabled.
+async fn start_metrics(
     options: &Options,
     identity: &Identity,
-    client: &Client,
-    metrics: &Arc<Metrics>,
-    namespace: Option<&str>,
-) -> anyhow::Result<impl Future<Output = anyhow::Result<()>> + use<>> {
+    (client, metrics, namespace): (&Client, &Arc<Metrics>, Option<&str>),
+    tasks: &mut JoinSet<()>,
+) -> Result<(), Error> {
     if matches!(options.metrics_bind_address.as_str(), "0" | "") {
-        return Ok(Either::Left(pending()));
+        return Ok(());
     }
     let listener = bind(&options.metrics_bind_address).await?;
-    let certificate =
-        if options.metrics_secure { Some(metrics_certificate(options, identity, namespace)?) } else { None };
-    Ok(Either::Right(servers::metrics(listener, certificate, client.clone(), Arc::clone(metrics))))
+    let certificate = if options.metrics_secure {
+        Some(metrics_certificate(options, identity, namespace, tasks)?)
+    } else {
+        None
+    };
+    tasks.spawn(servers::metrics(listener, certificate.as_ref(), client.clone(), Arc::clone(metrics))?);
+    Ok(())
 }
 
 /// Returns the certificate of the metrics: that of the given files, which is read again when they change, or one of the manager's own.
@@ -320,110 +449,73 @@ fn metrics_certificate(
     options: &Options,
     identity: &Identity,
     namespace: Option<&str>,
-) -> anyhow::Result<Certificate> {
+    tasks: &mut JoinSet<()>,
+) -> Result<Certificate, Error> {
     let certificate = Certificate::default();
     if let Some(directory) = &options.metrics_cert_path {
-        let read = |name: &str| std::fs::read(directory.join(name));
-        read("tls.crt")
-            .and_then(|chain| Ok((chain, read("tls.key")?)))
-            .map_err(anyhow::Error::new)
-            .and_then(|(chain, key)| certificate.set(&chain, &key))
-            .with_context(|| format!("failed to load tls.crt and tls.key of {}", directory.display()))?;
+        certificate
+            .load(directory)
+            .map_err(|source| Error::Certificate { directory: directory.clone(), source })?;
         let (ready, _) = watch::channel(true);
-        tokio::spawn(certificates::follow_files(directory.clone(), certificate.clone(), ready));
+        tasks.spawn(certificates::follow_files(directory.clone(), certificate.clone(), ready));
         return Ok(certificate);
     }
     // Clients do not verify it (as with the Go scaffold's ServiceMonitor), so it need not outlive the process.
     let names = service_names(identity, names::METRICS_SERVICE, namespace);
     let now = Timestamp::now();
-    let authority = issue::authority(identity, now)?;
-    let pair = issue::serving(identity, &authority, &names, now, SignedDuration::from_hours(24 * 3650))?;
+    let pair = issue::authority(identity, now)
+        .and_then(|authority| {
+            issue::serving(identity, &authority, &names, now, SignedDuration::from_hours(24 * 3650))
+        })
+        .map_err(|error| Error::Issue(error.into()))?;
     certificate.set(pair.certificate.as_bytes(), pair.key.as_bytes())?;
     Ok(certificate)
 }
 
-/// The webhook server, in a task of its own: it outlives the controller during shutdown.
-struct Webhooks {
-    failed: oneshot::Receiver<anyhow::Error>,
-    drained: watch::Receiver<bool>,
-}
-
-impl Webhooks {
-    async fn start(
-        operator: &Operator,
-        options: &Options,
-        enabled: bool,
-        (client, metrics, namespace): (&Client, &Arc<Metrics>, Option<&str>),
-        certified: watch::Sender<bool>,
-        mut stop: watch::Receiver<bool>,
-    ) -> anyhow::Result<Self> {
-        let (fail, failed) = oneshot::channel();
-        let (drain, drained) = watch::channel(!enabled);
-        if !enabled {
-            return Ok(Self { failed, drained });
+/// Starts the webhook server, in a task of its own: it outlives the controllers during shutdown. Returns what turns true
+/// once all requests have been answered.
+async fn start_webhooks(
+    operator: &Operator,
+    options: &Options,
+    (client, metrics, namespace): (&Client, &Arc<Metrics>, Option<&str>),
+    certified: watch::Sender<bool>,
+    mut stop: watch::Receiver<bool>,
+    tasks: &mut JoinSet<()>,
+) -> Result<watch::Receiver<bool>, Error> {
+    let listener = bind(&options.webhook_bind_address).await?;
+    let certificate = Certificate::default();
+    let directory = &options.webhook_cert_path;
+    match namespace {
+        _ if directory.join("tls.crt").exists() => {
+            tasks.spawn(certificates::follow_files(directory.clone(), certificate.clone(), certified));
         }
-        let listener = bind(&options.webhook_bind_address).await?;
-        let certificate = Certificate::default();
-        let mounted = options.webhook_cert_path.join("tls.crt").exists();
-        match namespace {
-            _ if mounted => {
-                tokio::spawn(certificates::follow_files(
-                    options.webhook_cert_path.clone(),
-                    certificate.clone(),
-                    certified,
-                ));
-            }
-            Some(namespace) => {
-                let manager = CertificateManager {
-                    client: client.clone(),
-                    identity: operator.identity,
-                    names: service_names(&operator.identity, names::WEBHOOK_SERVICE, Some(namespace)),
-                    namespace: namespace.to_owned(),
-                    lifetime: SignedDuration::from_secs(i64::from(options.webhook_cert_lifetime)),
-                    targets: operator
-                        .configurations()
-                        .into_iter()
-                        .map(|(resource, name)| Target::new(resource, &name))
-                        .collect(),
-                    certificate: certificate.clone(),
-                    metrics: Arc::clone(metrics),
-                };
-                tokio::spawn(manager.run(certified));
-            }
-            None => bail!(
-                "no certificate for the webhooks: provide tls.crt and tls.key in {}, or set ENABLE_WEBHOOKS=false",
-                options.webhook_cert_path.display()
-            ),
+        Some(namespace) => {
+            let targets = operator.configurations().into_iter();
+            let manager = CertificateManager {
+                client: client.clone(),
+                identity: operator.identity,
+                names: service_names(&operator.identity, names::WEBHOOK_SERVICE, Some(namespace)),
+                namespace: namespace.to_owned(),
+                lifetime: SignedDuration::from_secs(i64::from(options.webhook_cert_lifetime)),
+                targets: targets.map(|(resource, name)| Target::new(resource, &name)).collect(),
+                certificate: certificate.clone(),
+                metrics: Arc::clone(metrics),
+            };
+            tasks.spawn(manager.run(certified));
         }
-        let shutdown = async move {
-            let _ = stop.wait_for(|stop| *stop).await;
-            tokio::time::sleep(WEBHOOK_DRAIN_DELAY).await;
-        };
-        let server = servers::webhooks(listener, certificate, &operator.webhooks, shutdown);
-        tokio::spawn(async move {
-            if let Err(error) = server.await {
-                // The manager may have stopped already.
-                let _ = fail.send(error);
-            }
-            drain.send_replace(true);
-        });
-        Ok(Self { failed, drained })
+        None => return Err(Error::NoCertificate { directory: directory.clone() }),
     }
-
-    /// Returns the error that ended the server, if it ever fails.
-    async fn failed(&mut self) -> anyhow::Error {
-        match (&mut self.failed).await {
-            Ok(error) => error,
-            Err(_) => pending().await,
-        }
-    }
-
-    /// Waits until all requests have been answered, for at most `grace`.
-    async fn drained(&mut self, grace: Duration) {
-        if tokio::time::timeout(grace, self.drained.wait_for(|drained| *drained)).await.is_err() {
-            tracing::warn!("the graceful shutdown timed out with admission requests still running");
-        }
-    }
+    let shutdown = async move {
+        let _ = stop.wait_for(|stop| *stop).await;
+        tokio::time::sleep(WEBHOOK_DRAIN_DELAY).await;
+    };
+    let server = servers::webhooks(listener, &certificate, &operator.webhooks, shutdown)?;
+    let (drain, drained) = watch::channel(false);
+    tasks.spawn(async move {
+        server.await;
+        drain.send_replace(true);
+    });
+    Ok(drained)
 }
 
 /// Returns the names under which a Service of the manager is reached in the cluster.
@@ -474,6 +566,11 @@ async fn termination() {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::admission::{Decision, Webhook};
+    use crate::operator::InvalidOperator;
+    use crate::testing::MockApi;
+    use crate::testing::sample::{self, IDENTITY};
+    use serde_json::Value;
 
     #[test]
     fn watched_namespaces_are_a_sorted_list_without_blanks() {
@@ -483,7 +580,7 @@ mod tests {
 
     #[test]
     fn services_have_the_names_under_which_the_api_server_reaches_them() {
-        let names = service_names(&crate::testing::sample::IDENTITY, "webhook-service", Some("ns"));
+        let names = service_names(&IDENTITY, "webhook-service", Some("ns"));
         assert_eq!(names[0], "test-operator-webhook-service.ns.svc");
     }
 
@@ -493,11 +590,21 @@ mod tests {
         options: Options,
     }
 
+    #[test]
+    fn the_default_options_are_those_of_the_command_line() {
+        let command = <Cli as clap::CommandFactory>::command();
+        let command = command.mut_args(|argument| argument.env(clap::builder::Resettable::Reset));
+        let matches = command.get_matches_from(["a"]);
+        let parsed = <Options as clap::FromArgMatches>::from_arg_matches(&matches).unwrap();
+        assert_eq!(format!("{parsed:?}"), format!("{:?}", Options::default()));
+    }
+
     #[tokio::test]
     async fn metrics_have_the_given_certificate_or_one_of_the_manager() {
-        let identity = crate::testing::sample::IDENTITY;
-        let parse = |arguments: &[&str]| <Cli as clap::Parser>::parse_from(arguments).options;
-        let own = metrics_certificate(&parse(&["a"]), &identity, Some("ns")).unwrap();
+        let identity = IDENTITY;
+        let mut tasks = JoinSet::new();
+        let mut options = Options::default();
+        let own = metrics_certificate(&options, &identity, Some("ns"), &mut tasks).unwrap();
         assert!(own.is_set());
 
         let directory = tempfile::tempdir().unwrap();
@@ -506,11 +613,107 @@ mod tests {
         let names = ["metrics.example.com".to_owned()];
         let pair = issue::serving(&identity, &authority, &names, now, SignedDuration::from_hours(1)).unwrap();
         std::fs::write(directory.path().join("tls.crt"), &pair.certificate).unwrap();
-        let options = parse(&["a", "--metrics-cert-path", directory.path().to_str().unwrap()]);
-        let error = metrics_certificate(&options, &identity, None).unwrap_err();
-        assert!(error.to_string().starts_with("failed to load tls.crt and tls.key of "), "{error:#}");
+        options.metrics_cert_path = Some(directory.path().to_owned());
+        let error = metrics_certificate(&options, &identity, None, &mut tasks).unwrap_err();
+        assert!(error.to_string().starts_with("failed to load tls.crt and tls.key of "), "{error}");
         std::fs::write(directory.path().join("tls.key"), &pair.key).unwrap();
-        let given = metrics_certificate(&options, &identity, None).unwrap();
+        let given = metrics_certificate(&options, &identity, None, &mut tasks).unwrap();
         assert!(given.serves(pair.certificate.as_bytes()));
+    }
+
+    /// Options of a manager that leads by a Lease and serves nothing.
+    fn options() -> Options {
+        Options {
+            leader_elect: true,
+            namespace: "default".to_owned(),
+            pod_name: "first".to_owned(),
+            health_probe_bind_address: "0".to_owned(),
+            enable_webhooks: false,
+            ..Options::default()
+        }
+    }
+
+    fn holder(api: &MockApi) -> Value {
+        let lease = api.get("leases", "test-operator.example.com").unwrap_or_default();
+        lease["spec"]["holderIdentity"].clone()
+    }
+
+    /// Runs a manager, which nobody stops, in a runtime of several threads or of one.
+    fn start(operator: Operator, client: Client) -> tokio::task::JoinHandle<Result<(), Error>> {
+        let manager = Manager::new(operator, options()).client(client).stop_on(pending());
+        tokio::spawn(manager.run())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_controller_that_cannot_start_ends_the_manager() {
+        let (_api, client) = MockApi::start();
+        let broken = Operator::new(IDENTITY).controller(sample::Broken);
+        let manager = tokio::time::timeout(Duration::from_mins(1), start(broken, client));
+        let error = manager.await.expect("it ends").unwrap().unwrap_err();
+        assert!(matches!(&error, Error::Controller { name, .. } if name == "cluster"), "{error}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_task_that_fails_ends_the_manager_and_releases_the_lease() {
+        let (api, client) = MockApi::start();
+        let operator = sample::operator().task("counter", [], |_, _| async {
+            tokio::time::sleep(Duration::from_secs(30)).await;
+            Err(controller::Error::other("there is nothing to count"))
+        });
+        let manager = start(operator, client);
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        assert_eq!(holder(&api), "first");
+        let ended = tokio::time::timeout(Duration::from_mins(1), manager).await.expect("it ends");
+        let error = ended.unwrap().unwrap_err();
+        assert!(matches!(&error, Error::Task { name, .. } if name == "counter"), "{error}");
+        assert_eq!(holder(&api), "");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_task_that_is_done_early_does_not_end_the_manager() {
+        let (api, client) = MockApi::start();
+        let operator = sample::operator().task("once", [], |_, _| async { Ok(()) });
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let manager = Manager::new(operator, options()).client(client).stop_on(stopped.map(drop));
+        let manager = tokio::spawn(manager.run());
+        tokio::time::sleep(Duration::from_mins(1)).await;
+        assert_eq!(holder(&api), "first");
+        stop.send(()).unwrap();
+        manager.await.unwrap().unwrap();
+        assert_eq!(holder(&api), "");
+    }
+
+    /// An election that is won after a second, and lost after ten.
+    struct Short;
+
+    impl LeaderElection for Short {
+        fn acquire(&mut self) -> BoxFuture<'_, ()> {
+            tokio::time::sleep(Duration::from_secs(1)).boxed()
+        }
+        fn renew(&mut self) -> BoxFuture<'_, ()> {
+            tokio::time::sleep(Duration::from_secs(9)).boxed()
+        }
+        fn release(&mut self) -> BoxFuture<'_, ()> {
+            panic!("nothing to release")
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_leader_election_can_be_another_one() {
+        let (api, client) = MockApi::start();
+        let manager = Manager::new(sample::operator(), options()).client(client).election(Short);
+        let ended = manager.stop_on(pending()).run().await;
+        assert!(matches!(ended, Err(Error::LeaderElectionLost)), "{ended:?}");
+        assert!(api.get("leases", "test-operator.example.com").is_none());
+    }
+
+    #[tokio::test]
+    async fn an_operator_that_cannot_run_is_rejected_before_anything_starts() {
+        let webhook = || Webhook::validating::<sample::Cluster>(|_| Decision::allowed());
+        let (api, client) = MockApi::start();
+        let operator = Operator::new(IDENTITY).webhook(webhook()).webhook(webhook());
+        let error = Manager::new(operator, options()).client(client).run().await.unwrap_err();
+        assert!(matches!(error, Error::Operator(InvalidOperator::Webhooks { .. })), "{error}");
+        assert!(api.calls().is_empty());
     }
 }

@@ -1,7 +1,9 @@
 //! The HTTPS servers: admission webhooks, and metrics for clients that the API server authorizes.
 
-use super::tls::{Certificate, TlsListener};
-use crate::admission::Webhook;
+use super::serve::{Limits, serve};
+use super::tls::{self, Certificate};
+use crate::admission::{Handler, Webhook};
+use crate::conversion::{self, CONVERT_PATH};
 use crate::metrics::Metrics;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -26,27 +28,46 @@ const MAX_TOKEN_BYTES: usize = 8 * 1024;
 
 /// Serves the webhooks. When `shutdown` completes, no new connection is accepted, and the requests in flight are
 /// completed before the server returns.
+///
+/// # Errors
+/// When TLS cannot be configured.
 pub(crate) fn webhooks<S>(
     listener: TcpListener,
-    certificate: Certificate,
+    certificate: &Certificate,
     webhooks: &[Webhook],
     shutdown: S,
-) -> impl Future<Output = anyhow::Result<()>> + use<S>
+) -> Result<impl Future<Output = ()> + use<S>, tls::Error>
 where
     S: Future<Output = ()> + Send + 'static,
 {
+    let acceptor = certificate.acceptor()?;
+    Ok(serve(listener, Some(acceptor), router(webhooks), Limits::default(), shutdown))
+}
+
+/// Returns the routes of webhooks. Conversions share one path: a review says which kind it is about.
+fn router(webhooks: &[Webhook]) -> Router {
+    let (conversions, admissions): (Vec<_>, Vec<_>) =
+        webhooks.iter().cloned().partition(|webhook| matches!(webhook.handler, Handler::Conversion(_)));
     let mut router = Router::new();
-    for webhook in webhooks {
-        let (path, webhook) = (webhook.path(), webhook.clone());
+    for webhook in admissions {
+        let path = webhook.path();
         let respond = move |Json(review): Json<Value>| {
             let response = webhook.respond(review);
             async move { Json(response) }
         };
         router = router.route(&path, post(respond));
     }
-    let router = router.layer(DefaultBodyLimit::max(MAX_REVIEW_BYTES));
-    let listener = TlsListener::new(listener, certificate);
-    async move { Ok(axum::serve(listener?, router).with_graceful_shutdown(shutdown).await?) }
+    if !conversions.is_empty() {
+        let respond = move |Json(review): Json<Value>| {
+            let response = match conversions.iter().find(|webhook| webhook.converts(&review)) {
+                Some(webhook) => webhook.respond(review),
+                None => conversion::unknown_kind(&review),
+            };
+            async move { Json(response) }
+        };
+        router = router.route(CONVERT_PATH, post(respond));
+    }
+    router.layer(DefaultBodyLimit::max(MAX_REVIEW_BYTES))
 }
 
 /// What the API server knows about a token.
@@ -164,20 +185,21 @@ struct Gate {
 
 /// Serves `/metrics` until dropped: with a certificate over TLS, and only to clients that the API server lets `get` the
 /// path.
-pub(super) async fn metrics(
+///
+/// # Errors
+/// When TLS cannot be configured.
+pub(super) fn metrics(
     listener: TcpListener,
-    certificate: Option<Certificate>,
+    certificate: Option<&Certificate>,
     client: Client,
     metrics: Arc<Metrics>,
-) -> anyhow::Result<()> {
-    if let Some(certificate) = certificate {
-        let router = guard(client, metrics, REVIEW_LIMITS);
-        axum::serve(TlsListener::new(listener, certificate)?, router).await?;
-    } else {
-        let router = Router::new().route("/metrics", get(move || async move { page(&metrics) }));
-        axum::serve(listener, router).await?;
-    }
-    Ok(())
+) -> Result<impl Future<Output = ()> + use<>, tls::Error> {
+    let acceptor = certificate.map(Certificate::acceptor).transpose()?;
+    let router = match &acceptor {
+        Some(_) => guard(client, metrics, REVIEW_LIMITS),
+        None => Router::new().route("/metrics", get(move || async move { page(&metrics) })),
+    };
+    Ok(serve(listener, acceptor, router, Limits::default(), std::future::pending()))
 }
 
 fn guard(client: Client, metrics: Arc<Metrics>, limits: ReviewLimits) -> Router {
@@ -255,8 +277,9 @@ impl Gate {
 mod tests {
     use super::*;
     use crate::admission::Decision as Admission;
+    use crate::conversion::Conversion;
     use crate::manager::issue;
-    use crate::testing::sample::{Cluster, IDENTITY};
+    use crate::testing::sample::{Bucket, Cluster, IDENTITY, old};
     use axum::body::Body as ServerBody;
     use axum::http::{Request, Response};
     use kube::client::Body;
@@ -379,6 +402,43 @@ mod tests {
         TlsConnector::from(Arc::new(config)).connect("localhost".try_into().unwrap(), stream).await
     }
 
+    async fn converted(router: &Router, kind: &str, group: &str, to: &str) -> Value {
+        let object = json!({
+            "apiVersion": format!("{group}/v1beta1"), "kind": kind, "metadata": {"name": "a"},
+            "spec": {"replicas": 3},
+        });
+        let review = json!({"request": {"uid": "7", "desiredAPIVersion": format!("{group}/{to}"), "objects": [object]}});
+        let request = Request::post(CONVERT_PATH)
+            .header("content-type", "application/json")
+            .body(ServerBody::from(review.to_string()))
+            .unwrap();
+        let response = router.clone().oneshot(request).await.unwrap();
+        let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        serde_json::from_slice::<Value>(&body).unwrap()["response"].clone()
+    }
+
+    #[tokio::test]
+    async fn the_webhooks_of_two_converted_kinds_share_a_path() {
+        let router = router(&[
+            Webhook::conversion(Conversion::<Cluster>::to_hub().spoke::<old::Cluster>()),
+            Webhook::conversion(Conversion::<Bucket>::to_hub()),
+        ]);
+        let response = converted(&router, "Cluster", "example.com", "v1").await;
+        assert_eq!(response["convertedObjects"][0]["spec"]["size"], 3, "{response}");
+        let message = async |kind: &str, group: &str| {
+            let response = converted(&router, kind, group, "v1").await;
+            assert_eq!((&response["uid"], &response["result"]["status"]), (&json!("7"), &json!("Failure")));
+            response["result"]["message"].as_str().unwrap().to_owned()
+        };
+        // Its webhook knows one version only.
+        let bucket = message("Bucket", "example.com").await;
+        assert_eq!(bucket, "failed to convert a: unknown version `example.com/v1beta1`");
+        let queue = message("Queue", "example.com").await;
+        assert_eq!(queue, "no conversion webhook for the kind `Queue` of the group `example.com`");
+        let other = message("Cluster", "other.example.com").await;
+        assert_eq!(other, "no conversion webhook for the kind `Cluster` of the group `other.example.com`");
+    }
+
     #[tokio::test]
     async fn an_admission_request_in_flight_is_answered_during_shutdown() {
         let now = jiff::Timestamp::now();
@@ -392,9 +452,10 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let webhook = Webhook::defaulting::<Cluster>(|_| Admission::allowed());
-        let server = tokio::spawn(webhooks(listener, certificate, std::slice::from_ref(&webhook), async {
+        let server = webhooks(listener, &certificate, std::slice::from_ref(&webhook), async {
             let _ = stopped.await;
-        }));
+        });
+        let server = tokio::spawn(server.unwrap());
 
         let mut connection = connect(address, authority.certificate.as_bytes()).await.unwrap();
         let body = json!({"request": {"uid": "7", "object": {"spec": {"size": 1}}}}).to_string();
@@ -415,10 +476,7 @@ mod tests {
         connection.read_to_string(&mut response).await.unwrap();
         assert!(response.starts_with("HTTP/1.1 200 OK"), "{response}");
         assert!(response.contains("\"uid\":\"7\""), "{response}");
-        server.await.unwrap().unwrap();
-        // The listener is closed by a task of its own.
-        while TcpStream::connect(address).await.is_ok() {
-            tokio::task::yield_now().await;
-        }
+        server.await.unwrap();
+        assert!(TcpStream::connect(address).await.is_err(), "the listener is closed");
     }
 }

@@ -1,25 +1,41 @@
 //! TLS with a certificate that may be replaced while connections are open.
 
-use anyhow::Context as _;
-use axum::serve::Listener;
 use rustls::ServerConfig;
 use rustls::crypto::ring;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use std::io;
-use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
-use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::server::TlsStream;
 
-/// How long a client may take for its TLS handshake.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Why a certificate cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file could not be read.
+    #[error("failed to read {}", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The certificate is not PEM.
+    #[error("invalid certificate: expected PEM")]
+    Certificate(#[source] pem::Error),
+    /// The private key is not PEM.
+    #[error("invalid private key: expected PEM")]
+    Key(#[source] pem::Error),
+    /// The private key does not belong to the certificate.
+    #[error("the private key does not match the certificate, or its type is not supported")]
+    Mismatch(#[source] rustls::Error),
+    /// TLS could not be configured.
+    #[error("failed to configure TLS")]
+    Config(#[source] rustls::Error),
+}
 
 /// The certificate that new connections use; open connections keep theirs.
 #[derive(Clone, Debug, Default)]
@@ -32,15 +48,43 @@ impl Certificate {
     ///
     /// # Errors
     /// When they are not PEM, or the key does not belong to the certificate.
-    pub fn set(&self, chain: &[u8], key: &[u8]) -> anyhow::Result<()> {
+    pub fn set(&self, chain: &[u8], key: &[u8]) -> Result<(), Error> {
         let chain = CertificateDer::pem_slice_iter(chain)
             .collect::<Result<Vec<_>, _>>()
-            .context("invalid certificate: expected PEM")?;
-        let key = PrivateKeyDer::from_pem_slice(key).context("invalid private key: expected PEM")?;
-        let certified = CertifiedKey::from_der(chain, key, &ring::default_provider())
-            .context("the private key does not match the certificate, or its type is not supported")?;
+            .map_err(Error::Certificate)?;
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(Error::Key)?;
+        let certified =
+            CertifiedKey::from_der(chain, key, &ring::default_provider()).map_err(Error::Mismatch)?;
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(certified));
         Ok(())
+    }
+
+    /// Replaces the certificate chain and its key by `tls.crt` and `tls.key` of a directory.
+    ///
+    /// # Errors
+    /// When a file cannot be read, and those of [`Certificate::set`].
+    pub fn load(&self, directory: &Path) -> Result<(), Error> {
+        let read = |name: &str| {
+            let path = directory.join(name);
+            std::fs::read(&path).map_err(|source| Error::Read { path, source })
+        };
+        self.set(&read("tls.crt")?, &read("tls.key")?)
+    }
+
+    /// Returns what accepts TLS connections with this certificate, for [`serve`](super::serve::serve).
+    ///
+    /// # Errors
+    /// When TLS cannot be configured.
+    pub fn acceptor(&self) -> Result<TlsAcceptor, Error> {
+        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(Error::Config)?
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::new(self.clone()));
+        // Without tickets no session outlives the certificate it began with.
+        config.send_tls13_tickets = 0;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(TlsAcceptor::from(Arc::new(config)))
     }
 
     /// Whether there is a certificate to serve with.
@@ -62,81 +106,5 @@ impl Certificate {
 impl ResolvesServerCert for Certificate {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-/// A listener whose connections have completed their TLS handshake; a slow client delays nobody else.
-#[derive(Debug)]
-pub struct TlsListener {
-    connections: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>,
-    address: SocketAddr,
-}
-
-impl TlsListener {
-    /// Wraps a bound listener.
-    ///
-    /// # Errors
-    /// When its address is unknown or TLS cannot be configured.
-    pub fn new(listener: TcpListener, certificate: Certificate) -> anyhow::Result<Self> {
-        let address = listener.local_addr()?;
-        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()?
-            .with_no_client_auth()
-            .with_cert_resolver(Arc::new(certificate));
-        // Without tickets no session outlives the certificate it began with.
-        config.send_tls13_tickets = 0;
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        let acceptor = TlsAcceptor::from(Arc::new(config));
-        let (sender, connections) = mpsc::channel(16);
-        tokio::spawn(accept(listener, acceptor, sender));
-        Ok(Self { connections, address })
-    }
-}
-
-async fn accept(
-    listener: TcpListener,
-    acceptor: TlsAcceptor,
-    sender: mpsc::Sender<(TlsStream<TcpStream>, SocketAddr)>,
-) {
-    loop {
-        let (stream, peer) = tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok(accepted) => accepted,
-                Err(error) => {
-                    tracing::warn!(%error, "failed to accept a connection");
-                    tokio::time::sleep(Duration::from_millis(100)).await;
-                    continue;
-                }
-            },
-            () = sender.closed() => return,
-        };
-        let (acceptor, sender) = (acceptor.clone(), sender.clone());
-        tokio::spawn(async move {
-            match timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)).await {
-                Ok(Ok(stream)) => {
-                    // The server may have stopped accepting connections.
-                    let _ = sender.send((stream, peer)).await;
-                }
-                Ok(Err(error)) => tracing::debug!(%error, %peer, "a TLS handshake failed"),
-                Err(_) => tracing::debug!(%peer, "a TLS handshake timed out"),
-            }
-        });
-    }
-}
-
-impl Listener for TlsListener {
-    type Io = TlsStream<TcpStream>;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
-        match self.connections.recv().await {
-            Some(connection) => connection,
-            // The accepting task ends only after this listener is dropped.
-            None => std::future::pending().await,
-        }
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        Ok(self.address)
     }
 }

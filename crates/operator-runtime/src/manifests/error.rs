@@ -1,11 +1,15 @@
 //! What can fail when manifests are generated or written.
 
 use crate::crd;
+use crate::operator::InvalidOperator;
 
 /// Why manifests could not be generated or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// The operator cannot run as it is.
+    #[error(transparent)]
+    Operator(#[from] InvalidOperator),
     /// A CRD could not be generated.
     #[error("failed to generate a CRD: {0}")]
     Crd(#[from] crd::Error),

@@ -40,6 +40,7 @@ impl Objects {
 }
 
 fn objects(form: Form, operator: &Operator, image: &str) -> Result<Objects, Error> {
+    operator.validate()?;
     let naming = Naming { identity: operator.identity, form };
     let permissions = operator.permissions();
     let mut list = Objects::default();
@@ -89,7 +90,7 @@ fn crds(form: Form, operator: &Operator) -> Result<Vec<(String, String)>, Error>
 /// Returns the kustomize tree: every generated file of `config/`.
 ///
 /// # Errors
-/// When an object cannot be serialized.
+/// When the operator is invalid, or an object cannot be serialized.
 pub fn tree(operator: &Operator, image: &str) -> Result<Tree, Error> {
     let identity = &operator.identity;
     let naming = Naming { identity: *identity, form: Form::Bare };
@@ -147,7 +148,7 @@ pub fn tree(operator: &Operator, image: &str) -> Result<Tree, Error> {
 /// Returns all objects with complete names, samples last, as a stream of YAML documents.
 ///
 /// # Errors
-/// When an object cannot be serialized.
+/// When the operator is invalid, or an object cannot be serialized.
 pub fn documents(operator: &Operator, image: &str) -> Result<String, Error> {
     let objects = objects(Form::Complete, operator, image)?;
     let mut list = objects.0.into_iter().map(|(.., text)| text).collect::<Vec<_>>();

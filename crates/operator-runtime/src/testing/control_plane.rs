@@ -13,7 +13,7 @@ use crate::manager::servers;
 use crate::manager::tls::Certificate;
 use crate::manifests;
 use crate::metrics::Metrics;
-use crate::operator::Operator;
+use crate::operator::{InvalidOperator, Operator};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1::{
@@ -116,7 +116,7 @@ impl ControlPlane {
     /// set, so that tests can be skipped; in CI, where `CI` is set, nobody would notice that, and it is an error.
     ///
     /// # Errors
-    /// When a program does not start or become ready.
+    /// When a program does not start or become ready, or none is set in CI.
     pub async fn start() -> Result<Option<Self>, LaunchError> {
         let assets = std::env::var_os("KUBEBUILDER_ASSETS");
         let program = |variable: &str, name: &str| {
@@ -214,8 +214,9 @@ impl ControlPlane {
     /// Installs the operator's CRDs and webhooks, and waits until the CRDs are served.
     ///
     /// # Errors
-    /// When a CRD or a webhook configuration is rejected.
+    /// When the operator is invalid, or a CRD or a webhook configuration is rejected.
     pub async fn install(&self, operator: &Operator) -> Result<(), LaunchError> {
+        operator.validate()?;
         let webhooks = self.serve_webhooks(operator).await?;
         let params = PatchParams::apply("operator-runtime-testing");
         let crds: Api<CustomResourceDefinition> = Api::all(self.client.clone());
@@ -275,15 +276,13 @@ impl ControlPlane {
         let pair = issue::serving(&AUTHORITY, &self.authority, &names, now, lifetime)
             .map_err(|error| failed(error.to_string()))?;
         let certificate = Certificate::default();
-        certificate
+        let server = certificate
             .set(pair.certificate.as_bytes(), pair.key.as_bytes())
-            .map_err(|error| failed(format!("{error:#}")))?;
-        let server = servers::webhooks(listener, certificate, &operator.webhooks, std::future::pending());
-        self.servers.lock().unwrap_or_else(PoisonError::into_inner).spawn(async move {
-            if let Err(error) = server.await {
-                tracing::error!(%error, "failed to serve webhooks");
-            }
-        });
+            .and_then(|()| {
+                servers::webhooks(listener, &certificate, &operator.webhooks, std::future::pending())
+            })
+            .map_err(|error| failed(error.to_string()))?;
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner).spawn(server);
         Ok(url)
     }
 
@@ -352,10 +351,7 @@ impl ControlPlane {
         }
         for task in operator.tasks.clone() {
             let (context, leads, stopped) = (context.clone(), leads.clone(), stopped.clone());
-            tasks.spawn(async move {
-                run_task(&task, &context, leads, stopped).await;
-                Ok(())
-            });
+            tasks.spawn(async move { run_task(&task, &context, leads, stopped).await });
         }
         Running { metrics, stop, _lead: lead, tasks }
     }
@@ -387,14 +383,14 @@ impl Running {
         self.stop.send_replace(true);
         let ended = timeout(Duration::from_mins(1), self.tasks.join_all()).await.expect("it stops in time");
         for result in ended {
-            result.expect("the controller starts");
+            result.expect("the controllers and tasks succeed");
+        }
+    }
+}
+
 /// Whether tests may be skipped for lack of programs, given the variable `CI`.
 fn skipped(ci: Option<&OsStr>) -> Result<(), LaunchError> {
     if ci.is_some_and(|ci| !ci.is_empty() && ci != "false") { Err(LaunchError::NoPrograms) } else { Ok(()) }
-}
-
-        }
-    }
 }
 
 fn certificates() -> Result<(Pair, Pair), LaunchError> {
@@ -437,6 +433,10 @@ fn spawn(program: &Path, log: &Path, arguments: &[String]) -> Result<Child, Laun
         .stdout(log.try_clone()?)
         .stderr(log)
         .stdin(std::process::Stdio::null())
+        .kill_on_drop(true)
+        .spawn();
+    started.map_err(|source| LaunchError::Start { program: program.to_owned(), source })
+}
 
 #[cfg(test)]
 mod tests {
@@ -448,8 +448,4 @@ mod tests {
             assert_eq!(skipped(ci.map(OsStr::new)).is_ok(), may_skip, "{ci:?}");
         }
     }
-}
-        .kill_on_drop(true)
-        .spawn();
-    started.map_err(|source| LaunchError::Start { program: program.to_owned(), source })
 }

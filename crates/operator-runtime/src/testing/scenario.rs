@@ -86,6 +86,7 @@ impl Scenario {
     /// Starts a manager that does not lead yet.
     #[must_use]
     pub fn standby(api: MockApi, client: Client, operator: Operator, settings: Settings) -> Self {
+        operator.validate().expect("the operator is valid");
         api.allow(&operator);
         let metrics = Arc::new(Metrics::new(&operator.identity));
         let recorder = Arc::new(Recorder::new(client.clone(), &operator.identity, "test".to_owned()));
@@ -118,7 +119,9 @@ impl Scenario {
         }
         for task in operator.tasks.clone() {
             let (context, leads, stopped) = (context.clone(), leads.clone(), stopped.clone());
-            tasks.spawn(async move { run_task(&task, &context, leads, stopped).await });
+            tasks.spawn(async move {
+                run_task(&task, &context, leads, stopped).await.expect("the task succeeds");
+            });
         }
         Self { api, metrics, operator, stop, lead, tasks, synced, probe, recorder }
     }

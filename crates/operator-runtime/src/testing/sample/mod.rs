@@ -2,12 +2,13 @@
 
 mod kinds;
 pub(crate) mod old;
+pub(crate) mod other;
 
 pub(crate) use kinds::{Bucket, Cluster, ClusterStatus, cluster, resource};
 
 use crate::admission::{Decision, Webhook};
 use crate::conditions::State;
-use crate::controller::{Children, Exists, Invalid, Observed, OwnerKind, Owns, Reconciler};
+use crate::controller::{Children, Digests, Exists, Invalid, Observed, OwnerKind, Owns, Reconciler};
 use crate::conversion::Conversion;
 use crate::crd::Crd;
 use crate::identity::Identity;
@@ -43,6 +44,46 @@ impl Reconciler for Clusters {
         let mut draft = observed.draft(cluster);
         draft.set("Available", State::True, "Nothing", "");
         draft.finish()
+    }
+}
+
+/// A reconciler of a cluster-scoped kind.
+pub(crate) struct Buckets;
+
+impl Reconciler for Buckets {
+    type Object = Bucket;
+
+    fn owns(&self, owns: &mut Owns) {
+        owns.child::<ConfigMap, Exists>();
+    }
+
+    fn desired(&self, _: &Bucket, _: &Observed) -> Result<Children, Invalid> {
+        Ok(Children::new())
+    }
+
+    fn status(&self, bucket: &Bucket, observed: &Observed) -> ClusterStatus {
+        observed.draft(bucket).finish()
+    }
+}
+
+/// A reconciler that cannot start: its example is invalid.
+pub(crate) struct Broken;
+
+impl Reconciler for Broken {
+    type Object = Cluster;
+
+    fn owns(&self, _: &mut Owns) {}
+
+    fn desired(&self, _: &Cluster, _: &Observed) -> Result<Children, Invalid> {
+        Err(Invalid::new("spec.size: must be at least 1"))
+    }
+
+    fn status(&self, cluster: &Cluster, observed: &Observed) -> ClusterStatus {
+        observed.draft(cluster).finish()
+    }
+
+    fn digests(&self) -> Option<Digests<Cluster>> {
+        Some(Digests::of(cluster(0)))
     }
 }
 
