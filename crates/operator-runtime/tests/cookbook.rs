@@ -8,15 +8,20 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use kube::runtime::{Controller, watcher};
 use kube::{CustomResource, ResourceExt};
+use operator_runtime::context::Context;
 use operator_runtime::controller::{Children, Exists, Invalid, Observed, Owns, Reconciler};
 use operator_runtime::crd::Crd;
 use operator_runtime::labels::Instance;
+use operator_runtime::manager::{self, Manager};
 use operator_runtime::rbac::Rule;
 use operator_runtime::testing;
 use operator_runtime::views::Rollout;
 use operator_runtime::{Identity, Operator, workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::oneshot;
 
 const IDENTITY: Identity = Identity {
     name: "cache-operator",
@@ -118,8 +123,23 @@ Operator::new(IDENTITY).task("secrets", [Rule::new("", "secrets", &["list", "wat
     for api in context.apis::<Secret>() {
         Controller::new(api, watcher::Config::default()).graceful_shutdown_on(stop.clone().wait()) /* … */;
     }
+    Ok(())
 });
     operator.crd(Crd::of::<Cache>()).controller(caches)
+}
+
+#[rustfmt::skip]
+async fn run(operator: Operator, client: kube::Client, stop: oneshot::Receiver<()>) -> Result<(), manager::Error> {
+    let mut options = manager::Options::default();
+    options.watch_namespace = "team-a".into();
+    let stopped = async { drop(stop.await) };
+    Manager::new(operator, options).client(client).stop_on(stopped).run().await
+}
+
+fn count_backups(context: &Context, counter: Arc<AtomicU64>) {
+    context.metrics().register(move || {
+        format!("# TYPE backups_total counter\nbackups_total {}\n", counter.load(Ordering::Relaxed))
+    });
 }
 
 fn cache() -> Cache {
@@ -146,6 +166,24 @@ fn every_snippet_of_the_cookbook_is_here() {
         // The last line of an expression may go on here.
         assert!(here.contains(wanted.trim_end()), "not in this file:\n{snippet}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_manager_runs_with_a_client_of_its_own_until_it_is_told_to_stop() {
+    let operator = Operator::new(IDENTITY).task("backups", [], |context, stop| async move {
+        let backups = Arc::new(AtomicU64::new(0));
+        count_backups(&context, Arc::clone(&backups));
+        backups.fetch_add(3, Ordering::Relaxed);
+        assert!(context.metrics().page().ends_with("\nbackups_total 3\n"));
+        stop.wait().await;
+        Ok(())
+    });
+    let (_api, client) = testing::MockApi::start();
+    let (stop, stopped) = oneshot::channel();
+    let running = tokio::spawn(run(operator, client, stopped));
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    stop.send(()).unwrap();
+    running.await.unwrap().unwrap();
 }
 
 #[test]
