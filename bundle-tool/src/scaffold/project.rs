@@ -241,7 +241,8 @@ impl Project {
     ///
     /// # Errors
     /// The resource exists, is earlier than an existing version, contradicts another version, or uses the plural or
-    /// module of another kind; or the project has several groups and is not multi-group.
+    /// module of another kind or the kind of another group: roles, webhooks and metrics are named after kinds. Or the project
+    /// has several groups and is not multi-group.
     pub fn add(&mut self, resource: Resource) -> Result<(), Error> {
         let Resource { group, version, kind, plural, namespaced, .. } = &resource;
         if let Some(latest) = self.versions(group, kind).map(|other| other.version).max() {
@@ -278,6 +279,8 @@ impl Project {
                     name: names::module(kind),
                     by: other.kind.clone(),
                 });
+            } else if other.kind.to_lowercase() == kind.to_lowercase() {
+                return Err(Error::Taken { what: "kind", name: kind.clone(), by: self.group(other) });
             } else if !same_group
                 && names::group_module(&other.group, &self.domain) == names::group_module(group, &self.domain)
             {
@@ -754,5 +757,11 @@ mod tests {
         assert_eq!(project.hub("travel", "FlightTicket").unwrap().version.to_string(), "v1");
         project.add(resource("travel", "v2", "FlightTicket")).unwrap();
         assert_eq!(project.hub("travel", "FlightTicket").unwrap().version.to_string(), "v2");
+
+        project.multigroup = true;
+        project.clone().add(resource("hotel", "v1", "Room")).unwrap();
+        let error = project.clone().add(resource("hotel", "v1", "FlightTicket")).unwrap_err().to_string();
+        let expected = "the kind `FlightTicket` is already used by travel.example.com; choose another name";
+        assert_eq!(error, expected);
     }
 }
