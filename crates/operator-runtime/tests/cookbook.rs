@@ -169,7 +169,7 @@ fn every_snippet_of_the_cookbook_is_here() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_manager_runs_with_a_client_of_its_own_until_it_is_told_to_stop() {
+async fn a_manager_runs_with_a_given_client_until_it_is_stopped() {
     let operator = Operator::new(IDENTITY).task("backups", [], |context, stop| async move {
         let backups = Arc::new(AtomicU64::new(0));
         count_backups(&context, Arc::clone(&backups));

@@ -132,7 +132,7 @@ async fn all_who_wait_for_a_name_get_it_one_after_the_other() {
     assert!(is_blocked(&scenario.api, third) && !is_blocked(&scenario.api, &second));
     delete(&second);
     scenario.until("the last one has it", |api| owner(api, "shared") == third).await;
-    scenario.until("it says so", |api| !is_blocked(api, third)).await;
+    scenario.until("its status shows it", |api| !is_blocked(api, third)).await;
     scenario.end().await;
 }
 

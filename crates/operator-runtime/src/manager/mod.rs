@@ -246,13 +246,13 @@ impl Manager {
         &self.metrics
     }
 
-    /// Runs the manager until it is told to stop.
+    /// Runs the manager until it is stopped.
     ///
     /// # Errors
     /// When the operator is invalid, no API server is configured, an address is in use, a controller or a task fails, or
     /// leader election is lost.
     pub async fn run(self) -> Result<(), Error> {
-        let Self { operator, options, metrics, client, mut election, stop: told_to_stop } = self;
+        let Self { operator, options, metrics, client, mut election, stop: stop_requested } = self;
         operator.validate()?;
         let identity = operator.identity;
         let client = match client {
@@ -290,7 +290,7 @@ impl Manager {
         let deadline = Arc::new(OnceLock::new());
         let (stopping, at_latest) = (stop.clone(), Arc::clone(&deadline));
         tasks.spawn(async move {
-            told_to_stop.await;
+            stop_requested.await;
             tracing::info!("shutting down; waiting for running reconciles");
             let _ = at_latest.set(Instant::now() + grace);
             stopping.send_replace(true);
@@ -383,7 +383,11 @@ async fn run_all(
     });
     let stop = Stop(stopped.clone());
     let ended = try_join3(try_join_all(controllers), try_join_all(tasks), stop.wait().map(Ok)).await;
-    context.recorder.flush().await;
+    // After a failure nothing else limits the time that this takes, and the Lease is held until it ends.
+    let grace = Duration::from_secs(options.graceful_shutdown_timeout);
+    if tokio::time::timeout(grace, context.recorder.flush()).await.is_err() {
+        tracing::warn!("the last events were not sent in time");
+    }
     ended.map(drop)
 }
 
