@@ -20,12 +20,8 @@ use tokio::time::{sleep, timeout};
 const TIMEOUT: Duration = Duration::from_secs(40);
 
 /// The API groups that only the manager's servers use.
-const SERVER_GROUPS: [&str; 4] = [
-    "admissionregistration.k8s.io",
-    "apiextensions.k8s.io",
-    "authentication.k8s.io",
-    "authorization.k8s.io",
-];
+const SERVER_GROUPS: [&str; 4] =
+    ["admissionregistration.k8s.io", "apiextensions.k8s.io", "authentication.k8s.io", "authorization.k8s.io"];
 
 /// Settings of the controllers of a scenario.
 #[derive(Clone, Debug)]
