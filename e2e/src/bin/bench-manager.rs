@@ -62,6 +62,7 @@ fn main() -> ExitCode {
                         plain(api, namespace, state, stop.clone().wait())
                     });
                     futures::future::join_all(runs).await;
+                    Ok(())
                 }
             }),
             Variant::Uncached => operator.controller(Form { inner, digests: false }),
