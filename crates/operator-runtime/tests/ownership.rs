@@ -4,10 +4,12 @@
 
 use k8s_openapi::api::core::v1::{ConfigMap, Node};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
+use kube::api::{Api, DeleteParams, PostParams};
 use kube::{CustomResource, ResourceExt};
 use operator_runtime::conditions::State::{False, True};
 use operator_runtime::controller::{Children, Exists, Invalid, Key, Observed, Owns, Reconciler};
-use operator_runtime::testing::{MockApi, Scenario, Settings};
+use operator_runtime::crd::Crd;
+use operator_runtime::testing::{ControlPlane, MockApi, Scenario, Settings};
 use operator_runtime::views::Rollout;
 use operator_runtime::{Identity, InvalidOperator, Operator};
 use schemars::JsonSchema;
@@ -209,6 +211,49 @@ async fn a_view_that_is_not_declared_fails_the_reconcile() {
     scenario.until("it fails", |_| failed(scenario.metrics.page())).await;
     assert_ne!(scenario.api.condition("sites", "a", "Available")["reason"], "Mistaken");
     scenario.end().await;
+}
+
+#[tokio::test]
+async fn the_api_server_rejects_the_first_apply_of_an_object_that_exists() {
+    let Some(plane) = ControlPlane::start().await.unwrap() else {
+        eprintln!("skipped: set KUBEBUILDER_ASSETS, or TEST_ASSET_KUBE_APISERVER and TEST_ASSET_ETCD");
+        return;
+    };
+    let operator = operator()
+        .crd(Crd::of::<Site>())
+        .sample("a.yaml", site("a", "theirs"))
+        .sample("b.yaml", site("b", "ours"));
+    plane.install(&operator).await.unwrap();
+    let configs: Api<ConfigMap> = Api::default_namespaced(plane.client().clone());
+    let theirs = ConfigMap {
+        metadata: ObjectMeta { name: Some("theirs".to_owned()), ..ObjectMeta::default() },
+        data: Some([("key".to_owned(), "value".to_owned())].into()),
+        ..ConfigMap::default()
+    };
+    let before = configs.create(&PostParams::default(), &theirs).await.unwrap();
+    plane.create_samples(&operator).await.unwrap();
+    let running = plane.run(&operator);
+
+    plane.until("one is created", async |_| configs.get_opt("ours").await.unwrap().is_some()).await;
+    let fields = configs.get("ours").await.unwrap().metadata.managed_fields.unwrap();
+    assert!(fields.iter().all(|field| field.operation.as_deref() == Some("Apply")), "{fields:?}");
+    let sites: Api<Site> = Api::default_namespaced(plane.client().clone());
+    plane
+        .until("the other one is blocked", async |_| {
+            let status = sites.get("a").await.unwrap().status.unwrap_or_default();
+            status.conditions.iter().any(|condition| condition.reason == "ConfigMapBlocked")
+        })
+        .await;
+    let after = configs.get("theirs").await.unwrap();
+    assert_eq!(after.metadata.resource_version, before.metadata.resource_version, "unchanged");
+    configs.delete("theirs", &DeleteParams::default()).await.unwrap();
+    plane
+        .until("it is created once the name is free", async |_| {
+            let found = configs.get_opt("theirs").await.unwrap();
+            found.is_some_and(|config| config.metadata.owner_references.is_some())
+        })
+        .await;
+    running.stop().await;
 }
 
 /// A namespaced kind that owns a cluster-scoped one.
