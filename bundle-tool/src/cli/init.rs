@@ -9,7 +9,8 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 
 use super::exit::Exit;
-use super::scaffold::{directory_name, lock, report, runtime_in, write};
+use super::lock::lock;
+use super::scaffold::{directory_name, report, runtime_in, write};
 use crate::scaffold::merge::{self, Existing};
 use crate::scaffold::{self, Error, Files, License, Project, Runtime, plugins, project, vendor};
 

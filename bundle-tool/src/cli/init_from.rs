@@ -10,7 +10,8 @@ use atomic_files::Tree;
 
 use super::exit::Exit;
 use super::generate::write_base;
-use super::scaffold::{directory_name, lock};
+use super::lock::lock;
+use super::scaffold::directory_name;
 use crate::read;
 use crate::read::file::{self, Unreadable};
 use crate::read::walk::{Kind, Options, WalkError, walk};

@@ -24,6 +24,7 @@ mod images;
 mod init;
 mod init_from;
 mod inspect;
+mod lock;
 mod login;
 mod lsp;
 mod man;

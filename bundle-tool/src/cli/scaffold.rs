@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use atomic_files::{DirectoryLock, Tree};
@@ -11,12 +10,10 @@ use clap::Args;
 
 use super::exit::Exit;
 use super::git;
+use super::lock::lock;
 use crate::read::file::{self, MAX_FILE_SIZE, Unreadable};
 use crate::scaffold::merge::{self, Existing, Plan};
 use crate::scaffold::{self, Error, Files, Project, Record, Runtime, project, record, vendor};
-
-/// How long to wait for another process that changes the project.
-const LOCK_WAIT: Duration = Duration::from_mins(1);
 
 /// The maximum number of paths that a message names.
 const MAX_PATHS: usize = 3;
@@ -246,16 +243,6 @@ pub(super) fn directory_name(directory: &Path) -> Result<String> {
     let absolute = std::fs::canonicalize(&absolute).unwrap_or(absolute);
     let name = absolute.file_name().and_then(|name| name.to_str());
     name.map(str::to_owned).context("the directory has no name: set --project-name")
-}
-
-/// Locks a project's directory.
-pub(super) fn lock(directory: &Path) -> Result<DirectoryLock> {
-    let lock = DirectoryLock::acquire(directory, LOCK_WAIT, |path| {
-        // A message that cannot be printed stops nothing.
-        let _ =
-            writeln!(io::stderr(), "note: waiting for another process that is writing to {}", path.display());
-    })?;
-    Ok(lock)
 }
 
 /// Writes a plan, the `PROJECT` file and the record: all of it or nothing.

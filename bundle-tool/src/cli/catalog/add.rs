@@ -8,12 +8,13 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use serde_json::Value as Json;
 
-use super::store::{Change, Store, lock};
+use super::store::{Change, Store};
 use crate::catalog::validate::Blob;
 use crate::catalog::{self, PackageBlob};
 use crate::cli::bundles;
 use crate::cli::exit::Exit;
 use crate::cli::images::{Location, Registries, image_name};
+use crate::cli::lock::lock;
 use crate::cli::runtime::SharedRuntime;
 use crate::model::Annotations;
 use crate::model::catalog::Bundle;

@@ -8,9 +8,10 @@ use clap::Args;
 use serde_json::{Value as Json, json};
 
 use super::load;
-use super::store::{Change, Store, lock};
+use super::store::{Change, Store};
 use crate::catalog::validate::{Blob, link};
 use crate::cli::exit::Exit;
+use crate::cli::lock::lock;
 use crate::model::yaml::is_same_name;
 
 /// Deprecate a package, channels or bundles of a file-based catalog

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::store::{Change, Changed, MAX_FILE_SIZE, Store, lock, write};
+use super::store::{Change, Changed, MAX_FILE_SIZE, Store, write};
 use super::validate::OpenshiftOption;
 use crate::catalog;
 use crate::catalog::validate::{OpenshiftVersion, Problem, problems};
 use crate::cli::fixed::Fixed;
+use crate::cli::lock::lock;
 use crate::fix;
 use crate::read::{file, yaml};
 use crate::report::fix::{Change as Edit, Safety};

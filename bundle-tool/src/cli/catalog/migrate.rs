@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
-use super::store::{Change, Store, check_target, lock};
+use super::store::{Change, Store, check_target};
 use super::validate::check;
 use crate::catalog::validate::{Blob, check_package_name};
 use crate::cli::exit::Exit;
 use crate::cli::format::OutputOption;
 use crate::cli::images::Registries;
+use crate::cli::lock::lock;
 use crate::cli::render::{self, Output};
 use crate::cli::rendering::Rendering;
 use crate::cli::runtime::SharedRuntime;

@@ -9,11 +9,12 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use serde_json::Value as Json;
 
-use super::store::{Change, Changed, MAX_FILE_SIZE, Store, check_target, lock};
+use super::store::{Change, Changed, MAX_FILE_SIZE, Store, check_target};
 use super::validate::{check, validate};
 use crate::catalog::prune::{Keep, Kept, prune};
 use crate::catalog::validate::{Blob, Packages, link};
 use crate::cli::exit::Exit;
+use crate::cli::lock::lock;
 use crate::model::text::{counted, printable};
 use crate::read::catalog::{self as reader};
 use crate::read::file;

@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use atomic_files::{DirectoryLock, Tree};
@@ -20,21 +19,8 @@ use crate::read::catalog::{self as reader, Content, Limits, Source};
 use crate::read::{file, yaml as parser};
 use crate::serve::load::decode;
 
-/// How long to wait for another process that changes the catalog.
-const LOCK_WAIT: Duration = Duration::from_mins(1);
-
 /// The maximum size in bytes of a file that is changed.
 pub(super) const MAX_FILE_SIZE: u64 = 1 << 30;
-
-/// Locks a catalog from reading to writing, so that two processes do not overwrite each other's changes.
-pub(super) fn lock(catalog: &Path) -> Result<DirectoryLock> {
-    Ok(DirectoryLock::acquire(catalog, LOCK_WAIT, |path| {
-        use std::io::Write as _;
-        // Nothing is left to do where standard error is closed.
-        let _ =
-            writeln!(std::io::stderr(), "waiting for another process that is changing {}", path.display());
-    })?)
-}
 
 /// Checks that a copy of the catalog at `catalog` can be written to `to`.
 ///

@@ -15,6 +15,7 @@ use super::project::{Project, rfc3339, source_date_epoch};
 use super::{files, manifests::project};
 use crate::cli::exit::Exit;
 use crate::cli::images::Registries;
+use crate::cli::lock::lock;
 use crate::generate::{self, Document, Generated, Input, Options, Origin, Rewrite, Upgrade};
 use crate::model::catalog::Catalog;
 use crate::model::text::printable;
@@ -158,9 +159,9 @@ impl Bundle {
         let mut options = self.options(&directory, project)?;
         let from_crate = self.read_crate(&mut options)?;
         let mut input = self.input(&directory, options.package.as_deref())?;
-        let lock = self.pin(&input, &mut options)?;
+        let pins = self.pin(&input, &mut options)?;
         // What is there is read under the lock, so that nothing else changes it until it is replaced.
-        let locked = if self.stdout || self.check { None } else { Some(output::lock(&directory)?) };
+        let locked = if self.stdout || self.check { None } else { Some(lock(&directory)?) };
         self.previous(&directory, &mut input)?;
         if self.check {
             // The difference should not show that the check runs today.
@@ -192,7 +193,7 @@ impl Bundle {
             return Ok(Exit::Success);
         }
         let name = generated.name.clone();
-        let output = self.output(directory, generated, &input, lock)?;
+        let output = self.output(directory, generated, &input, pins)?;
         if let Some(locked) = locked {
             output.write(&name, self.quiet, locked)?;
             return Ok(Exit::Success);

@@ -12,6 +12,7 @@ use super::files;
 use super::input::{self, CSV_SUFFIX, GENERATED_SUFFIX};
 use super::output::{self, Output};
 use crate::cli::exit::Exit;
+use crate::cli::lock::lock;
 use crate::generate::{self, Base, Document, Icon, Ledger, Project};
 use crate::model::yaml;
 use crate::read;
@@ -107,7 +108,7 @@ impl Manifests {
             ask(project.as_ref(), &mut overrides)?;
         }
         let documents = self.documents()?;
-        let locked = if self.check { None } else { Some(output::lock(&bases)?) };
+        let locked = if self.check { None } else { Some(lock(&bases)?) };
         let there = files::document(&path)?;
         let last = files::document(&record)?.map(|(_, tree)| tree.root().to_json());
         let there_json = there.as_ref().map(|(_, tree)| tree.root().to_json());

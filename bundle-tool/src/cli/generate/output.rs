@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use atomic_files::{DirectoryLock, Pending, Tree};
@@ -17,26 +16,6 @@ use crate::read::manifests::MAX_TOTAL_SIZE;
 
 /// The name of the Dockerfile, in the current directory.
 pub(super) const DOCKERFILE: &str = "bundle.Dockerfile";
-
-/// How long to wait for another process that writes to the same directory.
-const LOCK_WAIT: Duration = Duration::from_mins(1);
-
-/// Locks an output directory, which is created if it does not exist.
-pub(super) fn lock(directory: &Path) -> Result<DirectoryLock> {
-    let lock = DirectoryLock::acquire(directory, LOCK_WAIT, |path| {
-        // A message that cannot be printed stops nothing.
-        let _ =
-            writeln!(io::stderr(), "note: waiting for another process that is writing to {}", path.display());
-    })?;
-    if !lock.is_exclusive() {
-        writeln!(
-            io::stderr(),
-            "note: the file system of {} does not support locks; do not write to it from two processes at once",
-            directory.display()
-        )?;
-    }
-    Ok(lock)
-}
 
 /// Files to be written: those of a directory, and some beside it.
 #[derive(Debug, Default)]

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use super::files;
 use super::output::{self, Output};
 use crate::cli::exit::Exit;
+use crate::cli::lock::lock;
 use crate::generate::{self, Publishing};
 use crate::model::yaml;
 use crate::read;
@@ -83,7 +84,7 @@ impl Submission {
                 .with_context(|| format!("failed to prepare {} for submission", self.bundle.display()))
         };
         let directory = self.repository.join(&plan(None)?.directory);
-        let locked = if self.check { None } else { Some(output::lock(&directory)?) };
+        let locked = if self.check { None } else { Some(lock(&directory)?) };
         let existing = files::document(&directory.join("ci.yaml"))?;
         let submission = plan(existing.as_ref().map(|(_, tree)| tree.root().to_json()).as_ref())?;
 
