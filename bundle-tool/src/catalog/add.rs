@@ -54,6 +54,15 @@ pub enum Edges {
     Versions,
 }
 
+/// Which channel becomes the default of the package.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DefaultChannel<'a> {
+    /// This one, whatever the version of the bundle is.
+    Given(&'a str),
+    /// The one that the annotations of the bundle name, if no bundle of the package has a higher version.
+    Annotated(&'a str),
+}
+
 /// The keys of blobs in the case in which opm writes them.
 const KEYS: [&str; 15] = [
     "schema",
@@ -122,8 +131,8 @@ impl PackageBlob {
 /// Adds `bundle` to the blobs of its package: a bundle of the same name is replaced, the package and the channels are
 /// created if they do not exist, and the bundle becomes an entry of each of `channels` with the upgrade edges of its CSV.
 ///
-/// The package's description and icon are those of the bundle with the highest version. Whether the default channel exists is
-/// left to [`check_default_channel`], because a bundle that is added next may create it.
+/// The package's description, icon and annotated default channel are those of the bundle with the highest version. Whether the
+/// default channel exists is left to [`check_default_channel`], because a bundle that is added next may create it.
 ///
 /// # Errors
 /// There is no channel, or a channel has no valid name.
@@ -132,7 +141,7 @@ pub fn add(
     bundle: &Bundle,
     csv: &ClusterServiceVersion,
     channels: &[String],
-    default_channel: Option<&str>,
+    default_channel: Option<DefaultChannel<'_>>,
     edges: Edges,
 ) -> Result<(), AddError> {
     let Some(first) = channels.first() else { return Err(AddError::NoChannels(bundle.name.clone())) };
@@ -141,7 +150,6 @@ pub fn add(
             return Err(AddError::ChannelName(channel.clone()));
         }
     }
-    let is_newest = is_newest(blobs, bundle, csv);
     let of_csv = edges == Edges::Csv;
     let entry = serde_json::to_value(Entry {
         name: bundle.name.clone(),
@@ -150,10 +158,13 @@ pub fn add(
         skip_range: if of_csv { annotation(csv, "olm.skipRange").to_owned() } else { String::new() },
     })?;
     let mut versions = versions(blobs);
+    let mut is_newest = true;
     if let Ok(version) = version::tolerant(&csv.spec.version) {
-        versions.insert(bundle.name.clone(), version);
+        versions.insert(bundle.name.clone(), version.clone());
+        is_newest = versions.values().all(|other| *other <= version);
     }
-    if !blobs.iter().any(|blob| blob.is("olm.package", &bundle.package)) {
+    let is_new_package = !blobs.iter().any(|blob| blob.is("olm.package", &bundle.package));
+    if is_new_package {
         blobs.push(PackageBlob::new(serde_json::to_value(Package {
             schema: "olm.package".to_owned(),
             name: bundle.package.clone(),
@@ -180,7 +191,12 @@ pub fn add(
         channel.set("entries", Json::Array(entries));
     }
     if let Some(package) = blobs.iter_mut().find(|blob| blob.is("olm.package", &bundle.package)) {
-        if let Some(default) = default_channel {
+        let default = match default_channel {
+            Some(DefaultChannel::Annotated(_)) if !is_newest && !is_new_package => None,
+            Some(DefaultChannel::Given(name) | DefaultChannel::Annotated(name)) => Some(name),
+            None => None,
+        };
+        if let Some(default) = default {
             package.set("defaultChannel", default.into());
         }
         if is_newest {
@@ -250,19 +266,6 @@ fn insert_by_version(entries: &mut [Json], name: &str, versions: &HashMap<String
     if let Some(entry) = entries.iter_mut().find(|entry| entry["name"] == name).filter(|_| !lower.is_null()) {
         entry["replaces"] = lower;
     }
-}
-
-/// Returns whether no other bundle of the package has a higher version.
-fn is_newest(blobs: &[PackageBlob], bundle: &Bundle, csv: &ClusterServiceVersion) -> bool {
-    let Ok(version) = version::tolerant(&csv.spec.version) else { return true };
-    let others =
-        blobs.iter().filter(|blob| blob.json["schema"] == "olm.bundle" && blob.json["name"] != bundle.name);
-    let versions = others.filter_map(|blob| {
-        let properties = blob.json["properties"].as_array()?;
-        let package = properties.iter().find(|property| property["type"] == "olm.package")?;
-        version::strict(package["value"]["version"].as_str()?).ok()
-    });
-    versions.max().is_none_or(|highest| version >= highest)
 }
 
 fn annotation<'a>(csv: &'a ClusterServiceVersion, key: &str) -> &'a str {

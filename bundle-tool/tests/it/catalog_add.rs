@@ -237,6 +237,41 @@ fn a_bundle_takes_its_place_among_the_versions() {
 }
 
 #[test]
+fn only_the_newest_bundle_changes_the_default_channel() {
+    let dir = tempfile::tempdir().unwrap();
+    let of_stream = |version: &str, channel: &str| {
+        bundle(dir.path(), version, |text| {
+            text.lines()
+                .map(|line| match line.split_once(".v1: ") {
+                    Some((key, _)) if key.ends_with(".channels") || key.ends_with(".channel.default") => {
+                        format!("{key}.v1: {channel}\n")
+                    }
+                    _ => format!("{line}\n"),
+                })
+                .collect()
+        })
+    };
+    let default = || {
+        let text = &files(&dir.path().join("catalog"))["gizmo-operator/catalog.yaml"];
+        let line = text.lines().find_map(|line| line.strip_prefix("defaultChannel: "));
+        line.unwrap().to_owned()
+    };
+    for (version, channel, more, expected) in [
+        ("1.0.0", "stable-v1", &[][..], "stable-v1"),
+        ("2.0.0", "stable-v2", &[], "stable-v2"),
+        // A later patch of an older version.
+        ("1.0.1", "stable-v1", &["--edges", "semver"], "stable-v2"),
+        ("1.0.2", "stable-v1", &["--edges", "semver", "--default-channel", "stable-v1"], "stable-v1"),
+        ("2.0.1", "stable-v2", &["--edges", "semver"], "stable-v2"),
+    ] {
+        let bundle = of_stream(version, channel);
+        let output = run(dir.path(), &add(bundle.to_str().unwrap(), more));
+        assert_eq!(output.status, Some(0), "{version}: {}", output.stderr);
+        assert_eq!(default(), expected, "{version}");
+    }
+}
+
+#[test]
 fn several_bundles_are_added_or_none() {
     let dir = tempfile::tempdir().unwrap();
     let bundles: Vec<String> = ["1.1.0", "1.0.0", "1.2.0"]

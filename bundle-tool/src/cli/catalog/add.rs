@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::store::{Change, Store};
 use crate::catalog::validate::Blob;
-use crate::catalog::{self, PackageBlob};
+use crate::catalog::{self, DefaultChannel, PackageBlob};
 use crate::cli::bundles;
 use crate::cli::exit::Exit;
 use crate::cli::images::{Location, Registries, image_name};
@@ -63,7 +63,7 @@ pub(super) struct Add {
     /// Channels, separated by commas [default: the channels in the annotations of each bundle]
     #[arg(long, visible_alias = "channel", value_delimiter = ',', value_name = "CHANNEL")]
     channels: Vec<String>,
-    /// Default channel of the packages [default: the one in the annotations of each bundle]
+    /// Default channel of the packages [default: the one in the annotations of the bundle with the highest version]
     #[arg(long, value_name = "CHANNEL")]
     default_channel: Option<String>,
     /// Where the upgrade edges of the bundle come from
@@ -101,6 +101,7 @@ struct Added {
     blob: Bundle,
     csv: ClusterServiceVersion,
     channels: Vec<String>,
+    /// The default channel that its annotations name.
     default_channel: Option<String>,
 }
 
@@ -187,9 +188,8 @@ impl Add {
         } else {
             self.channels.clone()
         };
-        let default = self.default_channel.as_deref();
-        let default = default.or_else(|| annotations.get(Annotations::DEFAULT_CHANNEL)).map(str::to_owned);
-        Ok(Added { reference: reference.to_owned(), blob, csv, channels, default_channel: default })
+        let default_channel = annotations.get(Annotations::DEFAULT_CHANNEL).map(str::to_owned);
+        Ok(Added { reference: reference.to_owned(), blob, csv, channels, default_channel })
     }
 
     /// Adds the bundles of a package.
@@ -215,7 +215,9 @@ impl Add {
             blobs.push(PackageBlob::known(store.json(*index)?));
         }
         for one in added {
-            let default = one.default_channel.as_deref();
+            let given = self.default_channel.as_deref().map(DefaultChannel::Given);
+            let annotated = || one.default_channel.as_deref().map(DefaultChannel::Annotated);
+            let default = given.or_else(annotated);
             catalog::add(&mut blobs, &one.blob, &one.csv, &one.channels, default, self.edges.into())
                 .with_context(|| one.failed())?;
         }
