@@ -123,7 +123,7 @@ impl Diff {
             bail!("{name} is empty: expected a file-based catalog");
         }
         let (mut packages, _) = link(&blobs);
-        load::select(&mut packages, self.versions.package.as_deref())?;
+        load::select([&mut packages], self.versions.package.as_deref())?;
         let options = diff::Options { strict: self.strict, ..diff::Options::default() };
         let found = edges::breaking(&packages, &at_hand.with(kept), self.channel.as_deref(), &options)?;
         if found.at_hand == 0 {

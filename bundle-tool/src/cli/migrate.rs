@@ -256,7 +256,7 @@ impl Migrate {
         let failed = || format!("failed to read {}", self.target);
         let (blobs, kept) = contents::read(sources, |bundle| bundle).with_context(failed)?;
         let (mut packages, _) = link(&blobs);
-        super::catalog::load::select(&mut packages, self.package.as_deref())?;
+        super::catalog::load::select([&mut packages], self.package.as_deref())?;
         if packages.is_empty() {
             bail!("{} contains no packages", self.target);
         }

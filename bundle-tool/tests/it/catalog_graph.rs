@@ -111,6 +111,13 @@ fn differences_name_what_a_cluster_would_lose() {
         .collect();
     assert_eq!(stranded, ["gizmo.v1.0.0 in channel stable"]);
     assert_eq!(tool(dir.path(), &["diff", "old", "nowhere"]).status, Some(2));
+    for (package, message) in [
+        ("gizmoo", "error: package `gizmoo` is in none of the catalogs: did you mean `gizmo`?\n"),
+        ("other", "error: package `other` is in none of the catalogs: their packages are gizmo\n"),
+    ] {
+        let output = tool(dir.path(), &["diff", "old", "new", "--package", package]);
+        assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(2), "", message));
+    }
 }
 
 /// A catalog in which everything occurs that a drawing shows.

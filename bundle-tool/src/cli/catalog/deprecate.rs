@@ -70,7 +70,7 @@ impl Deprecate {
         let mut lock = lock(&self.catalog)?;
         let store = Store::read(lock.path()).with_context(failed)?;
         let (mut packages, _) = link(&store.blobs);
-        load::select(&mut packages, Some(&self.package))?;
+        load::select([&mut packages], Some(&self.package))?;
         let linked = packages.get(self.package.as_str()).context("the package is not in the catalog")?;
         if let Some(channel) = self.channel.iter().find(|name| !linked.channels.contains_key(name.as_str())) {
             bail!("channel `{channel}` is not in package `{}`", self.package);

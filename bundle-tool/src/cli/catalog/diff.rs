@@ -19,7 +19,7 @@ use crate::model::text::printable;
 /// that no longer reach the head of their channel.
 ///
 /// Exit status: 0 if no bundle loses its upgrade path and no package or channel is removed, 1 otherwise, 2 if a catalog cannot
-/// be read.
+/// be read or neither has the package.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Compare the published catalog with the next one
@@ -51,11 +51,9 @@ impl Diff {
     pub(super) fn run(self) -> Result<Exit> {
         let old = load::blobs(&self.old, &self.registries)?;
         let new = load::blobs(&self.new, &self.registries)?;
-        let ((old, _), (new, _)) = (link(&old), link(&new));
-        let mut differences = diff(&old, &new, self.upgrades)?;
-        if let Some(package) = &self.package {
-            differences.retain(|difference| difference.package == *package);
-        }
+        let ((mut old, _), (mut new, _)) = (link(&old), link(&new));
+        load::select([&mut old, &mut new], self.package.as_deref())?;
+        let differences = diff(&old, &new, self.upgrades)?;
         let mut out = io::BufWriter::new(io::stdout().lock());
         match self.format.output {
             Format::Text => text(&differences, &mut out)?,

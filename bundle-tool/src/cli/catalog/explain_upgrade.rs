@@ -51,7 +51,7 @@ impl ExplainUpgrade {
     pub(super) fn run(self) -> Result<Exit> {
         let blobs = load::blobs(&self.catalog, &self.registries)?;
         let (mut packages, _) = link(&blobs);
-        load::select(&mut packages, Some(&self.package))?;
+        load::select([&mut packages], Some(&self.package))?;
         let linked = packages.get(self.package.as_str()).context("the package is not in the catalog")?;
         let name = self.channel.as_deref().unwrap_or(&linked.package.default_channel);
         let Some(channel) = linked.channels.get(name) else {

@@ -84,7 +84,7 @@ impl Graph {
     pub(super) fn run(self) -> Result<Exit> {
         let blobs = load::blobs(&self.catalog, &self.registries)?;
         let (mut packages, _) = link(&blobs);
-        load::select(&mut packages, self.package.as_deref())?;
+        load::select([&mut packages], self.package.as_deref())?;
         if let Some(channel) = self.channel.as_deref() {
             for linked in packages.values_mut() {
                 linked.channels.retain(|name, _| *name == channel);

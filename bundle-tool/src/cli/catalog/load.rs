@@ -1,5 +1,6 @@
 //! Catalogs that commands read: from directories, files, images and standard input.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read as _};
 use std::path::Path;
 
@@ -9,6 +10,7 @@ use crate::catalog::validate::{Blob, Decoded, Packages};
 use crate::cli::images::{Location, Registries};
 use crate::cli::runtime::runtime;
 use crate::read::catalog::{self as reader, CatalogError, Content, Limits, Source};
+use crate::report::suggest;
 use crate::serve::load::decode;
 
 /// The maximum size of a catalog on standard input, in bytes.
@@ -58,15 +60,27 @@ pub(super) fn readable(documents: Vec<Decoded>) -> Result<Vec<Blob>> {
     Ok(blobs)
 }
 
-/// Keeps the package of this name; all of them where none is given.
-pub(in crate::cli) fn select(packages: &mut Packages<'_>, package: Option<&str>) -> Result<()> {
+/// Keeps the package of this name in each of the catalogs, one of which has it; all of them where none is given.
+pub(in crate::cli) fn select<const N: usize>(
+    mut catalogs: [&mut Packages<'_>; N],
+    package: Option<&str>,
+) -> Result<()> {
     let Some(name) = package else { return Ok(()) };
-    if !packages.contains_key(name) {
+    if !catalogs.iter().any(|packages| packages.contains_key(name)) {
         const MAX_NAMES: usize = 10;
-        let known: Vec<_> = packages.keys().take(MAX_NAMES).copied().collect();
-        let more = if packages.len() > MAX_NAMES { ", …" } else { "" };
-        bail!("package `{name}` is not in the catalog: its packages are {}{more}", known.join(", "));
+        let known: BTreeSet<&str> = catalogs.iter().flat_map(|packages| packages.keys().copied()).collect();
+        let missing = if N == 1 { "is not in the catalog" } else { "is in none of the catalogs" };
+        let near = suggest::did_you_mean(name, known.iter().copied());
+        if !near.is_empty() || known.is_empty() {
+            bail!("package `{name}` {missing}{near}");
+        }
+        let names: Vec<_> = known.iter().take(MAX_NAMES).copied().collect();
+        let more = if known.len() > MAX_NAMES { ", …" } else { "" };
+        let whose = if N == 1 { "its" } else { "their" };
+        bail!("package `{name}` {missing}: {whose} packages are {}{more}", names.join(", "));
     }
-    packages.retain(|other, _| *other == name);
+    for packages in &mut catalogs {
+        packages.retain(|other, _| *other == name);
+    }
     Ok(())
 }

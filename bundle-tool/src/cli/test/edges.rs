@@ -72,7 +72,7 @@ pub(super) fn of_catalog(choice: &Choice<'_>, registries: &Registries) -> Result
     let sources = load::sources(choice.catalog, registries).with_context(failed)?;
     let (blobs, kept) = contents::read(sources, Arc::new).with_context(failed)?;
     let (mut packages, _) = link(&blobs);
-    load::select(&mut packages, choice.package)?;
+    load::select([&mut packages], choice.package)?;
     let mut packages = packages.into_iter();
     let (Some((package, linked)), None) = (packages.next(), packages.next()) else {
         bail!("{} does not contain exactly one package: choose one with --package", choice.catalog);
