@@ -175,9 +175,9 @@ async fn serve_grpc(stream: TcpStream, live: &Arc<Live>, mut stopped: watch::Rec
 }
 
 async fn serve_http(stream: TcpStream, live: &Arc<Live>, mut stopped: watch::Receiver<bool>) {
-    let service = service_fn(|request| {
-        let response = http::answer(live, &request);
-        async move { Ok::<_, std::convert::Infallible>(response) }
+    let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| {
+        let request = request.map(drop);
+        async move { Ok::<_, std::convert::Infallible>(http::answer(live, &request).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

@@ -70,7 +70,7 @@ pub(crate) fn failed(dir: &Path, arguments: &[&str]) -> String {
 /// A running server, killed on drop.
 pub(crate) struct Server {
     child: Child,
-    port: u16,
+    pub(crate) port: u16,
     /// The port of HTTP, if it is served.
     pub(crate) http: Option<u16>,
 }

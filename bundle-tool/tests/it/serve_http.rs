@@ -1,11 +1,13 @@
 //! `serve --http` as a process: catalogd's API, pages, metrics, and a catalog that changes.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::time::Instant;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 use crate::serve::{CATALOG, LONG, Server, catalog, failed};
 
@@ -211,6 +213,50 @@ fn packages_are_browsed_without_scripts_and_everything_is_escaped() {
     let response = send(port, "POST", "/", &["Content-Length: 0"]);
     assert_eq!((response.status, response.header("allow")), (405, "GET, HEAD"));
     server.stop();
+}
+
+#[test]
+fn calls_are_answered_while_a_large_graph_is_drawn() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("catalog")).unwrap();
+    // Each version is compared with each range.
+    let last = 3_000;
+    let mut text = String::from(
+        "schema: olm.package\nname: large\ndefaultChannel: stable\n---\nschema: olm.channel\npackage: large\nname: stable\nentries:\n",
+    );
+    for patch in 0..=last {
+        let replaces =
+            if patch > 0 { format!(", replaces: large.v1.0.{}", patch - 1) } else { String::new() };
+        writeln!(text, "- {{name: large.v1.0.{patch}, skipRange: <1.0.0{replaces}}}").unwrap();
+    }
+    for patch in 0..=last {
+        writeln!(
+            text,
+            "---\nschema: olm.bundle\npackage: large\nname: large.v1.0.{patch}\nimage: example.com/large:v1.0.{patch}\nproperties: [{{type: olm.package, value: {{packageName: large, version: 1.0.{patch}}}}}]"
+        )
+        .unwrap();
+    }
+    fs::write(dir.path().join("catalog/catalog.yaml"), text).unwrap();
+    let probe = dir.path().join("grpc_health_probe");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_bundle-tool"), &probe).unwrap();
+    let server = Server::start(dir.path(), &["catalog", "--http", "127.0.0.1:0"]);
+    let http = server.http.unwrap();
+    std::thread::scope(|scope| {
+        // More than the server has threads for calls.
+        let drawings: Vec<_> =
+            (0..4).map(|_| scope.spawn(move || get(http, "/packages/large/graph.svg"))).collect();
+        std::thread::sleep(Duration::from_millis(500));
+        let address = format!("-addr=:{}", server.port);
+        let arguments = [address.as_str(), "-connect-timeout=60s", "-rpc-timeout=60s"];
+        let output = Command::new(&probe).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        assert!(
+            !drawings.iter().any(std::thread::ScopedJoinHandle::is_finished),
+            "the drawings ended before the probe"
+        );
+        let drawn: Vec<_> = drawings.into_iter().map(|drawing| drawing.join().unwrap()).collect();
+        assert!(drawn.iter().all(|drawing| drawing.status == 200 && drawing.body == drawn[0].body));
+    });
 }
 
 #[test]

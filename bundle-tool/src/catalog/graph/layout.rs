@@ -16,7 +16,7 @@ pub const MAX_NODES: usize = 50_000;
 const MAX_TRACKS: usize = 5;
 
 /// Why a package cannot be drawn.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum DrawError {
     /// There are too many entries.

@@ -16,7 +16,9 @@ use self::body::Body;
 use self::conditions::Part;
 use super::live::{Live, Served};
 use super::metrics;
-use super::site::{Filter, ICON, Page, PageError, STYLE, Site, first, has_name_syntax, is_catalog_name};
+use super::site::{
+    Filter, GraphError, ICON, Page, PageError, STYLE, Site, first, has_name_syntax, is_catalog_name,
+};
 
 /// Longest body in bytes that Go's server buffers, and sends with its length.
 const MAX_BUFFERED: u64 = 2048;
@@ -34,10 +36,10 @@ const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self';
 /// What browsers may do with an icon, which comes from the catalog, or a drawing: show it.
 const IMAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
-/// Answers a request.
-pub(super) fn answer<B>(live: &Live, request: &Request<B>) -> Response<Body> {
+/// Answers a request, whatever its body is.
+pub(super) async fn answer(live: &Live, request: &Request<()>) -> Response<Body> {
     let served = live.served();
-    let (route, mut response) = route(live, &served, request);
+    let (route, mut response) = route(live, &served, request).await;
     if request.method() == Method::HEAD {
         *response.body_mut() = body::full(Bytes::new());
     }
@@ -46,7 +48,7 @@ pub(super) fn answer<B>(live: &Live, request: &Request<B>) -> Response<Body> {
 }
 
 /// Returns the name of the route in metrics, and the answer.
-fn route<B>(live: &Live, served: &Served, request: &Request<B>) -> (&'static str, Response<Body>) {
+async fn route(live: &Live, served: &Served, request: &Request<()>) -> (&'static str, Response<Body>) {
     let path = request.uri().path();
     let Some(site) = &served.site else { return ("other", not_found()) };
     let segments: Vec<&str> = path.split('/').skip(1).collect();
@@ -75,7 +77,7 @@ fn route<B>(live: &Live, served: &Served, request: &Request<B>) -> (&'static str
         ["healthz" | "readyz"] => ("health", with_type("text/plain; charset=utf-8", "ok\n".into())),
         ["style.css"] => ("page", with_type("text/css; charset=utf-8", STYLE.into())),
         ["icon.svg"] => ("page", with_type("image/svg+xml", ICON.into())),
-        ["packages", package, "graph.svg"] => ("graph", graph(site, &decoded(package))),
+        ["packages", package, "graph.svg"] => ("graph", graph(site, &decoded(package)).await),
         ["icons", package] => ("icon", icon(served, &decoded(package))),
         _ => {
             let segments: Vec<String> = segments.iter().map(|segment| decoded(segment)).collect();
@@ -99,7 +101,7 @@ fn route<B>(live: &Live, served: &Served, request: &Request<B>) -> (&'static str
     }
 }
 
-fn is_read<B>(request: &Request<B>) -> bool {
+fn is_read(request: &Request<()>) -> bool {
     matches!(*request.method(), Method::GET | Method::HEAD)
 }
 
@@ -107,7 +109,7 @@ fn decoded(segment: &str) -> String {
     percent_encoding::percent_decode_str(segment).decode_utf8_lossy().into_owned()
 }
 
-fn pairs<B>(request: &Request<B>) -> Vec<(String, String)> {
+fn pairs(request: &Request<()>) -> Vec<(String, String)> {
     let query = request.uri().query().unwrap_or_default();
     form_urlencoded::parse(query.as_bytes())
         .map(|(name, value)| (name.into_owned(), value.into_owned()))
@@ -115,7 +117,7 @@ fn pairs<B>(request: &Request<B>) -> Vec<(String, String)> {
 }
 
 /// Answers as catalogd does.
-fn of_catalog<B>(site: &Site, name: &str, route: &str, request: &Request<B>) -> Response<Body> {
+fn of_catalog(site: &Site, name: &str, route: &str, request: &Request<()>) -> Response<Body> {
     if !is_catalog_name(name) {
         return error(StatusCode::BAD_REQUEST, &invalid_name(name));
     }
@@ -160,7 +162,7 @@ fn of_catalog<B>(site: &Site, name: &str, route: &str, request: &Request<B>) -> 
     response
 }
 
-fn all<B>(site: &Site, request: &Request<B>) -> Response<Body> {
+fn all(site: &Site, request: &Request<()>) -> Response<Body> {
     let total = site.content.size();
     let mut response = match conditions::part(request.headers(), site.loaded, total) {
         Part::All => {
@@ -197,7 +199,7 @@ fn all<B>(site: &Site, request: &Request<B>) -> Response<Body> {
 }
 
 /// Returns lines, compressed if the client accepts that and they are long enough.
-fn json_lines<B>(request: &Request<B>, lines: Vec<Bytes>, size: u64) -> Response<Body> {
+fn json_lines(request: &Request<()>, lines: Vec<Bytes>, size: u64) -> Response<Body> {
     let is_compressed = request.method() == Method::GET
         && size >= MIN_COMPRESSED
         && conditions::accepts_gzip(request.headers());
@@ -292,15 +294,18 @@ fn icon(served: &Served, package: &str) -> Response<Body> {
 }
 
 /// Returns the drawing of a package's upgrade graph.
-fn graph(site: &Site, package: &str) -> Response<Body> {
-    match site.graphs.svg(package) {
+async fn graph(site: &Site, package: &str) -> Response<Body> {
+    match site.graphs.svg(package).await {
         Ok(Some(drawing)) => {
-            let mut response = with_type("image/svg+xml", drawing.into());
+            let mut response = with_type("image/svg+xml", drawing);
             let policy = HeaderValue::from_static(IMAGE_POLICY);
             response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
             response
         }
         Ok(None) => not_found(),
-        Err(failure) => error(StatusCode::UNPROCESSABLE_ENTITY, &failure.to_string()),
+        Err(failure @ GraphError::Draw(_)) => error(StatusCode::UNPROCESSABLE_ENTITY, &failure.to_string()),
+        Err(failure @ GraphError::Thread(_)) => {
+            error(StatusCode::INTERNAL_SERVER_ERROR, &failure.to_string())
+        }
     }
 }

@@ -10,7 +10,7 @@ use self::page::Pages;
 use super::query::{Catalog, QueryError};
 
 pub(super) use self::content::{Content, Filter, Line};
-pub(super) use self::graph::Graphs;
+pub(super) use self::graph::{GraphError, Graphs};
 pub(super) use self::page::{ICON, Page, PageError, STYLE, first};
 
 /// What is served of a catalog over HTTP.
