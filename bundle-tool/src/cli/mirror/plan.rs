@@ -1,6 +1,6 @@
 //! Which image goes where.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
@@ -35,29 +35,6 @@ impl Target {
             _ => Err("expected a registry such as registry.example.com/mirror, or oci:DIR".into()),
         }
     }
-
-    /// Returns where an image is mirrored to, and its repository there if that is a registry.
-    fn place(&self, source: &Reference) -> Result<(Place, Option<String>)> {
-        match self {
-            Self::Directory(path) => Ok((Place::Directory(path.clone(), Some(source.whole())), None)),
-            Self::Registry(base) => {
-                // What is at the target already, such as a mirrored catalog that is checked, stays where it is.
-                let whole = format!("{}/{}", source.registry(), source.repository());
-                let is_there = whole.strip_prefix(base).is_some_and(|rest| rest.starts_with('/'));
-                let repository = if is_there { whole } else { format!("{base}/{}", source.repository()) };
-                let tag = match (source.tag(), source.digest()) {
-                    (Some(tag), _) => tag.to_owned(),
-                    (None, Some(digest)) => {
-                        let hex = digest.split_once(':').map_or(digest, |(_, hex)| hex);
-                        format!("mirror-{}", &hex[..hex.len().min(12)])
-                    }
-                    (None, None) => "latest".to_owned(),
-                };
-                let place = Place::Registry(Repository::parse(&format!("{repository}:{tag}"))?);
-                Ok((place, Some(repository)))
-            }
-        }
-    }
 }
 
 /// An image and where it goes.
@@ -71,21 +48,105 @@ pub(super) struct Planned {
 
 /// Returns where each image goes.
 ///
-/// # Errors
+/// Images keep their repositories and tags, so that a cluster finds them by the same names at the mirror. Where several have
+/// one name there, those with a digest get a tag that is made of it; where that is not enough, the repositories get the name
+/// of their registry in front.
 ///
-/// Two images would have one name at the target.
+/// # Errors
+/// Two images would have one name at the target nevertheless, or a name is invalid.
 pub(super) fn plan(images: Vec<Mirrored>, to: &Target) -> Result<Vec<Planned>> {
-    let mut planned: Vec<Planned> = Vec::new();
-    let mut names: BTreeMap<String, String> = BTreeMap::new();
-    for image in images {
-        let (target, repository) = to.place(&image.reference)?;
-        let (name, source) = (target.to_string(), image.reference.whole());
-        if let Some(other) = names.insert(name.clone(), source.clone()) {
-            bail!("{other} and {source} would both become {name}: mirror them into different paths");
-        }
-        planned.push(Planned { image, target, repository });
+    match to {
+        Target::Directory(path) => Ok(images
+            .into_iter()
+            .map(|image| {
+                let target = Place::Directory(path.clone(), Some(image.reference.whole()));
+                Planned { image, target, repository: None }
+            })
+            .collect()),
+        Target::Registry(base) => at_registry(images, base),
     }
-    Ok(planned)
+}
+
+/// Returns where each image goes below `base` of a registry.
+fn at_registry(images: Vec<Mirrored>, base: &str) -> Result<Vec<Planned>> {
+    let mut names: Vec<Name> = images.iter().map(|image| Name::new(&image.reference, base)).collect();
+    for same in shared(&names) {
+        for index in same {
+            if let Some(digest) = images[index].reference.digest() {
+                names[index].tag = tag_of(digest);
+            }
+        }
+    }
+    let source = |index: usize| {
+        let reference = &images[index].reference;
+        (reference.registry(), reference.repository())
+    };
+    let moved: BTreeSet<_> = shared(&names).into_iter().flatten().map(source).collect();
+    for (index, name) in names.iter_mut().enumerate() {
+        let (registry, repository) = source(index);
+        if moved.contains(&(registry, repository)) && !name.is_there {
+            name.repository = format!("{base}/{}/{repository}", registry.replace(':', "-"));
+        }
+    }
+    if let Some(same) = shared(&names).first() {
+        let sources: Vec<_> = same.iter().map(|index| images[*index].reference.whole()).collect();
+        bail!(
+            "{} would become {}: choose another path with --to",
+            sources.join(" and "),
+            names[same[0]].whole()
+        );
+    }
+    let place = |(image, name): (Mirrored, Name)| {
+        let target = Place::Registry(Repository::parse(&name.whole())?);
+        Ok(Planned { image, target, repository: Some(name.repository) })
+    };
+    images.into_iter().zip(names).map(place).collect()
+}
+
+/// The name of an image at the target.
+struct Name {
+    repository: String,
+    tag: String,
+    digest: Option<String>,
+    /// Whether the image is at the target already, such as a mirrored catalog that is checked.
+    is_there: bool,
+}
+
+impl Name {
+    fn new(source: &Reference, base: &str) -> Self {
+        let whole = format!("{}/{}", source.registry(), source.repository());
+        let is_there = whole.strip_prefix(base).is_some_and(|rest| rest.starts_with('/'));
+        let repository = if is_there { whole } else { format!("{base}/{}", source.repository()) };
+        let tag = match (source.tag(), source.digest()) {
+            (Some(tag), _) => tag.to_owned(),
+            (None, Some(digest)) => tag_of(digest),
+            (None, None) => "latest".to_owned(),
+        };
+        Self { repository, tag, digest: source.digest().map(str::to_owned), is_there }
+    }
+
+    fn whole(&self) -> String {
+        format!("{}:{}", self.repository, self.tag)
+    }
+}
+
+/// Returns the tag of an image that has none of its own.
+fn tag_of(digest: &str) -> String {
+    let hex = digest.split_once(':').map_or(digest, |(_, hex)| hex);
+    format!("mirror-{}", &hex[..hex.len().min(12)])
+}
+
+/// Returns the images, by index, that have one name without being the same by their digests.
+fn shared(names: &[Name]) -> Vec<Vec<usize>> {
+    let mut by_name: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (index, name) in names.iter().enumerate() {
+        by_name.entry(name.whole()).or_default().push(index);
+    }
+    let is_shared = |same: &Vec<usize>| {
+        let digests: BTreeSet<_> = same.iter().map(|index| &names[*index].digest).collect();
+        same.len() > 1 && (digests.len() > 1 || digests.contains(&None))
+    };
+    by_name.into_values().filter(is_shared).collect()
 }
 
 #[cfg(test)]
@@ -121,10 +182,59 @@ mod tests {
             places("r.example.com/m", &mirrored).unwrap(),
             ["r.example.com/m/org/app:v1", "r.example.com/m/mm/app:v1"]
         );
-        let error = places("r.example.com", &["quay.io/org/app:v1", "ghcr.io/org/app:v1"]).unwrap_err();
-        assert!(error.to_string().contains("would both become r.example.com/org/app:v1"), "{error}");
         for wrong in ["", "mirror", "oci:", "r.example.com/A", "r.example.com:x:y"] {
             assert!(Target::parse(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn images_with_one_name_get_names_of_their_own() {
+        let [a, b] = ["ab", "cd"].map(|byte| format!("sha256:{}", byte.repeat(32)));
+        // With a digest, the tag is for people only.
+        for (tag, first, second) in [
+            ("v1", "quay.io/org/app:v1", format!("quay.io/org/app:v1@{a}")),
+            (
+                "mirror-cdcdcdcdcdcd",
+                &format!("quay.io/org/app:latest@{b}"),
+                format!("quay.io/org/app:latest@{a}"),
+            ),
+            ("v1", "quay.io/org/app:v1", format!("ghcr.io/org/app:v1@{a}")),
+        ] {
+            assert_eq!(
+                places("r.example.com/m", &[first, &second]).unwrap(),
+                [
+                    format!("r.example.com/m/org/app:{tag}"),
+                    "r.example.com/m/org/app:mirror-abababababab".into()
+                ],
+                "{first} {second}"
+            );
+        }
+        // One image by several names.
+        let same = [format!("quay.io/org/app:v1@{a}"), format!("ghcr.io/org/app:v1@{a}")];
+        assert_eq!(places("r.example.com", &[&same[0], &same[1]]).unwrap(), ["r.example.com/org/app:v1"; 2]);
+        // Of several registries: all images of these repositories move, because a mirror set names repositories.
+        let several =
+            ["quay.io/org/app:v1", "quay.io/org/app:v2", "localhost:5000/org/app:v1", "quay.io/org/other:v1"];
+        assert_eq!(
+            places("r.example.com/m", &several).unwrap(),
+            [
+                "r.example.com/m/quay.io/org/app:v1",
+                "r.example.com/m/quay.io/org/app:v2",
+                "r.example.com/m/localhost-5000/org/app:v1",
+                "r.example.com/m/org/other:v1",
+            ]
+        );
+        // What is at the target already stays there.
+        assert_eq!(
+            places("r.example.com/m", &["r.example.com/m/org/app:v1", "quay.io/org/app:v1"]).unwrap(),
+            ["r.example.com/m/org/app:v1", "r.example.com/m/quay.io/org/app:v1"]
+        );
+        let taken = ["quay.io/org/app:v1", "ghcr.io/org/app:v1", "r.example.com/quay.io/org/app:v1"];
+        let error = places("r.example.com", &taken).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "quay.io/org/app:v1 and r.example.com/quay.io/org/app:v1 would become \
+             r.example.com/quay.io/org/app:v1: choose another path with --to"
+        );
     }
 }
