@@ -162,6 +162,25 @@ fn bundles_may_be_directories() {
 }
 
 #[test]
+fn a_rebuild_from_the_last_catalog_has_the_same_bytes() {
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/bundle");
+    let template = "schema: olm.semver\nstable:\n  bundles:\n  - image: quay.io/a/b:v1\n";
+    fs::write(dir.path().join("t.yaml"), template).unwrap();
+    let given = format!("quay.io/a/b:v1={bundle}");
+    for migrate in ["none", "all"] {
+        let arguments = ["t.yaml", "-o", "yaml", "--migrate-level", migrate];
+        let first = tool(dir.path(), &[&arguments[..], &["--bundle", &given]].concat());
+        assert_eq!(first.status, Some(0), "{}", first.stderr);
+        assert!(first.stdout.contains("\nicon:\n") && first.stdout.contains("\ndescription: "));
+        fs::write(dir.path().join("last.yaml"), &first.stdout).unwrap();
+        let again = tool(dir.path(), &[&arguments[..], &["--bundles-from", "last.yaml"]].concat());
+        assert_eq!(again.status, Some(0), "{}", again.stderr);
+        assert_eq!(again.stdout, first.stdout, "{migrate}");
+    }
+}
+
+#[test]
 fn an_invalid_template_is_an_error_that_names_the_defect() {
     let dir = tempfile::tempdir().unwrap();
     bundles(dir.path());

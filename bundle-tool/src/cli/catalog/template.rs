@@ -16,7 +16,6 @@ use crate::cli::images::Registries;
 use crate::cli::render::Output;
 use crate::cli::rendering::Rendering;
 use crate::cli::runtime::SharedRuntime;
-use crate::model::catalog::Catalog;
 use crate::read::catalog::{self as reader, Content, Limits, Source};
 use crate::read::{file, yaml};
 
@@ -128,11 +127,15 @@ impl TemplateCommand {
     /// Renders the bundles that the template names.
     fn render(&self, images: &BTreeSet<&str>) -> Result<Bundles> {
         let mut known = BTreeMap::new();
+        let mut packages = BTreeMap::new();
         for reference in &self.bundles_from {
             let sources = load::sources(reference, &self.registries)?;
-            let Catalog { bundles, .. } = reader::blobs(sources, Limits::default())
+            let catalog = reader::blobs(sources, Limits::default())
                 .with_context(|| format!("failed to read {reference}"))?;
-            for bundle in bundles {
+            for package in catalog.packages {
+                packages.entry(package.name.clone()).or_insert(package);
+            }
+            for bundle in catalog.bundles {
                 known.entry(bundle.image.clone()).or_insert(bundle);
             }
         }
@@ -146,9 +149,15 @@ impl TemplateCommand {
         for &image in images {
             let rendered = match (given.get(image), known.remove(image)) {
                 (None, Some(bundle)) => {
-                    let metadata = bundle.property("olm.csv.metadata");
-                    let description = metadata["description"].as_str().unwrap_or_default().to_owned();
-                    Rendered { bundle, description, icon: None }
+                    // Bundles of catalogs have no icon, and not all have a description: their package has those of its newest
+                    // bundle.
+                    let package = packages.get(&bundle.package);
+                    let description = bundle.property("olm.csv.metadata")["description"].as_str();
+                    let description = description.filter(|text| !text.is_empty());
+                    let description = description.or(package.map(|package| package.description.as_str()));
+                    let description = description.unwrap_or_default().to_owned();
+                    let icon = package.and_then(|package| package.icon.clone());
+                    Rendered { bundle, description, icon }
                 }
                 (reference, _) => self
                     .rendering
