@@ -13,13 +13,9 @@ use crate::model::Bundle;
 use crate::read::catalog::Source;
 use crate::read::format::{self, Format};
 use crate::read::{self, catalog};
-use oci_images::labels;
 
 /// The maximum size of standard input in bytes.
 const MAX_STDIN: u64 = 512 << 20;
-
-/// What to do about an `SQLite` index.
-const MIGRATE_SQLITE: &str = "is an SQLite index, which OLM no longer reads: convert it with `opm migrate IMAGE catalog`, then validate that";
 
 /// Something to validate.
 #[derive(Debug)]
@@ -89,7 +85,10 @@ pub(super) fn targets(reference: &str) -> Result<Vec<Target>> {
             let location = Location::archive(path.into());
             vec![Target::Image { name: reference.to_owned(), location, _file: None }]
         }
-        Format::Sqlite(database) => bail!("{} {MIGRATE_SQLITE}", database.display()),
+        Format::Sqlite(database) => bail!(
+            "{} is an SQLite index, which OLM no longer reads: convert it with `opm migrate IMAGE catalog`, then validate that",
+            database.display()
+        ),
         _ => vec![directory()],
     })
 }
@@ -131,9 +130,6 @@ pub(super) fn image(
         .get()?
         .block_on(location.contents(registries))
         .with_context(|| format!("failed to read {reference}"))?;
-    if contents.labels.contains_key(labels::DATABASE) {
-        bail!("{reference} {MIGRATE_SQLITE}");
-    }
     Ok(if contents.is_catalog() {
         Content::Catalog(catalog::sources_in(contents.files)?)
     } else {

@@ -115,3 +115,32 @@ fn links_out_of_a_bundle_are_not_shipped() {
     assert!(message.contains("the symbolic link leads out of the directory"), "{message}");
     assert_eq!(names(dir.path()), before);
 }
+
+#[test]
+fn an_index_image_with_both_labels_is_a_catalog() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut files = FileMap::new();
+    let catalog = "schema: olm.package\nname: gizmo\ndefaultChannel: stable\n---\nschema: olm.channel\nname: stable\n\
+                   package: gizmo\nentries: [{name: gizmo.v1.0.0}]\n---\nschema: olm.bundle\nname: gizmo.v1.0.0\n\
+                   package: gizmo\nimage: quay.io/a/b:v1\nproperties:\n- {type: olm.package, value: {packageName: gizmo, version: 1.0.0}}\n";
+    let source = Source::Bytes(catalog.into());
+    files.add("configs/catalog.yaml", File { source, executable: false }).unwrap();
+    let labels = |names: &[(&str, &str)]| {
+        names.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    };
+    let database = ("operators.operatorframework.io.index.database.v1", "/database/index.db");
+    let configs = ("operators.operatorframework.io.index.configs.v1", "/configs");
+    for (name, labels) in [("both", labels(&[database, configs])), ("database", labels(&[database]))] {
+        let layers = vec![layer(&files, 0).unwrap()];
+        let image = Recipe { layers, labels, ..Recipe::default() }.build().unwrap();
+        write_directory(&dir.path().join(name), &image, "a:v1").unwrap();
+    }
+    for command in [&["validate"][..], &["catalog", "validate"], &["render"]] {
+        let output = run(dir.path(), &[command, &["oci:both"]].concat());
+        assert!(output.status.success(), "{command:?}: {output:?}");
+        let message = error(dir.path(), &[command, &["oci:database"]].concat());
+        assert!(message.contains("the image is an SQLite index, not a file-based catalog"), "{message}");
+    }
+    let message = error(dir.path(), &["catalog", "add", "catalog", "oci:both", "--image", "quay.io/a/b:v1"]);
+    assert!(message.contains("oci:both is a catalog image, expected a bundle image"), "{message}");
+}
