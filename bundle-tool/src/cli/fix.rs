@@ -4,24 +4,25 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
+use atomic_files::{DirectoryLock, Pending, Tree};
 use clap::Args;
 
 use super::catalog::validate::OpenshiftOption;
 use super::catalog::{fix_catalog, fixed_catalog};
 use super::exit::Exit;
-use super::fixed::Fixed;
+use super::fixed::{Done, Fixed};
 use super::images::Location;
+use super::lock::lock;
+use super::rounds::{self, Fixable};
 use super::settings::{Choice, Selections};
 use crate::fix;
+use crate::model::File;
 use crate::model::dockerfile::BESIDE;
 use crate::read;
 use crate::read::format::{self, Format};
 use crate::read::overlay::Overlay;
-use crate::report::{Fix as FindingFix, Safety};
+use crate::report::{Finding, Fix as FindingFix, Severity};
 use crate::rules::{self, Selection};
-
-/// Maximum number of times that a bundle is validated: a fix can bring up the next finding.
-const MAX_ROUNDS: usize = 50;
 
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
@@ -82,80 +83,117 @@ impl Fix {
 }
 
 impl FixOptions {
-    /// Fixes the bundle or the catalog in a directory.
+    /// Fixes the bundle or the catalog in a directory: all of its files or, if one cannot be written, none.
     pub(super) fn fix(
         &self,
         directory: &str,
         selections: &Selections,
         openshift: OpenshiftOption,
     ) -> Result<Fixed> {
+        let shown = Path::new(directory);
         if is_catalog(directory)? {
-            return fix_catalog(Path::new(directory), openshift, self.unsafe_fixes);
+            return fix_catalog(shown, openshift, self.unsafe_fixes);
         }
-        let fixed = self.bundle(directory, &*selections.of(Some(Path::new(directory)))?)?;
-        write(&fixed, directory)?;
+        let selection = selections.of(Some(shown))?;
+        let mut lock = lock(shown)?;
+        let fixed = self.bundle(lock.path(), shown, &selection)?;
+        write(&fixed, &mut lock, shown)?;
         Ok(fixed)
     }
 
     /// Returns what fixing the bundle or the catalog in a directory would change.
     fn find(&self, directory: &str, selections: &Selections, openshift: OpenshiftOption) -> Result<Fixed> {
+        let shown = Path::new(directory);
         if is_catalog(directory)? {
-            return fixed_catalog(Path::new(directory), openshift, self.unsafe_fixes);
+            return fixed_catalog(shown, openshift, self.unsafe_fixes);
         }
-        self.bundle(directory, &*selections.of(Some(Path::new(directory)))?)
+        self.bundle(shown, shown, &*selections.of(Some(shown))?)
     }
 
-    /// Fixes the bundle in a directory, in memory.
-    fn bundle(&self, bundle: &str, selection: &Selection) -> Result<Fixed> {
-        let mut fixed = Fixed::default();
-        let mut contents = texts(Path::new(bundle))?;
-        let mut dockerfile = read::dockerfile::of(Path::new(bundle), &Overlay::default());
-        for _ in 0..MAX_ROUNDS {
-            let mut read = read::bundle::files(bundle, &contents);
-            read.dockerfile =
-                dockerfile.as_ref().and_then(|file| read::dockerfile::parse(&file.path, file.bytes.clone()));
-            let findings = rules::validate(&read, selection).findings;
-            let mut by_file: BTreeMap<&str, Vec<(&'static str, &FindingFix)>> = BTreeMap::new();
-            fixed.unsafe_fixes = 0;
-            for finding in &findings {
-                let (Some(file), Some(fix), None) = (&finding.file, &finding.fix, &finding.ignored) else {
-                    continue;
-                };
-                if fix.safety == Safety::Unsafe && !self.unsafe_fixes {
-                    fixed.unsafe_fixes += 1;
-                } else {
-                    by_file.entry(file).or_default().push((finding.rule, fix));
-                }
-            }
-            let mut changes = Vec::new();
-            for (file, fixes) in by_file {
-                let of_dockerfile = dockerfile.as_ref().filter(|one| one.path == file).map(|one| &one.bytes);
-                let bytes = of_dockerfile.or_else(|| contents.get(file));
-                let Some(Ok(text)) = bytes.map(|bytes| std::str::from_utf8(bytes)) else { continue };
-                let only: Vec<&FindingFix> = fixes.iter().map(|(_, fix)| *fix).collect();
-                let (new, applied) = fix::apply(text, &only);
-                if applied.is_empty() || new == text {
-                    continue;
-                }
-                let what = |index: usize| (file.to_owned(), fixes[index].0, fixes[index].1.title.clone());
-                fixed.done.extend(applied.into_iter().map(what));
-                changes.push((file.to_owned(), text.to_owned(), new));
-            }
-            if changes.is_empty() {
-                break;
-            }
-            for (file, old, new) in changes {
-                match &mut dockerfile {
-                    Some(one) if one.path == file => one.bytes = new.clone().into_bytes(),
-                    _ => {
-                        contents.insert(file.clone(), new.clone().into_bytes());
-                    }
-                }
-                fixed.files.entry(file).or_insert_with(|| (old, String::new())).1 = new;
+    /// Fixes the bundle in the directory `root` in memory. `shown` is the directory as the user named it.
+    fn bundle(&self, root: &Path, shown: &Path, selection: &Selection) -> Result<Fixed> {
+        let mut files = BundleFiles {
+            shown,
+            selection,
+            contents: texts(root, shown)?,
+            dockerfile: read::dockerfile::of(root, &Overlay::default()),
+            changed: BTreeMap::new(),
+        };
+        let mut fixed = rounds::fix(&mut files, shown, self.unsafe_fixes)?;
+        files.changed.retain(|_, (old, new)| old != new);
+        fixed.files = files.changed;
+        Ok(fixed)
+    }
+}
+
+/// The files of a bundle, in memory.
+struct BundleFiles<'a> {
+    shown: &'a Path,
+    selection: &'a Selection,
+    contents: BTreeMap<String, Vec<u8>>,
+    dockerfile: Option<File>,
+    /// The files that were changed: old text, new text.
+    changed: BTreeMap<String, (String, String)>,
+}
+
+/// Returns the fix of a finding that counts, and its file.
+fn fix_of(finding: &Finding) -> Option<(&str, &FindingFix)> {
+    match (&finding.file, &finding.fix, &finding.ignored) {
+        (Some(file), Some(fix), None) => Some((file, fix)),
+        _ => None,
+    }
+}
+
+impl Fixable for BundleFiles<'_> {
+    type Found = Vec<Finding>;
+
+    fn validate(&self) -> Result<Vec<Finding>> {
+        let mut bundle = read::bundle::files(&self.shown.display().to_string(), &self.contents);
+        bundle.dockerfile =
+            self.dockerfile.as_ref().and_then(|file| read::dockerfile::parse(&file.path, file.bytes.clone()));
+        Ok(rules::validate(&bundle, self.selection).findings)
+    }
+
+    fn errors(found: &Vec<Finding>) -> usize {
+        let is_error = |one: &&Finding| one.severity == Severity::Error && one.ignored.is_none();
+        found.iter().filter(is_error).count()
+    }
+
+    fn fixes(found: &Vec<Finding>) -> impl Iterator<Item = &FindingFix> {
+        found.iter().filter_map(fix_of).map(|(_, fix)| fix)
+    }
+
+    fn apply(
+        &mut self,
+        found: &Vec<Finding>,
+        allowed: impl Fn(&FindingFix) -> bool,
+        done: &mut Vec<Done>,
+    ) -> Result<bool> {
+        let mut by_file: BTreeMap<&str, Vec<(&'static str, &FindingFix)>> = BTreeMap::new();
+        for finding in found {
+            if let Some((file, fix)) = fix_of(finding).filter(|(_, fix)| allowed(fix)) {
+                by_file.entry(file).or_default().push((finding.rule, fix));
             }
         }
-        fixed.files.retain(|_, (old, new)| old != new);
-        Ok(fixed)
+        let mut has_changed = false;
+        for (file, fixes) in by_file {
+            let of_dockerfile = self.dockerfile.as_mut().filter(|one| one.path == file);
+            let bytes = of_dockerfile.map(|one| &mut one.bytes).or_else(|| self.contents.get_mut(file));
+            let Some(bytes) = bytes else { continue };
+            let Ok(text) = std::str::from_utf8(bytes) else { continue };
+            let only: Vec<&FindingFix> = fixes.iter().map(|(_, fix)| *fix).collect();
+            let (new, applied) = fix::apply(text, &only);
+            if applied.is_empty() || new == text {
+                continue;
+            }
+            let what = |index: usize| (file.to_owned(), fixes[index].0, fixes[index].1.title.clone());
+            done.extend(applied.into_iter().map(what));
+            let old = text.to_owned();
+            *bytes = new.clone().into_bytes();
+            self.changed.entry(file.to_owned()).or_insert_with(|| (old, String::new())).1 = new;
+            has_changed = true;
+        }
+        Ok(has_changed)
     }
 }
 
@@ -170,49 +208,59 @@ fn is_catalog(directory: &str) -> Result<bool> {
     Ok(format::of(Path::new(directory))? == Format::Catalog)
 }
 
-/// Returns the files that a bundle is validated from.
-fn texts(directory: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
+/// Returns the files that the bundle in `directory` is validated from.
+fn texts(directory: &Path, shown: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let bundle = read::bundle::directory(directory)?;
     if let Some((file, reason)) = bundle.unreadable() {
-        bail!("failed to read {}: {reason}", directory.join(&file.path).display());
+        bail!("failed to read {}: {reason}", shown.join(&file.path).display());
     }
     let mut texts = BTreeMap::new();
     for file in bundle.files.iter().filter(|file| file.is_manifest() || file.is_metadata()) {
-        let path = directory.join(&file.path);
-        let bytes = read::file::read(&path, read::file::MAX_FILE_SIZE)
-            .with_context(|| format!("failed to read {}", path.display()))?;
+        let bytes = read::file::read(&directory.join(&file.path), read::file::MAX_FILE_SIZE)
+            .with_context(|| format!("failed to read {}", shown.join(&file.path).display()))?;
         texts.insert(file.path.clone(), bytes);
     }
     if texts.is_empty() {
         bail!(
             "cannot fix {}: expected a bundle, with files in manifests/ and metadata/, or a file-based catalog",
-            directory.display()
+            shown.display()
         );
     }
     Ok(texts)
 }
 
-/// Writes the files of a bundle that change.
+/// Writes the files of a bundle that change, all or none. A symbolic link within the bundle stays one.
 ///
 /// # Errors
-/// A file is a symbolic link that leads out of the bundle: then nothing is written. A file cannot be written.
-fn write(fixed: &Fixed, bundle: &str) -> Result<()> {
-    let resolved =
-        |path: &Path| path.canonicalize().with_context(|| format!("failed to resolve {}", path.display()));
-    let root = resolved(Path::new(bundle))?;
-    for file in fixed.files.keys() {
-        let path = root.join(file);
+/// A file is a symbolic link that leads out of the bundle, or cannot be written: then nothing is written.
+fn write(fixed: &Fixed, lock: &mut DirectoryLock, shown: &Path) -> Result<()> {
+    let root = lock.path();
+    let mut tree = Tree::new();
+    let mut beside = None;
+    for (file, (_, new)) in &fixed.files {
+        let path = root.join(file).canonicalize();
+        let path = path.with_context(|| format!("failed to resolve {}", shown.join(file).display()))?;
         // The Dockerfile beside the bundle belongs to it.
-        let root = if file == BESIDE { root.parent().unwrap_or(&root) } else { &root };
-        if !resolved(&path)?.starts_with(root) {
-            bail!(
+        let is_beside = file == BESIDE && path.parent() == root.parent();
+        match path.strip_prefix(root).ok().and_then(Path::to_str) {
+            Some(name) => {
+                tree.file(name, new.as_bytes());
+            }
+            None if is_beside => {
+                let mut pending = Pending::new(&path)?;
+                pending.append(new.as_bytes())?;
+                beside = Some(pending);
+            }
+            None => bail!(
                 "cannot fix {}: symbolic link to a file outside the bundle; fix that file, or replace the link with it",
-                Path::new(bundle).join(file).display()
-            );
+                shown.join(file).display()
+            ),
         }
     }
-    for (file, (_, new)) in &fixed.files {
-        atomic_files::file(&Path::new(bundle).join(file), new.as_bytes())?;
+    lock.write(&tree)?;
+    // It is on the disk already, and only renamed.
+    if let Some(pending) = beside {
+        pending.commit()?;
     }
     Ok(())
 }

@@ -8,13 +8,16 @@ use similar::TextDiff;
 
 use crate::model::text::{counted, printable};
 
+/// A fix that was applied: file, rule, what was done.
+pub(super) type Done = (String, &'static str, String);
+
 /// What fixing a bundle or a catalog changes.
 #[derive(Debug, Default)]
 pub(super) struct Fixed {
     /// The files that change: path below the directory, old text, new text.
     pub(super) files: BTreeMap<String, (String, String)>,
-    /// The fixes: file, rule, what was done.
-    pub(super) done: Vec<(String, &'static str, String)>,
+    /// The fixes.
+    pub(super) done: Vec<Done>,
     /// How many findings have a fix that has to be reviewed, and was not applied.
     pub(super) unsafe_fixes: usize,
     /// Whether more fixes are left than are applied at once.

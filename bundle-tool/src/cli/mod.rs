@@ -40,6 +40,7 @@ mod registry;
 mod render;
 mod rendering;
 mod report;
+mod rounds;
 mod rules;
 mod run;
 mod runtime;

@@ -202,3 +202,47 @@ fn labels_of_a_dockerfile_follow_the_annotations() {
     assert!(error.contains("symbolic link to a file outside the bundle"), "{error}");
     assert_eq!(fs::read_to_string(away.join("file")).unwrap(), bad);
 }
+
+#[test]
+fn a_bundle_is_fixed_as_a_whole_or_not_at_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let comment = format!("# {}\n", "x".repeat(300_000));
+    let bundle = spoiled(
+        dir.path(),
+        &[
+            (CSV, "minKubeVersion: 1.27.0", "minKubeVersion: v1.27.0"),
+            (ANNOTATIONS, "channels.v1: stable", "channels.v1: stable,"),
+            (ANNOTATIONS, "annotations:\n", &format!("{comment}annotations:\n")),
+        ],
+    );
+    let before = [CSV, ANNOTATIONS].map(|file| fs::read(bundle.join(file)).unwrap());
+    // A full disk, for the second file.
+    let limited =
+        format!("ulimit -f 256; exec {} fix {}", env!("CARGO_BIN_EXE_bundle-tool"), bundle.display());
+    let output = std::process::Command::new("sh").args(["-c", &limited]).output().unwrap();
+    assert!(!output.status.success(), "{output:?}");
+    assert_eq!([CSV, ANNOTATIONS].map(|file| fs::read(bundle.join(file)).unwrap()), before);
+    run(&["fix", bundle.to_str().unwrap()]).success();
+    for (file, before) in [CSV, ANNOTATIONS].iter().zip(before) {
+        assert_ne!(fs::read(bundle.join(file)).unwrap(), before, "{file}");
+    }
+}
+
+#[test]
+fn fixes_that_cause_errors_are_not_written() {
+    let dir = tempfile::tempdir().unwrap();
+    // With the name that is likely meant, the CSV replaces itself.
+    let edit = (CSV, "  version: 1.2.0\n", "  version: 1.2.0\n  replacs: gizmo-operator.v1.2.0\n");
+    let bundle = spoiled(dir.path(), &[edit]);
+    let path = bundle.to_str().unwrap();
+    let before = fs::read(bundle.join(CSV)).unwrap();
+    for more in [&[][..], &["--diff"]] {
+        let arguments = [&["fix", path, "--unsafe-fixes"], more].concat();
+        let error = stderr(&run(&arguments).code(2)).replace(path, "BUNDLE");
+        assert_eq!(
+            error,
+            "error: cannot fix BUNDLE: the fixes would increase the number of errors from 0 to 1; nothing was written\n"
+        );
+        assert_eq!(fs::read(bundle.join(CSV)).unwrap(), before);
+    }
+}

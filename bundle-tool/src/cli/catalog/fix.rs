@@ -9,15 +9,13 @@ use super::store::{Change, Changed, MAX_FILE_SIZE, Store, write};
 use super::validate::OpenshiftOption;
 use crate::catalog;
 use crate::catalog::validate::{OpenshiftVersion, Problem, problems};
-use crate::cli::fixed::Fixed;
+use crate::cli::fixed::{Done, Fixed};
 use crate::cli::lock::lock;
+use crate::cli::rounds::{self, Fixable};
 use crate::fix;
 use crate::read::{file, yaml};
-use crate::report::fix::{Change as Edit, Safety};
+use crate::report::fix::Change as Edit;
 use crate::report::{Fix, Severity};
-
-/// Maximum number of times that a catalog is validated: a fix can bring up the next finding.
-const MAX_ROUNDS: usize = 50;
 
 /// Fixes the catalog in a directory.
 ///
@@ -29,11 +27,9 @@ pub(in crate::cli) fn fix_catalog(
     unsafe_fixes: bool,
 ) -> Result<Fixed> {
     let mut lock = lock(directory)?;
-    let fixer =
-        Fixer { root: lock.path(), shown: directory, openshift: openshift.of(directory), unsafe_fixes };
-    let (summary, changed) = fixer.run()?;
+    let (fixed, changed) = run(lock.path(), directory, openshift, unsafe_fixes)?;
     write(&mut lock, changed)?;
-    Ok(summary)
+    Ok(fixed)
 }
 
 /// Returns what fixing the catalog in a directory would change.
@@ -45,84 +41,36 @@ pub(in crate::cli) fn fixed_catalog(
     openshift: OpenshiftOption,
     unsafe_fixes: bool,
 ) -> Result<Fixed> {
-    let fixer = Fixer { root: directory, shown: directory, openshift: openshift.of(directory), unsafe_fixes };
-    Ok(fixer.run()?.0)
+    Ok(run(directory, directory, openshift, unsafe_fixes)?.0)
 }
 
-struct Fixer<'a> {
+/// Fixes the catalog in `root` in memory. Returns what changes, and the files.
+fn run(
+    root: &Path,
+    shown: &Path,
+    openshift: OpenshiftOption,
+    unsafe_fixes: bool,
+) -> Result<(Fixed, Changed)> {
+    let mut files = CatalogFiles { root, shown, openshift: openshift.of(shown), changed: Changed::new() };
+    let mut fixed = rounds::fix(&mut files, shown, unsafe_fixes)?;
+    for (name, new) in &files.changed {
+        fixed.files.insert(name.clone(), files.texts(name, new.as_deref())?);
+    }
+    fixed.files.retain(|_, (old, new)| old != new);
+    files.changed.retain(|name, _| fixed.files.contains_key(name));
+    Ok((fixed, files.changed))
+}
+
+/// The files of a catalog: those on disk, and the changed ones in memory.
+struct CatalogFiles<'a> {
     root: &'a Path,
     /// The directory as the user named it.
     shown: &'a Path,
     openshift: Option<OpenshiftVersion>,
-    unsafe_fixes: bool,
+    changed: Changed,
 }
 
-impl Fixer<'_> {
-    /// Returns what changes, and the files.
-    fn run(&self) -> Result<(Fixed, Changed)> {
-        let mut fixed = Fixed::default();
-        let mut changed = Changed::new();
-        let mut before = None;
-        for round in 0..=MAX_ROUNDS {
-            let store = Store::with(self.root, changed.clone())
-                .with_context(|| format!("cannot fix {}", self.shown.display()))?;
-            let found = problems(store.problems.clone(), &store.blobs, self.openshift);
-            self.check(&found, *before.get_or_insert_with(|| errors(&found)))?;
-            if round == MAX_ROUNDS {
-                let applies = |fix: &Fix| fix.safety == Safety::Safe || self.unsafe_fixes;
-                fixed.is_incomplete = found.iter().any(|one| one.fix.as_deref().is_some_and(applies));
-                break;
-            }
-            let files = self.round(&store, &found, &mut fixed)?;
-            if files.is_empty() {
-                break;
-            }
-            changed.extend(files);
-        }
-        for (name, new) in &changed {
-            fixed.files.insert(name.clone(), self.texts(name, new.as_deref())?);
-        }
-        fixed.files.retain(|_, (old, new)| old != new);
-        changed.retain(|name, _| fixed.files.contains_key(name));
-        Ok((fixed, changed))
-    }
-
-    /// Checks that fixes cause no errors.
-    fn check(&self, found: &[Problem], before: usize) -> Result<()> {
-        if errors(found) > before {
-            bail!(
-                "cannot fix {}: the fixes would increase the number of errors from {before} to {}; nothing was written",
-                self.shown.display(),
-                errors(found)
-            );
-        }
-        Ok(())
-    }
-
-    /// Applies the fixes of problems that do not touch each other, and returns the files that change.
-    fn round(&self, store: &Store, found: &[Problem], fixed: &mut Fixed) -> Result<Changed> {
-        fixed.unsafe_fixes = 0;
-        let mut by_document: BTreeMap<usize, Vec<(&Problem, &Fix)>> = BTreeMap::new();
-        for problem in found {
-            let Some(fix) = problem.fix.as_deref() else { continue };
-            if fix.safety == Safety::Unsafe && !self.unsafe_fixes {
-                fixed.unsafe_fixes += 1;
-            } else if let Some(index) = store.at(&problem.place)? {
-                by_document.entry(index).or_default().push((problem, fix));
-            }
-        }
-        let mut changes = BTreeMap::new();
-        for (index, fixes) in by_document {
-            let Some((change, applied)) = change(store, index, &fixes)? else { continue };
-            for (problem, fix) in applied.into_iter().filter_map(|one| fixes.get(one)) {
-                let file = problem.place.file.to_string();
-                fixed.done.push((file, problem.rule.id, fix.title.clone()));
-            }
-            changes.insert(index, change);
-        }
-        store.changed(&changes, &[])
-    }
-
+impl CatalogFiles<'_> {
     /// Returns the old and the new text of a file.
     fn texts(&self, name: &str, new: Option<&[u8]>) -> Result<(String, String)> {
         let (path, shown) = (self.root.join(name), self.shown.join(name));
@@ -139,8 +87,50 @@ impl Fixer<'_> {
     }
 }
 
-fn errors(found: &[Problem]) -> usize {
-    found.iter().filter(|problem| problem.rule.severity == Severity::Error).count()
+impl Fixable for CatalogFiles<'_> {
+    type Found = (Store, Vec<Problem>);
+
+    fn validate(&self) -> Result<Self::Found> {
+        let store = Store::with(self.root, self.changed.clone())
+            .with_context(|| format!("cannot fix {}", self.shown.display()))?;
+        let found = problems(store.problems.clone(), &store.blobs, self.openshift);
+        Ok((store, found))
+    }
+
+    fn errors((_, found): &Self::Found) -> usize {
+        found.iter().filter(|problem| problem.rule.severity == Severity::Error).count()
+    }
+
+    fn fixes((_, found): &Self::Found) -> impl Iterator<Item = &Fix> {
+        found.iter().filter_map(|problem| problem.fix.as_deref())
+    }
+
+    fn apply(
+        &mut self,
+        (store, found): &Self::Found,
+        allowed: impl Fn(&Fix) -> bool,
+        done: &mut Vec<Done>,
+    ) -> Result<bool> {
+        let mut by_document: BTreeMap<usize, Vec<(&Problem, &Fix)>> = BTreeMap::new();
+        for problem in found {
+            let Some(fix) = problem.fix.as_deref().filter(|fix| allowed(fix)) else { continue };
+            if let Some(index) = store.at(&problem.place)? {
+                by_document.entry(index).or_default().push((problem, fix));
+            }
+        }
+        let mut changes = BTreeMap::new();
+        for (index, fixes) in by_document {
+            let Some((change, applied)) = change(store, index, &fixes)? else { continue };
+            for (problem, fix) in applied.into_iter().filter_map(|one| fixes.get(one)) {
+                done.push((problem.place.file.to_string(), problem.rule.id, fix.title.clone()));
+            }
+            changes.insert(index, change);
+        }
+        let files = store.changed(&changes, &[])?;
+        let has_changed = !files.is_empty();
+        self.changed.extend(files);
+        Ok(has_changed)
+    }
 }
 
 /// Returns how fixes change a document, and which of them do.
