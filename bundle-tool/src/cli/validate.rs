@@ -195,6 +195,11 @@ impl Validate {
     }
 
     fn validate_once(&self, selections: Selections) -> Result<Exit> {
+        // Before --fix writes.
+        let pull_request = match &self.base {
+            Some(base) => Some(self.pull_request(base, &selections)?),
+            None => None,
+        };
         if self.fix {
             for bundle in &self.references {
                 let fixed = self.fix_options.fix(bundle, &selections, OpenshiftOption::default())?;
@@ -222,16 +227,7 @@ impl Validate {
         let results: Vec<Result<Found>> = targets.par_iter().map(validate).collect();
         progress.finish_and_clear();
         let (mut bundles, mut catalogs, mut text) = (Vec::new(), Vec::new(), String::new());
-        if let Some(base) = &self.base {
-            let directory = self.references.first().map_or(Path::new("."), Path::new);
-            let request = pull_request::read(directory, base)?;
-            let selection = selections.of(Some(directory))?;
-            if !selection.suites.contains(&Suite::Community) {
-                bail!(
-                    "--base requires the suite `community`, which has the rules for pull requests: add --profile community"
-                );
-            }
-            let report = rules::validate_pull_request("pull request", &request, &selection);
+        if let Some(report) = pull_request {
             let found = Found::new(Report::Bundle(report), style);
             text.push_str(&found.text);
             if let Report::Bundle(report) = found.report {
@@ -267,6 +263,19 @@ impl Validate {
             (true, true) => Exit::Success,
             (true, false) => Exit::Findings,
         })
+    }
+
+    /// Validates what a pull request changes in the repository of the bundles.
+    fn pull_request(&self, base: &str, selections: &Selections) -> Result<BundleReport> {
+        let directory = self.references.first().map_or(Path::new("."), Path::new);
+        let request = pull_request::read(directory, base)?;
+        let selection = selections.of(Some(directory))?;
+        if !selection.suites.contains(&Suite::Community) {
+            bail!(
+                "--base requires the suite `community`, which has the rules for pull requests: add --profile community"
+            );
+        }
+        Ok(rules::validate_pull_request("pull request", &request, &selection))
     }
 
     fn validate(

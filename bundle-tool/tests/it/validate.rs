@@ -9,7 +9,7 @@ use std::process;
 use assert_cmd::Command;
 use serde_json::Value;
 
-use crate::support::copy_bundle;
+use crate::support::{copy_bundle, git};
 
 fn run(args: &[&str]) -> assert_cmd::assert::Assert {
     Command::cargo_bin("bundle-tool").unwrap().args(args).assert()
@@ -504,6 +504,28 @@ fn render_names_a_manifest_that_cannot_be_read() {
     std::os::unix::fs::symlink("/nowhere/csv.yaml", &csv).unwrap();
     let message = stderr(&run(&["render", directory.to_str().unwrap()]).code(2));
     assert!(message.contains("clusterserviceversion.yaml: No such file or directory"), "{message}");
+}
+
+#[test]
+fn a_base_that_cannot_be_compared_is_reported_before_fixes_are_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = bundle(dir.path());
+    let csv = bundle.join("manifests/gizmo-operator.clusterserviceversion.yaml");
+    let text = fs::read_to_string(&csv).unwrap();
+    let text = text.replace("minKubeVersion: 1.27.0", "minKubeVersion: v1.27.0");
+    fs::write(&csv, &text).unwrap();
+    git(dir.path(), &["init", "--quiet", "--initial-branch", "main"]);
+    git(dir.path(), &["add", "."]);
+    git(dir.path(), &["commit", "--quiet", "--message", "first"]);
+    let path = bundle.to_str().unwrap();
+    for (arguments, message) in [
+        (&["--base", "nowhere", "--suite", "community"][..], "unknown base `nowhere`"),
+        (&["--base", "main"], "--base requires the suite `community`"),
+    ] {
+        let error = stderr(&run(&[&["validate", path, "--fix"], arguments].concat()).code(2));
+        assert!(error.contains(message), "{error}");
+        assert_eq!(fs::read_to_string(&csv).unwrap(), text);
+    }
 }
 
 #[test]
