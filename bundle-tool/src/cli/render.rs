@@ -26,7 +26,7 @@ pub(super) struct Render {
     /// Bundles or catalogs: directories, `oci:DIR`, `oci-archive:FILE` or image names
     #[arg(required = true, value_name = "REF")]
     references: Vec<String>,
-    /// Image that the bundle is or will be pushed to; reduces its objects to the metadata that consoles show
+    /// Image that the bundle is or will be pushed to, for a single REF; reduces its objects to the metadata that consoles show
     #[arg(long, value_name = "NAME")]
     image: Option<String>,
     #[command(flatten)]
@@ -84,6 +84,12 @@ impl Render {
     pub(super) fn run(self) -> Result<Exit> {
         if let Some(RenderCommand::Manifests(command)) = self.command {
             return command.run();
+        }
+        if self.image.is_some() && self.references.len() > 1 {
+            bail!(
+                "--image requires a single REF, found {}: render each bundle with its own image",
+                self.references.len()
+            );
         }
         let runtime = SharedRuntime::default();
         let read = |reference: &String| {

@@ -30,6 +30,11 @@ const MISTAKES: &[(&[&str], i32, &str)] = &[
         2,
         "--package, --channel and --min-version apply to catalogs, not to a bundle",
     ),
+    (
+        &["render", "bundle", "bundle", "--image", "quay.io/example/gizmo-bundle:v1"],
+        2,
+        "--image requires a single REF, found 2: render each bundle with its own image",
+    ),
     (&["doctor", "--from", "bundle"], 2, "bundle contains manifests, not objects of a cluster"),
     (&["catalog", "validate", "bundle"], 1, "this is a Kubernetes manifest: validate a bundle with"),
 ];
