@@ -205,15 +205,13 @@ fn edges(entry: &Entry) -> String {
 }
 
 fn deprecations(linked: &Linked<'_>) -> BTreeMap<String, String> {
-    let entries = linked.deprecations.into_iter().flat_map(|deprecations| &deprecations.entries);
-    entries
-        .map(|entry| {
-            let what = match entry.schema.as_str() {
-                "olm.channel" => format!("channel {}", entry.name),
-                "olm.bundle" => format!("bundle {}", entry.name),
-                _ => "the package".to_owned(),
-            };
-            (what, entry.message.clone())
-        })
-        .collect()
+    let deprecated = linked.deprecated.iter().map(|((schema, name), message)| {
+        let what = match *schema {
+            "olm.channel" => format!("channel {name}"),
+            "olm.bundle" => format!("bundle {name}"),
+            _ => "the package".to_owned(),
+        };
+        (what, (*message).to_owned())
+    });
+    deprecated.collect()
 }

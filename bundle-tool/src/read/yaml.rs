@@ -134,6 +134,40 @@ mod tests {
         parsed.documents[0].root().to_json()
     }
 
+    #[test]
+    fn values_are_the_same_as_json() {
+        let is_same = |one: &str, other: &str| {
+            let (one, other) = (parse(one.as_bytes()), parse(other.as_bytes()));
+            assert_eq!((&one.error, &other.error), (&None, &None));
+            let [one, other] = [&one, &other].map(|parsed| parsed.documents[0].root());
+            assert_eq!(one.is_same(other), other.is_same(one));
+            one.is_same(other)
+        };
+        for (one, other) in [
+            ("{a: 1, b: [x, {c: ~}]}", "b:\n- 'x'\n- c: null\na: 0x1"),
+            ("a", "\"a\""),
+            ("{a: 1, a: 2}", "{a: 3, a: 2}"),
+            ("true", "true"),
+            ("[]", "[]"),
+        ] {
+            assert!(is_same(one, other), "{one} {other}");
+        }
+        for (one, other) in [
+            ("{a: 1}", "{a: 2}"),
+            ("{a: 1}", "{b: 1}"),
+            ("{a: 1}", "{a: 1, b: 2}"),
+            ("{a: 1, a: 2}", "{a: 2, b: 2}"),
+            ("[a, b]", "[b, a]"),
+            ("[a]", "[a, a]"),
+            ("1", "'1'"),
+            ("1", "1.5"),
+            ("[]", "{}"),
+            ("[null]", "['']"),
+        ] {
+            assert!(!is_same(one, other), "{one} {other}");
+        }
+    }
+
     fn error(text: &str) -> String {
         parse(text.as_bytes()).error.expect("an error").to_string()
     }

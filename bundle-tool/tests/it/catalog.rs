@@ -393,6 +393,22 @@ fn findings_of_one_rule_are_limited_and_the_verdict_is_not() {
 }
 
 #[test]
+fn many_duplicates_of_a_large_entry_are_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let (package, _) = VALID.split_once("---\n").unwrap();
+    let count = 40_000;
+    let skips: Vec<String> = (0..count).map(|number| format!("gizmo.v{number}")).collect();
+    let first = format!("- {{name: gizmo.v1.0.0, skips: [{}]}}\n", skips.join(", "));
+    let others = "- {name: gizmo.v1.0.0}\n".repeat(count);
+    let channel = "schema: olm.channel\nname: stable\npackage: gizmo\nentries:\n";
+    fs::write(dir.path().join("c.yaml"), format!("{package}---\n{channel}{first}{others}")).unwrap();
+    let report = report(dir.path(), "c.yaml");
+    let findings = report["findings"].as_array().unwrap().iter();
+    assert_eq!(findings.filter(|finding| finding["rule"] == "channel-entry-duplicate").count(), 100);
+    assert!(report["omitted"].as_u64().unwrap() >= count as u64 - 100, "{}", report["omitted"]);
+}
+
+#[test]
 fn an_sqlite_index_is_named_with_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("index.db"), b"SQLite format 3\0\x10\0").unwrap();

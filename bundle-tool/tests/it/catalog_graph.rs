@@ -1,5 +1,6 @@
 //! `bundle-tool catalog graph`, `diff` and `explain-upgrade`.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -252,4 +253,24 @@ fn a_diff_shows_what_clusters_would_do_now_and_explain_upgrade_why_not_otherwise
         explain("skips.yaml")
             .contains("not gizmo.v1.0.0 → gizmo.v1.1.0 (replaces): another entry skips it\n")
     );
+}
+
+#[test]
+fn graphs_of_many_deprecated_entries_are_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    let count = 100_000;
+    let mut text = String::from(
+        "schema: olm.package\nname: gizmo\ndefaultChannel: stable\n---\nschema: olm.channel\nname: stable\npackage: gizmo\nentries:\n",
+    );
+    for number in 0..count {
+        writeln!(text, "- name: gizmo.v{number}").unwrap();
+    }
+    text.push_str("---\nschema: olm.deprecations\npackage: gizmo\nentries:\n");
+    for number in 0..count {
+        writeln!(text, "- reference: {{schema: olm.bundle, name: gizmo.v{number}}}\n  message: m").unwrap();
+    }
+    fs::write(dir.path().join("c.yaml"), text).unwrap();
+    let output = tool(dir.path(), &["graph", "c.yaml"]);
+    assert_eq!(output.status, Some(0), "{}", output.stderr);
+    assert_eq!(output.stdout.matches(" head deprecated\n").count(), count);
 }

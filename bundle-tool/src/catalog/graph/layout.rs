@@ -144,13 +144,7 @@ pub(super) fn layout<'b>(linked: &Linked<'b>) -> Result<Layout<'b>, DrawError> {
     let mut lanes: Vec<Lane<'b>> =
         linked.channels.values().map(|channel| lane(linked, channel, &index)).collect();
     lanes.sort_by_key(|lane| (!lane.is_default, lane.nodes.first().map_or(usize::MAX, |node| node.row)));
-    Ok(Layout { package, deprecation: deprecation(linked, "olm.package", ""), rows, lanes })
-}
-
-fn deprecation<'b>(linked: &Linked<'b>, schema: &str, name: &str) -> Option<&'b str> {
-    let mut entries = linked.deprecations.into_iter().flat_map(|deprecations| &deprecations.entries);
-    let found = entries.find(|entry| entry.schema == schema && entry.name == name)?;
-    Some(&found.message)
+    Ok(Layout { package, deprecation: linked.deprecation("olm.package", ""), rows, lanes })
 }
 
 fn rows<'b>(linked: &Linked<'b>) -> Vec<Row<'b>> {
@@ -158,13 +152,6 @@ fn rows<'b>(linked: &Linked<'b>) -> Vec<Row<'b>> {
         .channels
         .values()
         .flat_map(|channel| channel.entries.iter().map(|entry| entry.name.as_str()))
-        .collect();
-    let deprecations: HashMap<&str, &'b str> = linked
-        .deprecations
-        .into_iter()
-        .flat_map(|deprecations| &deprecations.entries)
-        .filter(|entry| entry.schema == "olm.bundle")
-        .map(|entry| (entry.name.as_str(), entry.message.as_str()))
         .collect();
     let names: BTreeSet<&'b str> = listed.iter().copied().chain(linked.bundles.keys().copied()).collect();
     let mut names: Vec<(Option<&Version>, &'b str)> = names
@@ -178,7 +165,7 @@ fn rows<'b>(linked: &Linked<'b>) -> Vec<Row<'b>> {
             name,
             version: bundle.and_then(|bundle| bundle.version_and_release()).unwrap_or_default(),
             image: bundle.map_or("", |bundle| bundle.image.as_str()),
-            deprecation: deprecations.get(name).copied(),
+            deprecation: linked.deprecation("olm.bundle", name),
             is_known: bundle.is_some(),
             is_listed: listed.contains(name),
         }
@@ -230,7 +217,7 @@ fn lane<'b>(linked: &Linked<'b>, channel: &'b Channel, index: &HashMap<&str, usi
     Lane {
         name: &channel.name,
         is_default: linked.package.default_channel == channel.name,
-        deprecation: deprecation(linked, "olm.channel", &channel.name),
+        deprecation: linked.deprecation("olm.channel", &channel.name),
         problem: states.problem,
         nodes,
         links,

@@ -14,11 +14,6 @@ pub(super) struct Node<'b> {
 
 /// Returns the entries of a channel: the heads first, then what they lead to along `replaces`, then the rest by version.
 pub(super) fn nodes<'b>(linked: &Linked<'b>, channel: &'b Channel) -> Vec<Node<'b>> {
-    let is_deprecated = |name: &str| {
-        linked.deprecations.is_some_and(|deprecations| {
-            deprecations.entries.iter().any(|entry| entry.schema == "olm.bundle" && entry.name == name)
-        })
-    };
     let entries: BTreeMap<&str, &Entry> =
         channel.entries.iter().map(|entry| (entry.name.as_str(), entry)).collect();
     let version = |name: &str| linked.bundles.get(name).and_then(|bundle| bundle.version.as_ref());
@@ -40,15 +35,9 @@ pub(super) fn nodes<'b>(linked: &Linked<'b>, channel: &'b Channel) -> Vec<Node<'
         entry,
         version: linked.bundles.get(entry.name.as_str()).and_then(|bundle| bundle.version_and_release()),
         is_head: head_names.contains(entry.name.as_str()),
-        is_deprecated: is_deprecated(&entry.name),
+        is_deprecated: linked.deprecation("olm.bundle", &entry.name).is_some(),
     };
     order.into_iter().map(node).collect()
-}
-
-/// Returns whether the package or one of its channels is deprecated.
-pub(super) fn is_deprecated(linked: &Linked<'_>, schema: &str, name: &str) -> bool {
-    let deprecations = linked.deprecations.into_iter().flat_map(|deprecations| &deprecations.entries);
-    deprecations.into_iter().any(|entry| entry.schema == schema && entry.name == name)
 }
 
 pub(super) fn class(node: &Node<'_>) -> Option<&'static str> {

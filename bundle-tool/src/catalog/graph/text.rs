@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::node::{Node, is_deprecated, nodes};
+use super::node::{Node, nodes};
 use crate::catalog::validate::Packages;
 use crate::model::text::printable;
 
@@ -11,7 +11,7 @@ use crate::model::text::printable;
 pub fn text(packages: &Packages<'_>) -> String {
     let mut out = String::new();
     for (name, linked) in packages {
-        let marks = if is_deprecated(linked, "olm.package", "") { " (deprecated)" } else { "" };
+        let marks = if linked.deprecation("olm.package", "").is_some() { " (deprecated)" } else { "" };
         // Writing to a string cannot fail.
         let _ = writeln!(out, "{}{marks}", printable(name));
         for (channel_name, channel) in &linked.channels {
@@ -19,7 +19,7 @@ pub fn text(packages: &Packages<'_>) -> String {
             if linked.package.default_channel == *channel_name {
                 marks.push("default");
             }
-            if is_deprecated(linked, "olm.channel", channel_name) {
+            if linked.deprecation("olm.channel", channel_name).is_some() {
                 marks.push("deprecated");
             }
             let marks = if marks.is_empty() { String::new() } else { format!(" ({})", marks.join(", ")) };

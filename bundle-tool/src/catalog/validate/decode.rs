@@ -237,7 +237,7 @@ impl Decoder<'_, '_> {
             if let Some(first) = seen.get(&entry.name) {
                 let message = format!("duplicate entry `{}`", entry.name);
                 let path = format!("entries[{index}]");
-                let is_same = first.to_json() == item.to_json();
+                let is_same = first.is_same(item);
                 let what = "the second entry, which equals the first";
                 let fix = is_same.then(|| repair::remove(Safety::Safe, &path, what));
                 self.report_with(&rules::CHANNEL_ENTRY_DUPLICATE, item.position(), path, message, fix);
@@ -495,9 +495,8 @@ impl Decoder<'_, '_> {
 fn same_property(root: Value<'_>, packages: &[(usize, Value<'_>)]) -> Option<Fix> {
     let items: Vec<_> = field(root, "properties")?.items().collect();
     let ((first, _), others) = packages.split_first()?;
-    let first = items.get(*first)?.to_json();
-    let is_same =
-        |(index, _): &(usize, Value<'_>)| items.get(*index).is_some_and(|item| item.to_json() == first);
+    let first = *items.get(*first)?;
+    let is_same = |(index, _): &(usize, Value<'_>)| items.get(*index).is_some_and(|item| item.is_same(first));
     let (last, _) = others.last().filter(|_| others.iter().all(is_same))?;
     let what = "the second property `olm.package`, which equals the first";
     Some(repair::remove(Safety::Safe, &format!("properties[{last}]"), what))

@@ -23,8 +23,18 @@ pub struct Linked<'b> {
     pub channels: BTreeMap<&'b str, &'b Channel>,
     /// The bundles by name.
     pub bundles: BTreeMap<&'b str, &'b Bundle>,
-    /// What is deprecated.
+    /// The `olm.deprecations` blob.
     pub deprecations: Option<&'b Deprecations>,
+    /// The messages of what is deprecated, by schema and name. The package has no name.
+    pub deprecated: BTreeMap<(&'b str, &'b str), &'b str>,
+}
+
+impl<'b> Linked<'b> {
+    /// Returns the message for users of the package (`olm.package`, without a name), a channel or a bundle, if it is deprecated.
+    #[must_use]
+    pub fn deprecation(&self, schema: &str, name: &str) -> Option<&'b str> {
+        self.deprecated.get(&(schema, name)).copied()
+    }
 }
 
 /// The packages of a catalog by name.
@@ -119,7 +129,13 @@ impl Linker {
             }
             packages.insert(
                 &package.name,
-                Linked { package, channels: BTreeMap::new(), bundles: BTreeMap::new(), deprecations: None },
+                Linked {
+                    package,
+                    channels: BTreeMap::new(),
+                    bundles: BTreeMap::new(),
+                    deprecations: None,
+                    deprecated: BTreeMap::new(),
+                },
             );
         }
         packages
@@ -188,6 +204,9 @@ impl Linker {
             return;
         }
         linked.deprecations = Some(deprecations);
+        for entry in &deprecations.entries {
+            linked.deprecated.entry((&entry.schema, &entry.name)).or_insert(&entry.message);
+        }
     }
 
     fn package(&mut self, linked: &Linked<'_>) {
