@@ -65,6 +65,7 @@
 //! | [`rules`] | one file for each rule; validates the model | `model`, `report` |
 //! | [`generate`] | builds a bundle from plain manifests | `model` |
 //! | [`catalog`] | builds file-based catalogs from bundles and templates, validates and changes them, and draws upgrade graphs | `model`, `report` |
+//! | [`decode`] | decodes the documents of catalogs that were read | `read`, `catalog` |
 //! | [`cluster`] | what happens to an operator on a cluster with OLM: manifests, stages, reasons, the API client; OLM itself | `model` |
 //! | [`diff`] | compares two versions of an operator: what an upgrade changes and breaks | `model`, `rules` |
 //! | [`manifests`] | renders a bundle as plain manifests that install it without OLM | `model` |
@@ -73,7 +74,7 @@
 //! | [`sbom`] | software bills of materials of images | nothing |
 //! | [`lsp`] | a language server: diagnostics, quick fixes and documentation in editors | `model`, `read`, `report`, `rules`, `catalog`, `fix` |
 //! | [`scaffold`] | the files of a Rust operator's project, and three-way merges of a newer scaffold | `model`, `read`, `report` |
-//! | [`serve`] | serves a catalog over gRPC from an index, and over HTTP with pages to browse it | `model`, `read`, `report`, `catalog` |
+//! | [`serve`] | serves a catalog over gRPC from an index, and over HTTP with pages to browse it | `model`, `read`, `report`, `catalog`, `decode` |
 //! | [`scorecard`] | operator-sdk's stock scorecard tests, on the model | `model`, `report`, `rules` |
 //! | [`cli`] | the command line; the only module that composes the others | all |
 
@@ -93,6 +94,8 @@ pub mod rules;
 pub mod cli;
 #[doc(hidden)]
 pub mod cluster;
+#[doc(hidden)]
+pub mod decode;
 #[doc(hidden)]
 pub mod diff;
 #[doc(hidden)]

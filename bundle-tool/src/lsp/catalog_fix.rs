@@ -75,7 +75,7 @@ mod tests {
         let name = "catalog.yaml";
         let source = Source { name: name.into(), content: Content::Bytes(text.as_bytes().to_vec()) };
         let decoded =
-            catalog::documents([source], Limits::default(), |document| crate::serve::load::decode(&document))
+            catalog::documents([source], Limits::default(), |document| crate::decode::decode(&document))
                 .unwrap();
         let (mut found, mut blobs) = (Vec::new(), Vec::new());
         for one in decoded {

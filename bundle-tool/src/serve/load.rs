@@ -13,9 +13,9 @@ use super::index::{self, Digest, Index, IndexError, Prepared, Purpose};
 use super::live::Served;
 use super::query::{Catalog, QueryError};
 use super::site::{Graphs, Line, Site};
-use crate::catalog::validate::{self, Blob, Decoded, Input, Problem};
-use crate::read::catalog::{self as reader, CatalogError, Content, Document, Limits, Source};
-use crate::read::yaml;
+use crate::catalog::validate::{self, Blob, Problem};
+use crate::decode::decode;
+use crate::read::catalog::{self as reader, CatalogError, Content, Limits, Source};
 use crate::report::Severity;
 
 /// Why a catalog has no index.
@@ -188,20 +188,4 @@ fn documents(root: &Path, purpose: Purpose, wants_lines: bool) -> Result<Documen
     problems.sort_by(|a, b| (&a.place, a.rule.id).cmp(&(&b.place, b.rule.id)));
     documents.blobs = blobs;
     if problems.is_empty() { Ok(documents) } else { Err(LoadError::Invalid(problems)) }
-}
-
-/// Decodes a document of a catalog.
-pub(crate) fn decode(document: &Document) -> Decoded {
-    let (root, line, is_rest_ignored) = match &document.content {
-        Ok(parsed) => (Ok(parsed.tree.root()), parsed.line, parsed.is_rest_ignored),
-        Err(error) => (Err(error.clone()), 0, false),
-    };
-    let check_yaml = |text: &[u8]| {
-        let parsed = yaml::parse(text);
-        match parsed.error {
-            Some(error) if parsed.documents.is_empty() => Err(error),
-            _ => Ok(()),
-        }
-    };
-    validate::decode(&Input { file: document.file.clone(), line, root, is_rest_ignored, check_yaml })
 }

@@ -13,6 +13,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("rules", &["model", "report"]),
     ("generate", &["model"]),
     ("catalog", &["model", "report"]),
+    ("decode", &["read", "catalog"]),
     ("cluster", &["model"]),
     ("diff", &["model", "rules"]),
     ("manifests", &["model"]),
@@ -22,7 +23,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("provenance", &[]),
     ("sbom", &[]),
     ("scorecard", &["model", "report", "rules"]),
-    ("serve", &["model", "read", "report", "catalog"]),
+    ("serve", &["model", "read", "report", "catalog", "decode"]),
     (
         "cli",
         &[
@@ -32,6 +33,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "rules",
             "generate",
             "catalog",
+            "decode",
             "cluster",
             "diff",
             "manifests",

@@ -8,11 +8,11 @@ use serde_json::{Value as Json, json};
 use super::load;
 use crate::catalog::validate::{Blob, Decoded, base64_data};
 use crate::cluster::v1::migrate::properties;
+use crate::decode::decode;
 use crate::model::catalog::{self as model, Bundle};
 use crate::model::{self as bundles, Annotations};
 use crate::read;
 use crate::read::catalog::{self as reader, Limits, Source};
-use crate::serve::load::decode;
 
 /// What is kept of each bundle, by package and name.
 pub(in crate::cli) type Kept<T> = HashMap<(String, String), T>;

@@ -9,9 +9,9 @@ use anyhow::{Context as _, Result, bail};
 use crate::catalog::validate::{Blob, Decoded, Packages};
 use crate::cli::images::{Location, Registries};
 use crate::cli::runtime::runtime;
+use crate::decode::decode;
 use crate::read::catalog::{self as reader, CatalogError, Content, Limits, Source};
 use crate::report::suggest;
-use crate::serve::load::decode;
 
 /// The maximum size of a catalog on standard input, in bytes.
 const MAX_STDIN: u64 = 512 << 20;

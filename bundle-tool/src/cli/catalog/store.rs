@@ -12,12 +12,12 @@ use serde_json::Value as Json;
 use super::validate::check;
 use crate::catalog::edit;
 use crate::catalog::validate::{Blob, Place, Problem};
+use crate::decode::decode;
 use crate::model::catalog::Bundle;
 use crate::model::yaml::{Path as FieldPath, decode_ignoring_case};
 use crate::model::{json, yaml};
 use crate::read::catalog::{self as reader, Content, Limits, Source};
 use crate::read::{file, yaml as parser};
-use crate::serve::load::decode;
 
 /// The maximum size in bytes of a file that is changed.
 pub(super) const MAX_FILE_SIZE: u64 = 1 << 30;
