@@ -109,7 +109,7 @@ fn of_file(source: &Source) -> Result<Digest, LoadError> {
 /// The catalog cannot be read, is invalid, or changes meanwhile.
 pub fn build(root: &Path) -> Result<Vec<u8>, LoadError> {
     let catalog = digest(root)?;
-    let made = index::make(documents(root, Purpose::File, false)?.prepared)?;
+    let made = index::make(documents(root, Some(Purpose::File), false)?.prepared)?;
     if digest(root)? != catalog {
         return Err(LoadError::Changed);
     }
@@ -117,20 +117,24 @@ pub fn build(root: &Path) -> Result<Vec<u8>, LoadError> {
 }
 
 /// Reads the catalog at `root` into what is served: from `index`, if there is one, or from an index in memory. With
-/// `site`, the catalog's name in paths, also over HTTP.
+/// `site`, the catalog's name in paths, also over HTTP: both are of one state of the catalog.
 ///
 /// # Errors
 /// As for [`build`].
 pub fn served(root: &Path, index: Option<Index>, site: Option<&str>) -> Result<Served, LoadError> {
     let (index, lines, blobs) = match (index, site) {
         (Some(index), None) => (index, Vec::new(), Vec::new()),
-        (index, _) => {
-            let Documents { prepared, lines, blobs } = documents(root, Purpose::Memory, site.is_some())?;
-            let index = match index {
-                Some(index) => index,
-                None => Index::in_memory(index::make(prepared)?)?,
-            };
+        (Some(index), Some(_)) => {
+            let Documents { lines, blobs, .. } = documents(root, None, true)?;
+            if index.catalog() != Some(&digest(root)?) {
+                return Err(LoadError::Changed);
+            }
             (index, lines, blobs)
+        }
+        (None, site) => {
+            let Documents { prepared, lines, blobs } =
+                documents(root, Some(Purpose::Memory), site.is_some())?;
+            (Index::in_memory(index::make(prepared)?)?, lines, blobs)
         }
     };
     let catalog = Arc::new(Catalog::new(index));
@@ -143,6 +147,7 @@ pub fn served(root: &Path, index: Option<Index>, site: Option<&str>) -> Result<S
 
 /// The documents of a catalog.
 struct Documents {
+    /// Those for an index, if requested.
     prepared: Vec<Prepared>,
     /// Their lines for HTTP, if requested.
     lines: Vec<Line>,
@@ -150,8 +155,8 @@ struct Documents {
     blobs: Vec<Blob>,
 }
 
-/// Reads and validates the documents of a catalog.
-fn documents(root: &Path, purpose: Purpose, wants_lines: bool) -> Result<Documents, LoadError> {
+/// Reads and validates the documents of a catalog, and prepares them for an index with a purpose.
+fn documents(root: &Path, purpose: Option<Purpose>, wants_lines: bool) -> Result<Documents, LoadError> {
     let sources = reader::sources(root)?;
     if sources.is_empty() {
         return Err(LoadError::Empty);
@@ -163,7 +168,8 @@ fn documents(root: &Path, purpose: Purpose, wants_lines: bool) -> Result<Documen
             Ok(parsed) if is_valid => {
                 let json = parsed.tree.root().to_json();
                 let line = wants_lines.then(|| Line::of(&json));
-                Some((index::prepare(document::read(&json), purpose), line))
+                let prepared = purpose.map(|purpose| index::prepare(document::read(&json), purpose));
+                Some((prepared, line))
             }
             _ => None,
         };
@@ -177,7 +183,7 @@ fn documents(root: &Path, purpose: Purpose, wants_lines: bool) -> Result<Documen
         problems.extend(decoded.problems);
         blobs.push(decoded.blob);
         if let Some((prepared, line)) = document {
-            documents.prepared.push(prepared);
+            documents.prepared.extend(prepared);
             documents.lines.extend(line);
         }
     }
@@ -188,4 +194,36 @@ fn documents(root: &Path, purpose: Purpose, wants_lines: bool) -> Result<Documen
     problems.sort_by(|a, b| (&a.place, a.rule.id).cmp(&(&b.place, b.rule.id)));
     documents.blobs = blobs;
     if problems.is_empty() { Ok(documents) } else { Err(LoadError::Invalid(problems)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_and_the_pages_are_of_one_state_of_the_catalog() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("catalog");
+        std::fs::create_dir(&root).unwrap();
+        let catalog = |version: &str| {
+            format!(
+                "schema: olm.package\nname: gizmo\ndefaultChannel: stable\n---\nschema: olm.channel\nname: stable\n\
+                 package: gizmo\nentries: [{{name: gizmo.v{version}}}]\n---\nschema: olm.bundle\nname: gizmo.v{version}\n\
+                 package: gizmo\nimage: quay.io/a/b:v1\nproperties:\n\
+                 - {{type: olm.package, value: {{packageName: gizmo, version: {version}}}}}\n"
+            )
+        };
+        std::fs::write(root.join("catalog.yaml"), catalog("1.0.0")).unwrap();
+        let file = directory.path().join("catalog.index");
+        std::fs::write(&file, build(&root).unwrap()).unwrap();
+        let open = || Index::open(&file, &digest(&root).unwrap()).unwrap();
+        assert!(served(&root, Some(open()), Some("catalog")).unwrap().site.is_some());
+        // Nothing is prepared that no index is made of.
+        let read = documents(&root, None, true).unwrap();
+        assert_eq!((read.prepared.len(), read.lines.len(), read.blobs.len()), (0, 3, 3));
+        let index = open();
+        std::fs::write(root.join("catalog.yaml"), catalog("1.1.0")).unwrap();
+        let error = served(&root, Some(index), Some("catalog")).unwrap_err();
+        assert!(matches!(error, LoadError::Changed), "{error}");
+    }
 }

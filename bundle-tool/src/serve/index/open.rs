@@ -26,6 +26,8 @@ enum Storage {
 /// An open index: a file whose digest was checked, or in memory.
 #[derive(Debug)]
 pub struct Index {
+    /// The digest of the catalog that a file belongs to.
+    catalog: Option<Digest>,
     storage: Storage,
     tables: Tables,
 }
@@ -62,12 +64,18 @@ impl Index {
         }
         let length = usize::try_from(header.tables_length).map_err(|_| IndexError::Damaged("tables"))?;
         let tables = Tables::new(read_at(&file, header.tables_offset, length)?)?;
-        Ok(Self { storage: Storage::File(file), tables })
+        Ok(Self { catalog: Some(*catalog), storage: Storage::File(file), tables })
     }
 
     /// Returns the index that was made, which stays in memory.
     pub(in crate::serve) fn in_memory(made: Made) -> Result<Self, IndexError> {
-        Ok(Self { storage: Storage::Memory(made.blobs), tables: Tables::new(made.tables)? })
+        let tables = Tables::new(made.tables)?;
+        Ok(Self { catalog: None, storage: Storage::Memory(made.blobs), tables })
+    }
+
+    /// Returns the digest of the catalog that the index was opened for; nothing if it is in memory.
+    pub(in crate::serve) fn catalog(&self) -> Option<&Digest> {
+        self.catalog.as_ref()
     }
 
     /// Returns the tables.
