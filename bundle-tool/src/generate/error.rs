@@ -1,6 +1,7 @@
 //! Why a bundle cannot be generated.
 
 use super::ledger::Place;
+use crate::model::version::VersionError;
 
 /// Why a bundle cannot be generated.
 #[derive(Debug, thiserror::Error)]
@@ -102,12 +103,12 @@ pub enum Error {
         reason: String,
     },
     /// A range of versions is not valid.
-    #[error("invalid skip range `{}`: unexpected `{}`; write it as '>=1.0.0 <1.2.0'", .range.escape_debug(), .part.escape_debug())]
+    #[error("invalid skip range `{}`: {reason}; write it as '>=1.0.0 <1.2.0'", .range.escape_debug())]
     SkipRange {
         /// The range.
         range: String,
-        /// The part that is wrong.
-        part: String,
+        /// What is wrong with it.
+        reason: VersionError,
     },
     /// A dependency or a property is not typed.
     #[error(

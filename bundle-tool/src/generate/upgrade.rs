@@ -6,6 +6,7 @@ use super::error::Error;
 use super::json::{map_mut, set, text};
 use super::options::Upgrade;
 use super::{base, ledger::Ledger};
+use crate::model::version::Range;
 
 impl Upgrade {
     /// Adds it to the CSV.
@@ -19,7 +20,7 @@ impl Upgrade {
             Err(_) => text.to_owned(),
         };
         if let Some(range) = &self.skip_range {
-            check_range(range).map_err(|part| Error::SkipRange { range: range.clone(), part })?;
+            Range::parse(range).map_err(|reason| Error::SkipRange { range: range.clone(), reason })?;
             if let Some(annotations) = base::annotations(csv) {
                 set(annotations, "olm.skipRange", range.as_str().into());
             }
@@ -69,55 +70,31 @@ pub fn predecessor<'e>(
         .map(|(name, _)| name.as_str())
 }
 
-/// Checks a range of versions such as `>=1.0.0 <1.2.0 || 2.0.0`. Returns the part that is not valid.
-///
-/// Source: `range.go` of blang/semver v4.
-fn check_range(range: &str) -> Result<(), String> {
-    for alternative in range.split("||") {
-        let mut parts = alternative.split_whitespace().peekable();
-        if parts.peek().is_none() {
-            return Err(range.to_owned());
-        }
-        let mut operator_alone = false;
-        for part in parts {
-            let version = part.trim_start_matches(['>', '<', '=', '!']);
-            let operator = &part[..part.len() - version.len()];
-            let known = matches!(operator, "" | ">" | ">=" | "<" | "<=" | "=" | "==" | "!" | "!=");
-            if version.is_empty() && known && !operator_alone {
-                operator_alone = true;
-                continue;
-            }
-            operator_alone = false;
-            let padded = match version.split('.').count() {
-                1 => format!("{version}.0.0"),
-                2 => format!("{version}.0"),
-                _ => version.to_owned(),
-            };
-            let concrete = padded.replace(".x", ".0").replace(".X", ".0").replace(".*", ".0");
-            if !known || semver::Version::parse(&concrete).is_err() {
-                return Err(part.to_owned());
-            }
-        }
-        if operator_alone {
-            return Err(alternative.trim().to_owned());
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_checked_part_by_part() {
+    fn ranges_are_those_of_olm() {
+        let apply = |range: &str| {
+            let mut csv = json!({"metadata": {"name": "a.v2.0.0"}, "spec": {}});
+            let upgrade = Upgrade { skip_range: Some(range.to_owned()), ..Upgrade::default() };
+            upgrade.apply("a", &mut csv, &mut Ledger::default()).map_err(|error| error.to_string())
+        };
         for range in [">=1.0.0 <1.2.0", ">= 1.0.0 < 1.2.0-rc.1", "1.2.x", ">=1.0.0 <2.0.0 || >3.0.0 !4.2.1"] {
-            assert_eq!(check_range(range), Ok(()), "{range}");
+            assert_eq!(apply(range), Ok(()), "{range}");
         }
-        for (range, part) in
-            [("~1.0.0", "~1.0.0"), ("", ""), (">=", ">="), (">=1.0.0 <v2", "<v2"), ("1.0.0 ||", "1.0.0 ||")]
-        {
-            assert_eq!(check_range(range), Err(part.to_owned()), "{range}");
+        for (range, part) in [
+            ("~1.0.0", "invalid operator `~`"),
+            ("", "must contain a version"),
+            (">=", "missing version in `>=`"),
+            (">=1.0.0 <v2", "invalid operator `<v`"),
+            ("1.0.0 ||", "missing version at the end"),
+            // OLM rejects what is not a whole version.
+            (">=1.2 <2.0.0", "invalid version `1.2`"),
+        ] {
+            let error = apply(range).unwrap_err();
+            assert!(error.starts_with(&format!("invalid skip range `{range}`: {part}")), "{range}: {error}");
         }
     }
 
