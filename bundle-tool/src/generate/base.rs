@@ -7,10 +7,7 @@ use super::input::{self, Collected, Item};
 use super::json::{entries, map_mut, text};
 use super::ledger::{Fate, Ledger};
 use super::options::{Options, Origin};
-use crate::model::Document;
-
-/// The maximum length of a package's name, as of every DNS-1123 label.
-const MAX_PACKAGE_NAME: usize = 63;
+use crate::model::{Document, names};
 
 /// Checks that a name is one that catalogs accept for a package: a DNS-1123 label.
 ///
@@ -19,12 +16,11 @@ const MAX_PACKAGE_NAME: usize = 63;
 /// # Errors
 /// It is not.
 pub fn check_package_name(name: &str) -> Result<(), Error> {
-    let letter = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let valid = name.len() <= MAX_PACKAGE_NAME
-        && name.bytes().all(|c| letter(c) || c == b'-')
-        && name.bytes().next().is_some_and(letter)
-        && name.bytes().last().is_some_and(letter);
-    if valid { Ok(()) } else { Err(Error::PackageName(super::ledger::clip(name).into_owned())) }
+    if names::is_label(name) {
+        Ok(())
+    } else {
+        Err(Error::PackageName(super::ledger::clip(name).into_owned()))
+    }
 }
 
 /// Returns the name of the package, and where it comes from: the options, the only CSV of the input, or the fallback.

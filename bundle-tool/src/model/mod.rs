@@ -12,6 +12,7 @@ mod document;
 pub mod file;
 pub mod image;
 pub mod json;
+pub mod names;
 pub mod pull_request;
 pub mod quantity;
 mod severity;

@@ -2,13 +2,10 @@
 
 use super::error::Error;
 use super::version::Version;
+use crate::model::names::{MAX_LABEL, MAX_SUBDOMAIN, is_label};
 
 /// The longest name that the manifests derive from the project's: a Service, which has at most 63 characters.
 const LONGEST_SUFFIX: &str = "-controller-manager-metrics-service";
-/// The maximum length of a DNS label.
-const MAX_LABEL: usize = 63;
-/// The maximum length of a DNS subdomain.
-const MAX_SUBDOMAIN: usize = 253;
 /// The maximum length of a project's name.
 pub const MAX_PROJECT_NAME: usize = MAX_LABEL - LONGEST_SUFFIX.len();
 
@@ -155,15 +152,7 @@ fn invalid(what: &'static str, value: &str, reason: impl Into<String>) -> Error 
     Error::Name { what, value: crate::model::text::excerpt(value).into_owned(), reason: reason.into() }
 }
 
-fn is_label(text: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    !text.is_empty()
-        && text.len() <= MAX_LABEL
-        && text.bytes().all(inner)
-        && !text.starts_with('-')
-        && !text.ends_with('-')
-}
-
+/// Returns whether a text is a DNS subdomain of which each part is a DNS label.
 fn is_subdomain(text: &str) -> bool {
     text.len() <= MAX_SUBDOMAIN && text.split('.').all(is_label)
 }

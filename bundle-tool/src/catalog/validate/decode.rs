@@ -7,12 +7,10 @@ use super::blob::{Blob, Bundle, Channel, Deprecation, Deprecations, Entry, Objec
 use super::fields::{self, Mismatch, Type, bytes, check};
 use super::problem::{Place, Problem, Rule};
 use super::{reference, repair, rules};
+use crate::model::names;
 use crate::model::version::{self, Range};
 use crate::model::yaml::{Kind, Path, Position, SyntaxError, Value, field, fold, string};
 use crate::report::{Fix, Safety};
-
-/// The maximum length of a package's name: a DNS label's.
-const MAX_PACKAGE_NAME: usize = 63;
 
 /// What to do about a document that belongs to no catalog.
 const MANIFEST: &str = "this is a Kubernetes manifest: validate a bundle with `bundle-tool validate`, or move the file out of the catalog";
@@ -507,18 +505,13 @@ fn same_property(root: Value<'_>, packages: &[(usize, Value<'_>)]) -> Option<Fix
 /// # Errors
 /// What is wrong with it.
 pub fn check_package_name(name: &str) -> Result<(), String> {
-    let is_end = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    if name.len() > MAX_PACKAGE_NAME {
-        return Err(format!("must be no more than {MAX_PACKAGE_NAME} bytes"));
+    if name.len() > names::MAX_LABEL {
+        return Err(format!("must be no more than {} bytes", names::MAX_LABEL));
     }
     if name.contains('.') {
         return Err("must not contain dots".to_owned());
     }
-    let bytes = name.as_bytes();
-    let is_valid =
-        bytes.first().zip(bytes.last()).is_some_and(|(&first, &last)| is_end(first) && is_end(last))
-            && bytes.iter().all(|&byte| is_end(byte) || byte == b'-');
-    if is_valid {
+    if names::has_label_syntax(name) {
         Ok(())
     } else {
         Err("must consist of lowercase letters, digits and `-`, and begin and end with a letter or digit"

@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use crate::model::names;
+
 type Verdict = Result<(), String>;
 
 fn verdict(valid: bool, what: &str, text: &str, rule: &str) -> Verdict {
@@ -33,7 +35,7 @@ fn fits(text: &str, edge: impl Fn(u8) -> bool, inner: &[u8]) -> bool {
 /// Validates a DNS label of RFC 1123, at most 63 characters: namespaces, containers, volumes.
 pub(crate) fn dns_label(text: &str) -> Verdict {
     verdict(
-        text.len() <= 63 && fits(text, lower_alphanumeric, b"-"),
+        names::is_label(text),
         "DNS label",
         text,
         "must be at most 63 lowercase letters, digits and `-`, starting and ending with a letter or digit",
@@ -43,15 +45,11 @@ pub(crate) fn dns_label(text: &str) -> Verdict {
 /// Validates a DNS subdomain of RFC 1123, at most 253 characters: the names of most objects.
 pub(crate) fn dns_subdomain(text: &str) -> Verdict {
     verdict(
-        is_dns_subdomain(text),
+        names::is_subdomain(text),
         "DNS name",
         text,
         "must be at most 253 lowercase letters, digits, `-` and `.`, each part starting and ending with a letter or digit",
     )
-}
-
-fn is_dns_subdomain(text: &str) -> bool {
-    text.len() <= 253 && text.split('.').all(|label| fits(label, lower_alphanumeric, b"-"))
 }
 
 /// Validates a DNS name whose labels may contain and start with `_`: search domains.
@@ -93,7 +91,7 @@ const QUALIFIED_RULE: &str = "must be at most 63 letters, digits, `-`, `_` and `
 
 fn is_qualified(text: &str) -> bool {
     let (prefix, name) = text.split_once('/').map_or((None, text), |(prefix, name)| (Some(prefix), name));
-    prefix.is_none_or(is_dns_subdomain)
+    prefix.is_none_or(names::is_subdomain)
         && name.len() <= 63
         && fits(name, |byte| byte.is_ascii_alphanumeric(), b"-_.")
 }

@@ -16,9 +16,8 @@ use self::body::Body;
 use self::conditions::Part;
 use super::live::{Live, Served};
 use super::metrics;
-use super::site::{
-    Filter, GraphError, ICON, Page, PageError, STYLE, Site, first, has_name_syntax, is_catalog_name,
-};
+use super::site::{Filter, GraphError, ICON, Page, PageError, STYLE, Site, first, is_catalog_name};
+use crate::model::names;
 
 /// Longest body in bytes that Go's server buffers, and sends with its length.
 const MAX_BUFFERED: u64 = 2048;
@@ -225,10 +224,10 @@ fn invalid_name(name: &str) -> String {
         '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
         '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
     let mut reasons = Vec::new();
-    if name.len() > 253 {
+    if name.len() > names::MAX_SUBDOMAIN {
         reasons.push("must be no more than 253 characters");
     }
-    if !has_name_syntax(name) {
+    if !names::has_subdomain_syntax(name) {
         reasons.push(SYNTAX);
     }
     format!("invalid catalog name: {}", reasons.join("; "))

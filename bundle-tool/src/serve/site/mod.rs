@@ -8,6 +8,7 @@ use std::time::SystemTime;
 
 use self::page::Pages;
 use super::query::{Catalog, QueryError};
+use crate::model::names;
 
 pub(super) use self::content::{Content, Filter, Line};
 pub(super) use self::graph::{GraphError, Graphs};
@@ -43,17 +44,5 @@ impl Site {
 /// Returns whether `name` can be the name of a `ClusterCatalog`, in which case catalogd may serve it.
 #[must_use]
 pub fn is_catalog_name(name: &str) -> bool {
-    name.len() <= 253 && has_name_syntax(name)
-}
-
-/// Returns whether `name` has the characters of a DNS subdomain, however long it is.
-pub(super) fn has_name_syntax(name: &str) -> bool {
-    let is_label = |label: &str| {
-        let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-        let bytes = label.as_bytes();
-        bytes.first().is_some_and(|first| is_inner(*first))
-            && bytes.last().is_some_and(|last| is_inner(*last))
-            && bytes.iter().all(|byte| is_inner(*byte) || *byte == b'-')
-    };
-    name.split('.').all(is_label)
+    names::is_subdomain(name)
 }
