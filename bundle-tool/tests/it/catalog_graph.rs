@@ -256,6 +256,35 @@ fn a_diff_shows_what_clusters_would_do_now_and_explain_upgrade_why_not_otherwise
 }
 
 #[test]
+fn upgrades_that_never_end_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = |version: &str| {
+        format!(
+            "---\nschema: olm.bundle\nname: gizmo.v{version}\npackage: gizmo\nimage: quay.io/a/b:v{version}\nproperties:\n\
+             - {{type: olm.package, value: {{packageName: gizmo, version: {version}}}}}\n"
+        )
+    };
+    let text = format!(
+        "schema: olm.package\nname: gizmo\ndefaultChannel: stable\n---\nschema: olm.channel\nname: stable\npackage: gizmo\n\
+         entries:\n- {{name: gizmo.v1.0.0, replaces: gizmo.v1.1.0}}\n- {{name: gizmo.v1.1.0, replaces: gizmo.v1.0.0}}\n\
+         - {{name: gizmo.v1.2.0}}\n{}{}{}",
+        bundle("1.0.0"),
+        bundle("1.1.0"),
+        bundle("1.2.0")
+    );
+    fs::write(dir.path().join("c.yaml"), text).unwrap();
+    let output = tool(dir.path(), &["explain-upgrade", "c.yaml", "--package", "gizmo", "--from", "1.0.0"]);
+    assert_eq!(output.status, Some(1), "{}", output.stderr);
+    assert_eq!(
+        output.stdout,
+        "OLM v0: gizmo.v1.0.0: no entry of channel stable replaces or skips it\n    \
+         not gizmo.v1.0.0 → gizmo.v1.1.0 (replaces): `replaces` does not lead to it from the head of the channel\n\
+         OLM v1: gizmo.v1.0.0 → gizmo.v1.1.0 (replaces): is upgraded to gizmo.v1.0.0 (replaces) again: the upgrades never \
+         reach the head of the channel\n"
+    );
+}
+
+#[test]
 fn graphs_of_many_deprecated_entries_are_shown() {
     let dir = tempfile::tempdir().unwrap();
     let count = 100_000;

@@ -75,6 +75,7 @@ impl ExplainUpgrade {
                 (self.from.as_str(), version::strict(version).ok())
             }
         };
+        let version_of = |name: &str| linked.bundles.get(name).and_then(|bundle| bundle.version.as_ref());
         let mut out = io::stdout().lock();
         let mut exit = Exit::Success;
         let head_names: Vec<&str> = heads(channel).iter().map(|head| head.name.as_str()).collect();
@@ -98,7 +99,19 @@ impl ExplainUpgrade {
                 )?;
             } else {
                 exit = Exit::Findings;
-                writeln!(out, ": no entry of channel {} replaces or skips it", printable(name))?;
+                let version = if steps.is_empty() { installed.as_ref() } else { version_of(last) };
+                match upgrades.next(last, version) {
+                    // The path ends where a bundle would be installed again.
+                    Some(again) => writeln!(
+                        out,
+                        ": is upgraded to {} ({}) again: the upgrades never reach the head of the channel",
+                        printable(&again.to),
+                        printable(&again.by.to_string())
+                    )?,
+                    None => {
+                        writeln!(out, ": no entry of channel {} replaces or skips it", printable(name))?;
+                    }
+                }
             }
             let mut at = (from, installed.as_ref());
             for made in steps.iter().map(Some).chain([None]).take(MAX_EXPLAINED) {
@@ -106,8 +119,7 @@ impl ExplainUpgrade {
                     explain(at.0, &other, made.map(|step| step.to.as_str()), &mut out)?;
                 }
                 let Some(step) = made else { break };
-                let version = linked.bundles.get(step.to.as_str()).and_then(|bundle| bundle.version.as_ref());
-                at = (step.to.as_str(), version);
+                at = (step.to.as_str(), version_of(&step.to));
             }
         }
         out.flush()?;
