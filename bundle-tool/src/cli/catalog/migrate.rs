@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
 use super::store::{Change, Store, check_target};
-use super::validate::check;
+use super::validate::{Next, check};
 use crate::catalog::validate::{Blob, check_package_name};
 use crate::cli::exit::Exit;
 use crate::cli::format::OutputOption;
@@ -118,7 +118,7 @@ impl Migrate {
                 name: name.as_str().into(),
                 content: Content::Bytes(bytes.clone()),
             };
-            if !check(&to.display().to_string(), files.iter().map(source).collect())? {
+            if !check(&to.display().to_string(), files.iter().map(source).collect(), Next::Write)? {
                 return Ok(Exit::Findings);
             }
         }

@@ -21,7 +21,7 @@ use clap::{Args, Subcommand};
 use super::exit::Exit;
 
 pub(super) use fix::{fix_catalog, fixed_catalog};
-pub(super) use validate::check;
+pub(super) use validate::{Next, check};
 
 #[derive(Debug, Args)]
 pub(super) struct Catalog {

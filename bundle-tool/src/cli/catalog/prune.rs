@@ -10,7 +10,7 @@ use clap::Args;
 use serde_json::Value as Json;
 
 use super::store::{Change, Changed, MAX_FILE_SIZE, Store, check_target};
-use super::validate::{check, validate};
+use super::validate::{Next, check, validate};
 use crate::catalog::prune::{Keep, Kept, prune};
 use crate::catalog::validate::{Blob, Packages, link};
 use crate::cli::exit::Exit;
@@ -80,7 +80,9 @@ impl Prune {
             None => store.write(&mut lock, &self.catalog, files, self.no_validate)?,
             Some(to) => {
                 check_target(&self.catalog, to)?;
-                if !self.no_validate && !check(&to.display().to_string(), store.sources(&files)?)? {
+                if !self.no_validate
+                    && !check(&to.display().to_string(), store.sources(&files)?, Next::Write)?
+                {
                     return Ok(Exit::Findings);
                 }
                 copy(&store, lock.path(), to, files)?;

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use atomic_files::{DirectoryLock, Tree};
 use serde_json::Value as Json;
 
-use super::validate::check;
+use super::validate::{Next, check};
 use crate::catalog::edit;
 use crate::catalog::validate::{Blob, Place, Problem};
 use crate::decode::decode;
@@ -262,7 +262,7 @@ impl Store {
         changed: Changed,
         no_validate: bool,
     ) -> Result<bool> {
-        if !no_validate && !check(&shown.display().to_string(), self.sources(&changed)?)? {
+        if !no_validate && !check(&shown.display().to_string(), self.sources(&changed)?, Next::Write)? {
             return Ok(false);
         }
         write(lock, changed)?;

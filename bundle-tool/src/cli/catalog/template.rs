@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 
 use super::load;
-use super::validate::check;
+use super::validate::{Next, check};
 use crate::catalog::template::{Bundles, Rendered, Template};
 use crate::cli::exit::Exit;
 use crate::cli::format::OutputOption;
@@ -53,7 +53,7 @@ pub(super) struct TemplateCommand {
     /// Catalogs whose bundles are used instead of pulling their images (repeatable)
     #[arg(long, value_name = "REF")]
     bundles_from: Vec<String>,
-    /// Write the catalog even if it is invalid
+    /// Print the catalog even if it is invalid
     #[arg(long)]
     no_validate: bool,
     #[command(flatten)]
@@ -114,7 +114,7 @@ impl TemplateCommand {
         self.format.output.write(&catalog, &mut text)?;
         if !self.no_validate {
             let source = Source { name: path.into(), content: Content::Bytes(text.clone()) };
-            if !check(path, vec![source])? {
+            if !check(path, vec![source], Next::Print)? {
                 return Ok(Exit::Findings);
             }
         }
@@ -171,16 +171,8 @@ impl TemplateCommand {
 }
 
 fn read(path: &str, wanted: Option<Type>) -> Result<Template> {
-    let bytes = if path == "-" {
-        let mut bytes = Vec::new();
-        io::stdin().lock().take(MAX_TEMPLATE + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > MAX_TEMPLATE {
-            bail!("standard input exceeds the limit of {MAX_TEMPLATE} bytes");
-        }
-        bytes
-    } else {
-        file::read(Path::new(path), MAX_TEMPLATE)?
-    };
+    let bytes =
+        if path == "-" { stdin::read(MAX_TEMPLATE)? } else { file::read(Path::new(path), MAX_TEMPLATE)? };
     let parsed = yaml::parse(&bytes);
     let Some(tree) = parsed.documents.first() else {
         return Err(match parsed.error {

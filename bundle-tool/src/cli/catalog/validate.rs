@@ -81,17 +81,30 @@ pub(in crate::cli) fn validate(
     Ok(validate::report(load::decoded(sources)?, openshift))
 }
 
-/// Checks a catalog before it is written or pushed, and prints its errors. Returns whether there are none.
-pub(in crate::cli) fn check(name: &str, sources: Vec<Source>) -> Result<bool> {
+/// What a command does with a valid catalog.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli) enum Next {
+    Write,
+    Print,
+    Push,
+}
+
+/// Checks a catalog before a command does what is `next`, and prints its errors. Returns whether there are none.
+pub(in crate::cli) fn check(name: &str, sources: Vec<Source>, next: Next) -> Result<bool> {
     let mut report = validate(sources, None)?;
     if report.passed() {
         return Ok(true);
     }
     report.problems.retain(|problem| problem.rule.severity == Severity::Error);
     print_errors(&[CatalogReport::new(name, None, report).subject()])?;
+    let (done, verb) = match next {
+        Next::Write => ("written", "write"),
+        Next::Print => ("printed", "print"),
+        Next::Push => ("pushed", "push"),
+    };
     writeln!(
         io::stderr(),
-        "error: the catalog is invalid and was not written; use --no-validate to write it anyway"
+        "error: the catalog is invalid and was not {done}; use --no-validate to {verb} it anyway"
     )?;
     Ok(false)
 }

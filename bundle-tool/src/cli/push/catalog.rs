@@ -10,7 +10,7 @@ use super::base::Base;
 use super::destination::Destination;
 use super::index_image::{self, CONFIGS, SelfServing};
 use super::platforms::Platforms;
-use crate::cli::catalog::check;
+use crate::cli::catalog::{Next, check};
 use crate::cli::exit::Exit;
 use crate::cli::runtime::runtime;
 use crate::read;
@@ -70,7 +70,7 @@ impl PushCatalog {
         if sources.is_empty() {
             bail!("{} is not a catalog: it contains no files", self.directory.display());
         }
-        if !self.no_validate && !check(&self.directory.display().to_string(), sources)? {
+        if !self.no_validate && !check(&self.directory.display().to_string(), sources, Next::Push)? {
             return Ok(Exit::Findings);
         }
         if let Some(base) = &self.base {
