@@ -43,8 +43,6 @@ mod workload;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 pub use crate::model::Level;
 pub use ignores::{Comment, Ignore, UNREAD_INPUT, comment};
 pub(crate) use kubernetes::names::{dns_label, dns_subdomain};
@@ -130,12 +128,6 @@ impl Selection {
 const SHALLOW: usize = 64;
 /// Stack size for deeper documents: enough for the 1000 levels that the reader of YAML allows.
 const STACK: usize = 128 << 20;
-
-/// Validates bundles in parallel; the reports are in the order of the bundles.
-#[must_use]
-pub fn validate_all(bundles: &[Bundle], selection: &Selection) -> Vec<BundleReport> {
-    bundles.par_iter().map(|bundle| validate(bundle, selection)).collect()
-}
 
 /// Validates one bundle against all selected rules.
 ///
