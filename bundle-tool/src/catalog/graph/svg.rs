@@ -10,6 +10,7 @@ use super::layout::{DrawError, Lane, Layout, Node, Rail, State, layout};
 use crate::catalog::upgrade::Olm;
 use crate::catalog::validate::Linked;
 use crate::model::text::{printable, shortened};
+use crate::report::xml;
 
 /// The rules of the light scheme, and everything that does not depend on it.
 pub(super) const STYLE: &str = include_str!("light.css");
@@ -475,20 +476,7 @@ fn text_width(text: &str) -> usize {
     text.chars().count() * 7
 }
 
-/// Returns text for XML: escaped for a terminal as well, because control characters are not valid in it.
+/// Returns text for XML, in which control characters are shown as on a terminal.
 pub(super) fn escaped(text: &str) -> String {
-    let text = printable(text);
-    let mut out = String::with_capacity(text.len());
-    for char in text.chars() {
-        match char {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            _ => out.push(char),
-        }
-    }
-    out
+    xml::escaped(&printable(text))
 }
