@@ -1,6 +1,6 @@
 //! The bundles that commands read: from directories, layouts, archives, registries and standard input.
 
-use std::io::{self, Read as _, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -9,13 +9,11 @@ use tempfile::NamedTempFile;
 
 use super::images::{Location, Registries};
 use super::runtime::SharedRuntime;
+use super::stdin;
 use crate::model::Bundle;
 use crate::read::catalog::Source;
 use crate::read::format::{self, Format};
 use crate::read::{self, catalog};
-
-/// The maximum size of standard input in bytes.
-const MAX_STDIN: u64 = 512 << 20;
 
 /// Something to validate.
 #[derive(Debug)]
@@ -95,11 +93,7 @@ pub(super) fn targets(reference: &str) -> Result<Vec<Target>> {
 
 /// Reads standard input: an image archive, or a catalog.
 fn standard_input() -> Result<Target> {
-    let mut bytes = Vec::new();
-    io::stdin().lock().take(MAX_STDIN + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_STDIN {
-        bail!("standard input exceeds the limit of {MAX_STDIN} bytes");
-    }
+    let bytes = stdin::read(stdin::MAX_CATALOG)?;
     if format::of_bytes(&bytes) == Format::Archive {
         let mut file = NamedTempFile::new().context("failed to create a temporary file")?;
         file.write_all(&bytes).context("failed to write a temporary file")?;

@@ -50,6 +50,7 @@ mod selection;
 mod serve;
 mod settings;
 mod signals;
+mod stdin;
 mod suites;
 mod test;
 mod update;

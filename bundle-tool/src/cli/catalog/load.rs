@@ -1,7 +1,6 @@
 //! Catalogs that commands read: from directories, files, images and standard input.
 
 use std::collections::BTreeSet;
-use std::io::{self, Read as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
@@ -9,21 +8,15 @@ use anyhow::{Context as _, Result, bail};
 use crate::catalog::validate::{Blob, Decoded, Packages};
 use crate::cli::images::{Location, Registries};
 use crate::cli::runtime::runtime;
+use crate::cli::stdin;
 use crate::decode::decode;
 use crate::read::catalog::{self as reader, CatalogError, Content, Limits, Source};
 use crate::report::suggest;
 
-/// The maximum size of a catalog on standard input, in bytes.
-const MAX_STDIN: u64 = 512 << 20;
-
 /// Returns the files of the catalog that a REF names.
 pub(in crate::cli) fn sources(reference: &str, registries: &Registries) -> Result<Vec<Source>> {
     if reference == "-" {
-        let mut bytes = Vec::new();
-        io::stdin().lock().take(MAX_STDIN + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > MAX_STDIN {
-            bail!("standard input exceeds the limit of {MAX_STDIN} bytes");
-        }
+        let bytes = stdin::read(stdin::MAX_CATALOG)?;
         return Ok(vec![Source { name: "-".into(), content: Content::Bytes(bytes) }]);
     }
     let Some(location) = Location::of_image(reference)? else {

@@ -1,7 +1,7 @@
 //! `bundle-tool catalog template`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -16,6 +16,7 @@ use crate::cli::images::Registries;
 use crate::cli::render::Output;
 use crate::cli::rendering::Rendering;
 use crate::cli::runtime::SharedRuntime;
+use crate::cli::stdin;
 use crate::read::catalog::{self as reader, Content, Limits, Source};
 use crate::read::{file, yaml};
 
