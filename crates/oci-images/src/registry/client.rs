@@ -384,7 +384,7 @@ impl Repository {
     }
 
     /// Parses a manifest or an index.
-    fn document(&self, manifest: &Blob, name: &str) -> Result<Document, Error> {
+    pub(super) fn document(&self, manifest: &Blob, name: &str) -> Result<Document, Error> {
         Document::parse(&manifest.document()?, name).map_err(|error| match error {
             layout::Error::Malformed { what, expected, reason } => self.malformed(&what, expected, &reason),
             error => error.into(),
@@ -428,7 +428,7 @@ impl Repository {
     }
 
     /// Returns an error for a document that is not what it should be; `reason` may quote it.
-    fn malformed(&self, what: &str, expected: &'static str, reason: &str) -> Error {
+    pub(super) fn malformed(&self, what: &str, expected: &'static str, reason: &str) -> Error {
         let reason = self.session.http.secrets.clean(reason);
         layout::Error::Malformed { what: what.to_owned(), expected, reason }.into()
     }

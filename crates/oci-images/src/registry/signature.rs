@@ -20,13 +20,13 @@ use ring::signature::{
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{PrivatePkcs8KeyDer, SubjectPublicKeyInfoDer};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client::Repository;
 use super::error::Error;
 use super::file;
 use super::progress::Progress;
-use crate::layout::{Artifact, Blob, document};
+use crate::layout::{self, Artifact, Blob, DOCUMENT_LIMIT, document, is_image_config};
 
 /// The media type of a signed document.
 const PAYLOAD_TYPE: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
@@ -36,7 +36,7 @@ const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
 const MAX_KEY: u64 = 64 << 10;
 /// Maximum size of a signed document, in bytes.
 const MAX_PAYLOAD: u64 = 256 << 10;
-/// Maximum number of signatures of one image that are verified.
+/// Maximum number of signatures of one image.
 const MAX_SIGNATURES: usize = 100;
 /// Maximum memory that a key's scrypt parameters may ask for, in bytes: twice what cosign's do.
 const MAX_SCRYPT: u64 = 128 << 20;
@@ -198,20 +198,21 @@ pub struct Verified {
 }
 
 impl Repository {
-    /// Signs the image or index `digest`, beside the signatures that it has. An image that has a signature of the key is not
-    /// signed again. Returns the tag of the signatures.
+    /// Signs the image or index `digest`. What its tag of signatures has already is kept as it is. An image that has a
+    /// signature of the key is not signed again. Returns the tag of the signatures.
     ///
     /// # Errors
     ///
-    /// As [`Repository::push`].
+    /// As [`Repository::push`] and [`Repository::verify`]; an image has at most 100 signatures.
     pub async fn sign(&self, digest: &Digest, key: &SigningKey) -> Result<String, Error> {
         let tag = tag(digest);
         let target = self.at(&tag);
-        let mut layers = target.signatures().await?;
+        let Signatures { manifest, layers } = target.signatures().await?;
         let public = key.public();
         if layers.iter().any(|layer| layer.verified(&public, digest).is_some()) {
             return Ok(tag);
         }
+        check_count(layers.len() + 1, &target)?;
         let payload = json!({
             "critical": {
                 "identity": { "docker-reference": format!("{}/{}", self.registry(), self.reference.repository()) },
@@ -222,8 +223,16 @@ impl Repository {
         });
         let payload = document(&payload)?;
         let signature = key.pair.sign(&key.random, &payload).map_err(|_| Error::Sign)?;
-        layers.push(Layer { signature: STANDARD.encode(signature.as_ref()), payload });
-        target.push(signatures(&layers)?, None, &Progress::hidden()).await?;
+        let signature = STANDARD.encode(signature.as_ref());
+        let layer = Blob::from_bytes(MediaType::from(PAYLOAD_TYPE), payload)
+            .with_annotations([(SIGNATURE.to_owned(), signature)].into());
+        let config = match &manifest {
+            Some(manifest) => target.config(manifest).await?,
+            None => Some(new_config()),
+        };
+        let signed = with_layer(manifest.unwrap_or_else(new_manifest), config, layer)
+            .map_err(|error| target.error_of(error))?;
+        target.push(signed, None, &Progress::hidden()).await?;
         Ok(tag)
     }
 
@@ -231,36 +240,71 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// As [`Repository::artifact`], and [`Error::TooLarge`] beyond 100 signatures or 256 KiB of one.
+    /// As [`Repository::artifact`], [`Error::Layout`] beyond 100 signatures, and [`Error::TooLarge`] beyond 256 KiB of one.
     pub async fn verify(&self, digest: &Digest, key: &VerifyingKey) -> Result<Vec<Verified>, Error> {
-        let layers = self.at(&tag(digest)).signatures().await?;
+        let Signatures { layers, .. } = self.at(&tag(digest)).signatures().await?;
         Ok(layers.iter().filter_map(|layer| layer.verified(key, digest)).collect())
     }
 
-    /// Returns the signatures that this tag has; none if it does not exist.
-    async fn signatures(&self) -> Result<Vec<Layer>, Error> {
-        let artifact = match self.artifact().await {
-            Ok(artifact) => artifact,
-            Err(Error::NotFound { .. }) => return Ok(Vec::new()),
+    /// Returns what this tag has; nothing if it does not exist.
+    async fn signatures(&self) -> Result<Signatures, Error> {
+        let manifest = match self.manifest(&self.reference).await {
+            Ok(manifest) => manifest,
+            Err(Error::NotFound { .. }) => return Ok(Signatures { manifest: None, layers: Vec::new() }),
             Err(error) => return Err(error),
         };
-        let blobs = artifact.blobs().iter();
-        let signed = blobs.filter(|blob| blob.descriptor().media_type().as_ref() == PAYLOAD_TYPE);
+        let blobs = self.document(&manifest, &self.reference.whole())?.blobs;
+        let signed: Vec<_> =
+            blobs.into_iter().filter(|blob| blob.media_type().as_ref() == PAYLOAD_TYPE).collect();
+        check_count(signed.len(), self)?;
         let mut layers = Vec::new();
-        for blob in signed.take(MAX_SIGNATURES) {
-            let annotations = blob.descriptor().annotations().as_ref();
-            let Some(signature) = annotations.and_then(|annotations| annotations.get(SIGNATURE)) else {
+        for blob in signed {
+            let annotations = blob.annotations().as_ref();
+            let Some(signature) = annotations.and_then(|annotations| annotations.get(SIGNATURE)).cloned() else {
                 continue;
             };
             if blob.size() > MAX_PAYLOAD {
                 let request = format!("GET {}", blob.digest());
                 return Err(Error::TooLarge { request, limit: MAX_PAYLOAD });
             }
-            let payload = self.fetch(blob, &Progress::hidden()).await?.document()?;
-            layers.push(Layer { signature: signature.clone(), payload });
+            let payload = self.fetch(&Blob::absent(blob), &Progress::hidden()).await?.document()?;
+            layers.push(Layer { signature, payload });
         }
-        Ok(layers)
+        let manifest = serde_json::from_slice(&manifest.document()?).map_err(|error| self.error_of(error))?;
+        Ok(Signatures { manifest: Some(manifest), layers })
     }
+
+    /// Returns the configuration of a manifest of signatures; `None` if it is not that of an image.
+    async fn config(&self, manifest: &Value) -> Result<Option<Value>, Error> {
+        let Ok(config) = serde_json::from_value::<Descriptor>(manifest["config"].clone()) else {
+            return Ok(None);
+        };
+        if !is_image_config(config.media_type()) || config.size() > DOCUMENT_LIMIT {
+            return Ok(None);
+        }
+        let config = self.fetch(&Blob::absent(config), &Progress::hidden()).await?;
+        Ok(serde_json::from_slice(&config.document()?).ok())
+    }
+
+    fn error_of(&self, error: impl ToString) -> Error {
+        self.malformed(&self.reference.whole(), "image manifest", &error.to_string())
+    }
+}
+
+/// What the tag of an image's signatures has.
+struct Signatures {
+    manifest: Option<Value>,
+    /// The layers that are signatures.
+    layers: Vec<Layer>,
+}
+
+/// Rejects more signatures than are verified.
+fn check_count(count: usize, tag: &Repository) -> Result<(), layout::Error> {
+    if count <= MAX_SIGNATURES {
+        return Ok(());
+    }
+    let what = format!("signatures in {}", tag.reference.whole());
+    Err(layout::Error::TooMany { what, limit: MAX_SIGNATURES as u64 })
 }
 
 /// A signed document.
@@ -294,34 +338,45 @@ fn tag(digest: &Digest) -> String {
     format!("{}.sig", digest.as_ref().replace(':', "-"))
 }
 
-/// Builds the image of signatures.
-fn signatures(layers: &[Layer]) -> Result<Artifact, Error> {
-    let mut blobs = Vec::new();
-    for Layer { signature, payload } in layers {
-        let blob = Blob::from_bytes(MediaType::from(PAYLOAD_TYPE), payload.clone());
-        blobs.push(blob.with_annotations([(SIGNATURE.to_owned(), signature.clone())].into()));
-    }
-    let digests: Vec<_> = blobs.iter().map(Blob::digest).collect();
-    // What cosign writes.
-    let config = json!({
+fn new_manifest() -> Value {
+    json!({ "schemaVersion": 2, "mediaType": MediaType::ImageManifest, "config": null, "layers": [] })
+}
+
+/// Returns the configuration that cosign writes, for no layers.
+fn new_config() -> Value {
+    json!({
         "architecture": "",
         "config": {},
         "created": "0001-01-01T00:00:00Z",
-        "history": [{ "created": "0001-01-01T00:00:00Z" }],
+        "history": [],
         "os": "",
-        "rootfs": { "type": "layers", "diff_ids": digests },
-    });
-    let config = Blob::from_bytes(MediaType::ImageConfig, document(&config)?);
-    let descriptors: Vec<&Descriptor> = blobs.iter().map(Blob::descriptor).collect();
-    let manifest = json!({
-        "schemaVersion": 2,
-        "mediaType": MediaType::ImageManifest,
-        "config": config.descriptor(),
-        "layers": descriptors,
-    });
-    let manifest = Blob::from_bytes(MediaType::ImageManifest, document(&manifest)?);
-    blobs.push(config);
-    Ok(Artifact::new(manifest, blobs, Vec::new()))
+        "rootfs": { "type": "layers", "diff_ids": [] },
+    })
+}
+
+/// Returns a manifest of signatures with one more `layer`, and what else is new. Everything else in it is kept. `config` is its
+/// configuration, unless that does not list layers.
+fn with_layer(mut manifest: Value, config: Option<Value>, layer: Blob) -> Result<Artifact, &'static str> {
+    let mut new = vec![layer];
+    let layer = &new[0];
+    let layers = manifest.get_mut("layers").and_then(Value::as_array_mut).ok_or("it has no layers")?;
+    layers.push(json!(layer.descriptor()));
+    if let Some(mut config) = config {
+        if let Some(history) = config.get_mut("history").and_then(Value::as_array_mut) {
+            history.push(json!({ "created": "0001-01-01T00:00:00Z" }));
+        }
+        if let Some(layers) = config.pointer_mut("/rootfs/diff_ids").and_then(Value::as_array_mut) {
+            layers.push(json!(layer.digest()));
+        }
+        let media_type = manifest["config"]["mediaType"].as_str().map(MediaType::from);
+        let bytes = document(&config).map_err(|_| "its configuration is invalid")?;
+        let config = Blob::from_bytes(media_type.unwrap_or(MediaType::ImageConfig), bytes);
+        manifest["config"] = json!(config.descriptor());
+        new.push(config);
+    }
+    let media_type = manifest["mediaType"].as_str().map_or(MediaType::ImageManifest, MediaType::from);
+    let bytes = document(&manifest).map_err(|_| "it is invalid")?;
+    Ok(Artifact::new(Blob::from_bytes(media_type, bytes), new, Vec::new()))
 }
 
 #[cfg(test)]

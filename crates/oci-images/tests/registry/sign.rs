@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
-use oci_images::registry::{Progress, Repository, SigningKey, VerifyingKey};
+use oci_images::layout::{self, sha256};
+use oci_images::registry::{Error, Progress, Repository, SigningKey, VerifyingKey};
+use serde_json::{Value, json};
 
+use crate::http::send;
 use crate::{Running, anonymous, image, options, reference};
 
 fn keys(directory: &tempfile::TempDir, name: &str) -> (SigningKey, VerifyingKey) {
@@ -47,4 +50,85 @@ async fn an_image_is_signed_once_by_each_key() {
     let stolen = format!("{}.sig", other.digest().as_ref().replace(':', "-"));
     repository.at(&stolen).push(signatures, None, &Progress::hidden()).await.unwrap();
     assert!(repository.verify(other.digest(), &alice_public).await.unwrap().is_empty());
+}
+
+const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+const SIGNED: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
+
+/// Pushes a blob, and returns its descriptor.
+async fn push_blob(registry: &Running, media_type: &str, bytes: &[u8]) -> Value {
+    let digest = sha256(bytes);
+    let path = format!("/v2/org/app/blobs/uploads/?digest={digest}");
+    assert_eq!(send(registry.address, "POST", &path, &[], bytes).await.status, 201);
+    json!({ "mediaType": media_type, "digest": digest, "size": bytes.len() })
+}
+
+async fn put_manifest(registry: &Running, tag: &str, manifest: &Value) {
+    let (path, kind) = (format!("/v2/org/app/manifests/{tag}"), format!("content-type: {MANIFEST}"));
+    let put = send(registry.address, "PUT", &path, &[&kind], manifest.to_string().as_bytes()).await;
+    assert_eq!(put.status, 201, "{}", put.text());
+}
+
+async fn get_manifest(registry: &Running, tag: &str) -> Value {
+    let manifest = send(registry.address, "GET", &format!("/v2/org/app/manifests/{tag}"), &[], b"").await;
+    serde_json::from_slice(&manifest.body).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_others_have_put_beside_an_image_is_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let registry = Running::start().await;
+    let image = image(&[&[("a", "1")]]);
+    let name = reference(registry.address, "org/app:v1");
+    let repository = Repository::for_writing(&name, &options(), &anonymous()).await.unwrap();
+    repository.push(&image, None, &Progress::hidden()).await.unwrap();
+    let tag = format!("{}.sig", image.digest().as_ref().replace(':', "-"));
+    let mut keyless = push_blob(&registry, SIGNED, br#"{"critical":{}}"#).await;
+    keyless["annotations"] = json!({
+        "dev.cosignproject.cosign/signature": "MEUCIQ==",
+        "dev.sigstore.cosign/certificate": "a certificate",
+        "dev.sigstore.cosign/chain": "a chain",
+        "dev.sigstore.cosign/bundle": "{}",
+        "com.example/other": "x",
+    });
+    let other = push_blob(&registry, "application/vnd.example+json", b"[]").await;
+    let config = json!({
+        "architecture": "amd64",
+        "os": "linux",
+        "rootfs": { "type": "layers", "diff_ids": [keyless["digest"], other["digest"]] },
+    });
+    let config_type = "application/vnd.oci.image.config.v1+json";
+    let config = push_blob(&registry, config_type, config.to_string().as_bytes()).await;
+    let mut manifest = json!({
+        "schemaVersion": 2,
+        "mediaType": MANIFEST,
+        "config": config,
+        "layers": [keyless, other],
+        "annotations": { "com.example/manifest": "y" },
+    });
+    put_manifest(&registry, &tag, &manifest).await;
+
+    let (alice, alice_public) = keys(&directory, "alice");
+    assert_eq!(repository.sign(image.digest(), &alice).await.unwrap(), tag);
+    assert_eq!(repository.verify(image.digest(), &alice_public).await.unwrap().len(), 1);
+    let signed = get_manifest(&registry, &tag).await;
+    assert_eq!(signed["layers"].as_array().unwrap().len(), 3);
+    assert_eq!(signed["layers"].as_array().unwrap()[..2], [keyless.clone(), other.clone()]);
+    assert_eq!(signed["annotations"], manifest["annotations"]);
+    let path = format!("/v2/org/app/blobs/{}", signed["config"]["digest"].as_str().unwrap());
+    let config: Value =
+        serde_json::from_slice(&send(registry.address, "GET", &path, &[], b"").await.body).unwrap();
+    let digest = |layer: &Value| layer["digest"].clone();
+    assert_eq!(config["architecture"], "amd64");
+    assert_eq!(config["rootfs"]["diff_ids"], json!([&keyless, &other, &signed["layers"][2]].map(digest)));
+
+    // Nothing is cut off beyond the limit.
+    for (count, verified) in [(100, true), (101, false)] {
+        manifest["layers"] = vec![keyless.clone(); count].into();
+        put_manifest(&registry, &tag, &manifest).await;
+        let error = repository.sign(image.digest(), &alice).await.unwrap_err();
+        assert!(matches!(error, Error::Layout(layout::Error::TooMany { limit: 100, .. })), "{error}");
+        assert_eq!(get_manifest(&registry, &tag).await, manifest);
+        assert_eq!(repository.verify(image.digest(), &alice_public).await.is_ok(), verified, "{count}");
+    }
 }
