@@ -237,8 +237,8 @@ mod tests {
     #[test]
     fn temporary_files_of_killed_processes_are_not_listed() {
         let dir = tempfile::tempdir().unwrap();
-        fs::create_dir_all(dir.path().join("a/.bundle-tool-1/b")).unwrap();
-        fs::write(dir.path().join("a/.bundle-tool-2"), "").unwrap();
+        fs::create_dir_all(dir.path().join("a/.atomic-files-1/b")).unwrap();
+        fs::write(dir.path().join("a/.atomic-files-2"), "").unwrap();
         fs::write(dir.path().join("a/c"), "").unwrap();
         for max_depth in [2, MAX_DEPTH] {
             let options = Options { max_depth, ..Options::default() };

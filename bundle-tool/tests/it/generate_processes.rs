@@ -105,7 +105,7 @@ fn a_killed_process_leaves_a_complete_bundle() {
     for directory in [".", "bundle", "bundle/manifests", "bundle/metadata"] {
         for entry in fs::read_dir(project.path(directory)).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
-            assert!(!name.starts_with(".bundle-tool-"), "{directory}/{name} is left");
+            assert!(!name.starts_with(".atomic-files-"), "{directory}/{name} is left");
         }
     }
 }
@@ -113,12 +113,12 @@ fn a_killed_process_leaves_a_complete_bundle() {
 #[test]
 fn leftovers_are_neither_shipped_nor_validated() {
     let project = project();
-    project.write("bundle/manifests/.bundle-tool-1-2", "kind: [half a file");
-    project.write("bundle/metadata/.bundle-tool-old-x/a.yaml", "kind: [half a file");
+    project.write("bundle/manifests/.atomic-files-1-2", "kind: [half a file");
+    project.write("bundle/metadata/.atomic-files-old-x/a.yaml", "kind: [half a file");
     let before = ["validate", "bundle"].map(str::to_owned);
     let run = project.tool().args(before).assert();
     let text = String::from_utf8(run.get_output().stdout.clone()).unwrap();
-    assert!(!text.contains(".bundle-tool-"), "{text}");
+    assert!(!text.contains(".atomic-files-"), "{text}");
     project
         .tool()
         .args(["push", "bundle", "bundle", "example.com/a/b:v1", "--to", "oci:image"])
@@ -126,7 +126,7 @@ fn leftovers_are_neither_shipped_nor_validated() {
         .success();
     let image = fs::read_dir(project.path("image/blobs/sha256")).unwrap();
     let layers: Vec<u8> = image.flat_map(|blob| inflated(&blob.unwrap().path())).collect();
-    assert!(!String::from_utf8_lossy(&layers).contains(".bundle-tool-"));
+    assert!(!String::from_utf8_lossy(&layers).contains(".atomic-files-"));
     assert!(String::from_utf8_lossy(&layers).contains("annotations.yaml"));
 }
 

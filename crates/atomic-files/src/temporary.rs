@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::fs::OFlags;
 
 /// Prefix of the names of all temporary files and directories that this crate creates.
-pub const TEMPORARY_PREFIX: &str = ".bundle-tool-";
+pub const TEMPORARY_PREFIX: &str = ".atomic-files-";
 
 /// What follows the prefix where a directory was moved away that another one replaces; its own name follows.
 const DISPLACED: &str = "displaced-";

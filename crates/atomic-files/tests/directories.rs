@@ -123,7 +123,7 @@ fn a_directory_that_was_created_for_nothing_is_removed() {
 #[test]
 fn paths_stay_in_their_directory() {
     let scratch = tempfile::tempdir().unwrap();
-    for name in ["../out", "/etc/x", "a/../../out", "", "a/", ".bundle-tool-x", "a/.bundle-tool-x/b"] {
+    for name in ["../out", "/etc/x", "a/../../out", "", "a/", ".atomic-files-x", "a/.atomic-files-x/b"] {
         assert!(tree(scratch.path(), files(&[(name, "x")])).is_err(), "{name:?} was accepted");
     }
     assert!(entries(scratch.path()).is_empty());
@@ -174,19 +174,19 @@ fn leftovers_of_killed_processes_are_removed_and_never_preserved() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("out");
     tree(&out, files(&[("m/a", "1"), ("b", "1")])).unwrap();
-    for name in ["out/.bundle-tool-1", "out/m/.bundle-tool-2", ".bundle-tool-3"] {
+    for name in ["out/.atomic-files-1", "out/m/.atomic-files-2", ".atomic-files-3"] {
         fs::write(scratch.path().join(name), "half a file").unwrap();
     }
-    fs::create_dir_all(scratch.path().join(".bundle-tool-4/m")).unwrap();
+    fs::create_dir_all(scratch.path().join(".atomic-files-4/m")).unwrap();
     tree(&out, files(&[("m/a", "2"), ("b", "2")])).unwrap();
     assert_eq!(
         entries(scratch.path()),
         expected(&[("out/", ""), ("out/b", "2"), ("out/m/", ""), ("out/m/a", "2")])
     );
     // Also where nothing else changes.
-    fs::write(out.join("m/.bundle-tool-5"), "half a file").unwrap();
+    fs::write(out.join("m/.atomic-files-5"), "half a file").unwrap();
     tree(&out, files(&[("m/a", "2"), ("b", "2")])).unwrap();
-    assert!(!out.join("m/.bundle-tool-5").exists());
+    assert!(!out.join("m/.atomic-files-5").exists());
 }
 
 #[test]
@@ -205,12 +205,12 @@ fn a_directory_that_was_moved_away_is_restored() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("out");
     tree(&out, files(&[("a", "1"), ("mine", "1")])).unwrap();
-    fs::rename(&out, scratch.path().join(".bundle-tool-displaced-out")).unwrap();
+    fs::rename(&out, scratch.path().join(".atomic-files-displaced-out")).unwrap();
     // A neighbour does not take it for a leftover.
     tree(&scratch.path().join("other"), files(&[("a", "1")])).unwrap();
     tree(&out, files(&[("a", "2"), ("b", "2")])).unwrap();
     assert_eq!(entries(&out), expected(&[("a", "2"), ("b", "2"), ("mine", "1")]));
-    assert!(!scratch.path().join(".bundle-tool-displaced-out").exists());
+    assert!(!scratch.path().join(".atomic-files-displaced-out").exists());
 }
 
 #[test]

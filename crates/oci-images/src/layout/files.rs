@@ -304,11 +304,11 @@ mod tests {
     #[test]
     fn leftovers_of_an_interrupted_run_are_skipped() {
         let dir = tempfile::tempdir().unwrap();
-        for name in ["a.yaml", ".bundle-tool-Xy12", ".bundle-tool-old-Xy12"] {
+        for name in ["a.yaml", ".atomic-files-Xy12", ".atomic-files-old-Xy12"] {
             fs::write(dir.path().join(name), "").unwrap();
         }
-        fs::create_dir(dir.path().join(".bundle-tool-swap-Xy12")).unwrap();
-        fs::write(dir.path().join(".bundle-tool-swap-Xy12/b.yaml"), "").unwrap();
+        fs::create_dir(dir.path().join(".atomic-files-swap-Xy12")).unwrap();
+        fs::write(dir.path().join(".atomic-files-swap-Xy12/b.yaml"), "").unwrap();
         let mut files = FileMap::new();
         files.collect(dir.path(), "manifests").unwrap();
         assert_eq!(paths(&files), ["manifests/a.yaml"]);
