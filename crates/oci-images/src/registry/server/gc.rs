@@ -36,9 +36,7 @@ pub fn collect_garbage(directory: &Path, untagged: bool, dry_run: bool) -> Resul
         return Err(Error::NoRegistry { directory: directory.to_owned() });
     }
     let store = Store::open(directory, false)?;
-    let failed = directory_error(directory);
-    let failed = |_| failed(io::Error::other("its content cannot be read or removed"));
-    Collector { store: &store, untagged, dry_run, garbage: Garbage::default() }.collect().map_err(failed)
+    Collector { store: &store, untagged, dry_run, garbage: Garbage::default() }.collect().map_err(directory_error(directory))
 }
 
 struct Collector<'a> {
@@ -57,7 +55,7 @@ struct References {
 }
 
 impl Collector<'_> {
-    fn collect(mut self) -> Result<Garbage, super::response::Failure> {
+    fn collect(mut self) -> io::Result<Garbage> {
         let mut live = BTreeSet::new();
         for name in self.store.repositories()? {
             self.repository(&name, &mut live)?;
@@ -76,14 +74,14 @@ impl Collector<'_> {
         &mut self,
         name: &str,
         live: &mut BTreeSet<String>,
-    ) -> Result<(), super::response::Failure> {
+    ) -> io::Result<()> {
         let mut manifests = BTreeMap::new();
         for digest in self.store.manifests(name)? {
             let references = match self.store.content_bytes(&digest) {
                 Ok(bytes) => references(&bytes),
                 // Content that is missing refers to nothing. What cannot be read may refer to anything.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => References::default(),
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error),
             };
             manifests.insert(digest, references);
         }
@@ -117,7 +115,7 @@ impl Collector<'_> {
         &self,
         name: &str,
         manifests: &BTreeMap<String, References>,
-    ) -> Result<BTreeSet<String>, super::response::Failure> {
+    ) -> io::Result<BTreeSet<String>> {
         let mut pending = Vec::new();
         for tag in self.store.tags(name)? {
             pending.extend(self.store.tagged(name, &tag)?.map(|digest| digest.digest().to_owned()));

@@ -16,7 +16,6 @@ use oci_spec::image::Digest;
 use tempfile::TempPath;
 
 use super::error::{Error, directory_error};
-use super::response::Failure;
 use crate::layout::{DOCUMENT_LIMIT, sha256};
 
 /// The file that marks a registry's directory.
@@ -99,7 +98,7 @@ impl Store {
     }
 
     /// Makes the bytes of `file` permanent and moves it to `path`.
-    fn persist(file: TempPath, path: &Path) -> Result<(), Failure> {
+    fn persist(file: TempPath, path: &Path) -> io::Result<()> {
         File::open(&file)?.sync_all()?;
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
@@ -113,7 +112,7 @@ impl Store {
     }
 
     /// Writes a small file, whole or not at all.
-    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let file = self.temporary()?;
         fs::write(&file, bytes)?;
         Self::persist(file, path)
@@ -154,33 +153,33 @@ impl Store {
     }
 
     /// Moves a complete upload to its place and adds it to a repository.
-    pub(super) fn put_blob(&self, name: &str, digest: &Digest, file: TempPath) -> Result<(), Failure> {
+    pub(super) fn put_blob(&self, name: &str, digest: &Digest, file: TempPath) -> io::Result<()> {
         Self::persist(file, &self.content(digest))?;
         self.link_blob(name, digest)
     }
 
     /// Adds content that is already stored to a repository.
-    pub(super) fn link_blob(&self, name: &str, digest: &Digest) -> Result<(), Failure> {
+    pub(super) fn link_blob(&self, name: &str, digest: &Digest) -> io::Result<()> {
         self.write(&self.blob_link(name, digest), b"")
     }
 
     /// Removes a blob from a repository. The content stays: other repositories may use it.
-    pub(super) fn unlink_blob(&self, name: &str, digest: &Digest) -> Result<bool, Failure> {
-        Ok(remove(&self.blob_link(name, digest))?)
+    pub(super) fn unlink_blob(&self, name: &str, digest: &Digest) -> io::Result<bool> {
+        remove(&self.blob_link(name, digest))
     }
 
     /// Returns the media type of a manifest, if the repository has it and its content.
-    pub(super) fn manifest_type(&self, name: &str, digest: &Digest) -> Result<Option<String>, Failure> {
+    pub(super) fn manifest_type(&self, name: &str, digest: &Digest) -> io::Result<Option<String>> {
         match fs::metadata(self.content(digest)) {
-            Ok(_) => Ok(read_text(&self.manifest_link(name, digest))?),
+            Ok(_) => read_text(&self.manifest_link(name, digest)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         }
     }
 
     /// Returns the bytes of a manifest.
-    pub(super) fn manifest(&self, digest: &Digest) -> Result<Vec<u8>, Failure> {
-        Ok(fs::read(self.content(digest))?)
+    pub(super) fn manifest(&self, digest: &Digest) -> io::Result<Vec<u8>> {
+        fs::read(self.content(digest))
     }
 
     /// Stores a manifest with its tag and its subject.
@@ -191,7 +190,7 @@ impl Store {
         media_type: &str,
         subject: Option<&Digest>,
         bytes: &[u8],
-    ) -> Result<Digest, Failure> {
+    ) -> io::Result<()> {
         let digest = sha256(bytes);
         self.write(&self.content(&digest), bytes)?;
         self.write(&self.manifest_link(name, &digest), media_type.as_bytes())?;
@@ -201,47 +200,47 @@ impl Store {
         if let Some(tag) = tag {
             self.write(&self.tag(name, tag), digest.as_ref().as_bytes())?;
         }
-        Ok(digest)
+        Ok(())
     }
 
     /// Removes a manifest and its tags from a repository.
-    pub(super) fn remove_manifest(&self, name: &str, digest: &Digest) -> Result<bool, Failure> {
+    pub(super) fn remove_manifest(&self, name: &str, digest: &Digest) -> io::Result<bool> {
         for tag in self.tags(name)? {
             if self.tagged(name, &tag)?.as_ref() == Some(digest) {
                 remove(&self.tag(name, &tag))?;
             }
         }
-        Ok(remove(&self.manifest_link(name, digest))?)
+        remove(&self.manifest_link(name, digest))
     }
 
-    pub(super) fn remove_tag(&self, name: &str, tag: &str) -> Result<bool, Failure> {
-        Ok(remove(&self.tag(name, tag))?)
+    pub(super) fn remove_tag(&self, name: &str, tag: &str) -> io::Result<bool> {
+        remove(&self.tag(name, tag))
     }
 
     /// Returns the digest of the manifest with a tag.
-    pub(super) fn tagged(&self, name: &str, tag: &str) -> Result<Option<Digest>, Failure> {
+    pub(super) fn tagged(&self, name: &str, tag: &str) -> io::Result<Option<Digest>> {
         Ok(read_text(&self.tag(name, tag))?.and_then(|text| super::route::digest(&text).ok()))
     }
 
     /// Returns the tags of a repository, sorted.
-    pub(super) fn tags(&self, name: &str) -> Result<BTreeSet<String>, Failure> {
-        Ok(names(&self.repository(name).join("_tags"))?)
+    pub(super) fn tags(&self, name: &str) -> io::Result<BTreeSet<String>> {
+        names(&self.repository(name).join("_tags"))
     }
 
     /// Returns the digests of the manifests with a subject, sorted. Some may be deleted.
-    pub(super) fn referrers(&self, name: &str, subject: &Digest) -> Result<BTreeSet<String>, Failure> {
+    pub(super) fn referrers(&self, name: &str, subject: &Digest) -> io::Result<BTreeSet<String>> {
         let names = names(&self.referrer_links(name, subject))?;
         Ok(names.iter().map(|hex| format!("sha256:{hex}")).collect())
     }
 
     /// Returns the manifests of a repository, as digests without `sha256:`.
-    pub(super) fn manifests(&self, name: &str) -> Result<BTreeSet<String>, Failure> {
-        Ok(names(&self.repository(name).join("_manifests"))?)
+    pub(super) fn manifests(&self, name: &str) -> io::Result<BTreeSet<String>> {
+        names(&self.repository(name).join("_manifests"))
     }
 
     /// Returns everything that is stored, as digests without `sha256:`.
-    pub(super) fn contents(&self) -> Result<BTreeSet<String>, Failure> {
-        Ok(names(&self.directory.join("blobs/sha256"))?)
+    pub(super) fn contents(&self) -> io::Result<BTreeSet<String>> {
+        names(&self.directory.join("blobs/sha256"))
     }
 
     /// Returns the bytes of a small content by its digest without `sha256:`.
@@ -253,7 +252,7 @@ impl Store {
     }
 
     /// Removes a content, unless `dry_run`, and returns its size.
-    pub(super) fn remove_content(&self, hex: &str, dry_run: bool) -> Result<u64, Failure> {
+    pub(super) fn remove_content(&self, hex: &str, dry_run: bool) -> io::Result<u64> {
         let path = self.directory.join("blobs/sha256").join(hex);
         let size = fs::symlink_metadata(&path)?.len();
         if !dry_run {
@@ -263,18 +262,18 @@ impl Store {
     }
 
     /// Removes a manifest without a tag from a repository, by its digest without `sha256:`.
-    pub(super) fn remove_manifest_link(&self, name: &str, hex: &str) -> Result<(), Failure> {
+    pub(super) fn remove_manifest_link(&self, name: &str, hex: &str) -> io::Result<()> {
         remove(&self.repository(name).join("_manifests").join(hex))?;
         Ok(())
     }
 
     /// Removes the blobs of a repository that are not in `kept`.
-    pub(super) fn retain_blob_links(&self, name: &str, kept: &BTreeSet<String>) -> Result<(), Failure> {
+    pub(super) fn retain_blob_links(&self, name: &str, kept: &BTreeSet<String>) -> io::Result<()> {
         retain(&self.repository(name).join("_blobs"), kept)
     }
 
     /// Removes the referrers of a repository that are not in `kept`.
-    pub(super) fn retain_referrer_links(&self, name: &str, kept: &BTreeSet<String>) -> Result<(), Failure> {
+    pub(super) fn retain_referrer_links(&self, name: &str, kept: &BTreeSet<String>) -> io::Result<()> {
         let directory = self.repository(name).join("_referrers");
         for subject in names(&directory)? {
             retain(&directory.join(&subject), kept)?;
@@ -283,7 +282,7 @@ impl Store {
     }
 
     /// Returns the names of all repositories, sorted.
-    pub(super) fn repositories(&self) -> Result<BTreeSet<String>, Failure> {
+    pub(super) fn repositories(&self) -> io::Result<BTreeSet<String>> {
         let root = self.directory.join("repositories");
         let mut found = BTreeSet::new();
         let mut directories = vec![String::new()];
@@ -317,7 +316,7 @@ fn names(directory: &Path) -> io::Result<BTreeSet<String>> {
 }
 
 /// Removes the files of a directory whose names are not in `kept`.
-fn retain(directory: &Path, kept: &BTreeSet<String>) -> Result<(), Failure> {
+fn retain(directory: &Path, kept: &BTreeSet<String>) -> io::Result<()> {
     for name in names(directory)? {
         if !kept.contains(&name) {
             remove(&directory.join(name))?;
