@@ -2,7 +2,7 @@
 //!
 //! | what | limit |
 //! | --- | --- |
-//! | everything together | [`Options::deadline`] |
+//! | everything together | [`Options::timeout`] |
 //! | a connection | 10 seconds |
 //! | a response's head, and any pause in a body | [`Options::idle_timeout`] with less than 32 KiB transferred |
 //! | a response's head | about 400 KiB and 100 headers (hyper's limits) |
@@ -31,6 +31,7 @@ use super::error::Error;
 use super::failure::Failure;
 use super::foreign::Secrets;
 use super::options::Options;
+use super::remedy::Remedy;
 use super::target::Policy;
 use super::upload::Upload;
 
@@ -86,6 +87,8 @@ pub(super) struct Http {
     plain: Client,
     /// For HTTPS, built when it is needed first.
     secure: OnceLock<Client>,
+    /// For HTTPS to the registry itself, if that differs: with the client's certificate, or without verification.
+    own: OnceLock<Client>,
     certificates: Vec<Certificate>,
     identity: Option<Identity>,
     skip_verification: bool,
@@ -94,6 +97,7 @@ pub(super) struct Http {
     pub(super) deadline: Deadline,
     idle: Duration,
     via: Option<HeaderValue>,
+    user_agent: String,
 }
 
 impl Http {
@@ -117,44 +121,63 @@ impl Http {
         let fail = |error: reqwest::Error| Error::Unreachable {
             registry: authority(policy.registry()),
             reason: innermost(&error),
-            help: "check the system's network configuration".into(),
+            remedy: Remedy::CheckNetwork,
         };
         let Tls { authorities, identity } = Tls::read(registry, options)?;
         let certificates: Result<_, _> = authorities.iter().map(|der| Certificate::from_der(der)).collect();
         let certificates: Vec<Certificate> = certificates.map_err(fail)?;
         let identity = identity.map(|pem| Identity::from_pem(&pem)).transpose().map_err(fail)?;
-        let plain = builder(&policy).tls_certs_only([]).build().map_err(fail)?;
+        let user_agent = options.user_agent.clone();
+        let user_agent = user_agent.unwrap_or_else(|| concat!("oci-images/", env!("CARGO_PKG_VERSION")).into());
+        let plain = builder(&policy, &user_agent).tls_certs_only([]).build().map_err(fail)?;
         Ok(Self {
             plain,
             secure: OnceLock::new(),
+            own: OnceLock::new(),
             certificates,
             identity,
             skip_verification: options.skip_tls_verification,
             policy,
             secrets,
-            deadline: options.deadline,
+            deadline: options.timeout.start(),
             idle: options.idle_timeout.0,
             via: options.via.clone(),
+            user_agent,
         })
+    }
+
+    /// Returns the name of this client, without its version.
+    pub(super) fn client_id(&self) -> &str {
+        self.user_agent.split(['/', ' ']).next().unwrap_or_default()
     }
 
     fn client(&self, url: &Url) -> Result<&Client, Failure> {
         if url.scheme() == "http" {
             return Ok(&self.plain);
         }
-        if let Some(client) = self.secure.get() {
+        let differs = self.identity.is_some() || self.skip_verification;
+        let is_own = differs && self.is_registry(url);
+        let client = if is_own { &self.own } else { &self.secure };
+        if let Some(client) = client.get() {
             return Ok(client);
         }
-        let mut client = builder(&self.policy)
-            .tls_certs_merge(self.certificates.clone())
-            .tls_danger_accept_invalid_certs(self.skip_verification);
-        if let Some(identity) = &self.identity {
-            client = client.identity(identity.clone());
+        let cell = client;
+        let mut client = builder(&self.policy, &self.user_agent).tls_certs_merge(self.certificates.clone());
+        if is_own {
+            client = client.tls_danger_accept_invalid_certs(self.skip_verification);
+            if let Some(identity) = &self.identity {
+                client = client.identity(identity.clone());
+            }
         }
         let client = client
             .build()
             .map_err(|error| Failure::Unreachable(format!("TLS is not available: {}", innermost(&error))))?;
-        Ok(self.secure.get_or_init(|| client))
+        Ok(cell.get_or_init(|| client))
+    }
+
+    /// Whether `url` has the origin of the registry: scheme, host and port.
+    pub(super) fn is_registry(&self, url: &Url) -> bool {
+        url.origin() == self.policy.registry().origin()
     }
 
     /// Makes a request and follows redirects. `authorization` is sent only to the host of `request.url`.
@@ -246,7 +269,14 @@ impl Http {
                     if let Some(error) = failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
                         return Err(Failure::Local(error));
                     }
-                    return Err(self.failure(&error));
+                    return Err(match self.failure(&error) {
+                        // The error is about the registry, unless it says otherwise.
+                        Failure::Unreachable(reason) if !self.is_registry(&request.url) => {
+                            let host = self.secrets.clean(&authority(&request.url));
+                            Failure::Unreachable(format!("{host}: {reason}"))
+                        }
+                        failure => failure,
+                    });
                 }
                 Err(_) => pace.check(moved.load(Ordering::Relaxed), self.deadline, &name)?,
             }
@@ -314,11 +344,11 @@ fn is_exempt(url: &Url, exempt: String) -> bool {
 }
 
 /// Returns what clients for HTTP and HTTPS have in common.
-fn builder(policy: &Policy) -> ClientBuilder {
+fn builder(policy: &Policy, user_agent: &str) -> ClientBuilder {
     // Whatever a resolver says of it, `localhost` is this machine.
     let localhost = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), SocketAddr::from((Ipv6Addr::LOCALHOST, 0))];
     let builder = Client::builder()
-        .user_agent(concat!("bundle-tool/", env!("CARGO_PKG_VERSION")))
+        .user_agent(user_agent)
         .redirect(redirect::Policy::none())
         .retry(reqwest::retry::never())
         .referer(false)

@@ -21,7 +21,9 @@ use rustls::{RootCertStore, ServerConfig};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
+use crate::hostile::{challenge, good, try_pull, try_push};
 use crate::http::send;
+use crate::raw::{self, Log, Reply, Request, reply};
 use crate::{LONG, Running, anonymous, image, options, reference};
 
 /// A certificate for loopback, which is its own authority.
@@ -104,7 +106,7 @@ async fn an_image_travels_over_tls_with_a_password() {
     let mut untrusting = options();
     untrusting.plain_http = false;
     let error = Repository::for_reading(&name, &untrusting, &alice).await.err().unwrap().to_string();
-    assert!(error.contains("--ca-file"), "{error}");
+    assert!(error.contains("must be trusted"), "{error}");
     untrusting.skip_tls_verification = true;
     let repository = Repository::for_reading(&name, &untrusting, &files.resolver(&address, "secret")).await;
     assert!(repository.unwrap().image(&Platform::default()).await.is_ok());
@@ -161,16 +163,16 @@ async fn a_client_certificate_that_cannot_be_used_is_named() {
     assert!(error.contains("cert.pem") && error.contains("private key"), "{error}");
 }
 
-/// Serves a registry over TLS to clients whose certificate is `client`, in front of one without TLS.
-async fn require_client_certificate(
-    files: &Files,
-    client: &CertificateDer<'static>,
-) -> (Running, SocketAddr) {
-    let registry = Running::start().await;
+/// Returns TLS with the certificate of `files`, which rejects every client certificate but `client`. Without `required`, clients
+/// need none.
+fn tls(files: &Files, client: &CertificateDer<'static>, required: bool) -> TlsAcceptor {
     let mut roots = RootCertStore::empty();
     roots.add(client.clone()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+    let mut verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+    if !required {
+        verifier = verifier.allow_unauthenticated();
+    }
     let config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
@@ -180,7 +182,16 @@ async fn require_client_certificate(
             PrivateKeyDer::from_pem_file(files.path("key.pem")).unwrap(),
         )
         .unwrap();
-    let acceptor = TlsAcceptor::from(Arc::new(config));
+    TlsAcceptor::from(Arc::new(config))
+}
+
+/// Serves a registry over TLS to clients whose certificate is `client`, in front of one without TLS.
+async fn require_client_certificate(
+    files: &Files,
+    client: &CertificateDer<'static>,
+) -> (Running, SocketAddr) {
+    let registry = Running::start().await;
+    let acceptor = tls(files, client, true);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (address, behind) = (listener.local_addr().unwrap(), registry.address);
     tokio::spawn(async move {
@@ -251,6 +262,75 @@ async fn a_registry_that_requires_a_client_certificate_accepts_ours() {
     }
 }
 
+/// Serves [`good`] for which `case` makes a detour to `other`: to download a blob, to upload one, or to get a token.
+fn with_detour(case: &'static str, other: SocketAddr, request: &Request) -> Reply {
+    let there = format!("https://{other}{}", request.path);
+    let detour = [("location", there.as_str())];
+    let realm = format!("Bearer realm=\"https://{other}/token\",service=\"x\"");
+    match case {
+        "token" => challenge(request, "Bearer t", &realm).unwrap_or_else(|| good(request)),
+        "blob" if request.path.contains("/blobs/") => reply(307, &detour, b""),
+        "upload" if request.method == "POST" => reply(202, &detour, b""),
+        _ => good(request),
+    }
+}
+
+/// Serves what the detours lead to.
+async fn other_origin(tls: TlsAcceptor) -> (SocketAddr, Log) {
+    raw::serve(Some(tls), |_, request| match request.path.as_str() {
+        path if path.starts_with("/token") => reply(200, &[], br#"{"token":"t"}"#),
+        _ => good(request),
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_certificate_is_shown_to_the_registry_only() {
+    let (files, client, unrelated) = (Files::new(), Files::new(), Files::new());
+    let certificate = |files: &Files| CertificateDer::from_pem_file(files.path("cert.pem")).unwrap();
+    let mut options = files.options();
+    options.client_certificate =
+        Some(ClientCertificate { certificate: client.path("cert.pem"), key: client.path("key.pem") });
+    for case in ["blob", "upload", "token"] {
+        // The client's certificate would break its handshakes.
+        let (other, log) = other_origin(tls(&files, &certificate(&unrelated), false)).await;
+        let acceptor = tls(&files, &certificate(&client), true);
+        let (address, _) =
+            raw::serve(Some(acceptor), move |_, request| with_detour(case, other, request)).await;
+        let result = match case {
+            "upload" => try_push(address, &options, &anonymous()).await.map(drop),
+            _ => try_pull(address, &options, &anonymous()).await.map(drop),
+        };
+        result.unwrap_or_else(|error| panic!("{case}: {error}"));
+        assert!(!log.requests().is_empty(), "{case}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_registry_may_have_an_invalid_certificate() {
+    for case in ["none", "blob", "upload", "token"] {
+        let ((tls, _), (other_tls, other_certificate)) = (raw::tls(), raw::tls());
+        let (other, log) = other_origin(other_tls).await;
+        let (address, _) = raw::serve(Some(tls), move |_, request| with_detour(case, other, request)).await;
+        let mut options = options();
+        options.plain_http = false;
+        options.skip_tls_verification = true;
+        let transfer = async |options: &Options| match case {
+            "upload" => try_push(address, options, &anonymous()).await.map(drop),
+            _ => try_pull(address, options, &anonymous()).await.map(drop),
+        };
+        if case == "none" {
+            transfer(&options).await.unwrap();
+            continue;
+        }
+        let error = transfer(&options).await.unwrap_err().to_string();
+        assert!(error.contains("UnknownIssuer") && error.contains(&other.to_string()), "{case}: {error}");
+        assert!(log.requests().is_empty(), "{case}");
+        options.ca_files = vec![other_certificate.path().to_owned()];
+        transfer(&options).await.unwrap_or_else(|error| panic!("{case}: {error}"));
+    }
+}
+
 fn contents(directory: &Path) -> usize {
     std::fs::read_dir(directory.join("blobs/sha256")).unwrap().count()
 }
@@ -286,7 +366,8 @@ async fn garbage_is_what_nothing_refers_to() {
     std::fs::remove_file(&manifest).unwrap();
     std::fs::create_dir(&manifest).unwrap();
     let unreadable = collect_garbage(directory.path(), false, false);
-    assert!(matches!(unreadable, Err(ServerError::Directory { .. })), "{unreadable:?}");
+    let Err(ServerError::Directory { source, .. }) = &unreadable else { panic!("{unreadable:?}") };
+    assert!(source.to_string().contains("Is a directory"), "{source}");
     assert_eq!(contents(directory.path()), all);
     std::fs::remove_dir(&manifest).unwrap();
     std::fs::write(&manifest, bytes).unwrap();
