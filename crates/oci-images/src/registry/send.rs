@@ -51,19 +51,20 @@ impl Repository {
             return Ok(Sent::Present);
         }
         let store = |failure| self.session.error(failure, "store", &what);
+        let mut opened = None;
         // What was built here is nowhere else.
-        if self.session.mount_from.is_some()
-            && !blob.is_present()
-            && let Opened::Mounted = self.session.run(|| self.open_upload(blob)).await.map_err(store)?
-        {
-            return Ok(Sent::Mounted);
+        if self.session.mount_from.is_some() && !blob.is_present() {
+            match self.session.run(|| self.open_upload(blob)).await.map_err(store)? {
+                Opened::Mounted => return Ok(Sent::Mounted),
+                Opened::At(url) => opened = Some(url),
+            }
         }
         let blob = match source {
             Some(source) => source.fetch(blob, progress).await?,
             None => blob.clone(),
         };
         progress.expect(blob.size());
-        self.upload(&blob, progress).await.map_err(store)
+        self.upload(&blob, opened, progress).await.map_err(store)
     }
 
     /// True if the registry certainly has the blob: it answers with status 200, and with digest and size of the blob
@@ -127,12 +128,19 @@ impl Repository {
         Err(Failure::Invalid("the registry mounted a blob, but does not have it".into()))
     }
 
-    /// Sends all bytes of a blob, with retries.
-    async fn upload(&self, blob: &Blob, progress: &Progress) -> Result<Sent, Failure> {
+    /// Sends all bytes of a blob, with retries: first to `opened`, an upload that may have expired.
+    async fn upload(
+        &self,
+        blob: &Blob,
+        mut opened: Option<Url>,
+        progress: &Progress,
+    ) -> Result<Sent, Failure> {
         let mut attempts = self.session.attempts();
         loop {
             let mut received = 0;
-            match self.upload_once(blob, &mut received, &mut attempts, progress).await {
+            let may_have_expired = opened.is_some();
+            match self.upload_once(blob, opened.take(), &mut received, &mut attempts, progress).await {
+                Err(Failure::Status { status: StatusCode::NOT_FOUND, .. }) if may_have_expired => {}
                 Ok(sent) => return Ok(sent),
                 // The end may have arrived, and only the response got lost.
                 Err(_) if received == blob.size() && matches!(self.has_blob(blob).await, Ok(true)) => {
@@ -148,11 +156,18 @@ impl Repository {
     async fn upload_once(
         &self,
         blob: &Blob,
+        opened: Option<Url>,
         received: &mut u64,
         attempts: &mut Attempts,
         progress: &Progress,
     ) -> Result<Sent, Failure> {
-        let Opened::At(mut url) = self.open_upload(blob).await? else { return Ok(Sent::Mounted) };
+        let mut url = match opened {
+            Some(url) => url,
+            None => match self.open_upload(blob).await? {
+                Opened::At(url) => url,
+                Opened::Mounted => return Ok(Sent::Mounted),
+            },
+        };
         *received = 0;
         let is_whole = blob.size() <= RESUMABLE;
         if !is_whole {

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
-use oci_images::layout::{Artifact, File, FileMap, Image, Platform, Recipe, Source, layer};
+use oci_images::layout::{Artifact, Blob, File, FileMap, Image, Platform, Recipe, Source, layer, write_directory};
 use oci_images::place::{Copied, Copier, Error, Place};
 use oci_images::registry::{Progress, Repository};
 
-use crate::{Running, anonymous, image, options, reference};
+use crate::raw::{self, reply};
+use crate::{LONG, Running, anonymous, image, options, reference};
 
 fn copier() -> Copier {
     Copier { options: options(), resolver: anonymous(), platform: None }
@@ -85,6 +87,22 @@ async fn an_index_keeps_its_digest_wherever_it_is_copied() {
     assert_eq!(read.platforms(), [platform("linux/amd64"), platform("linux/arm64")]);
 }
 
+#[tokio::test]
+async fn other_tasks_run_while_a_layout_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let (from, to) = (directory.path().join("from"), directory.path().join("to"));
+    write_directory(&from, &image(&[&[("a", "1")]]), "a:v1").unwrap();
+    // Writers of a layout wait for each other.
+    let lock = atomic_files::DirectoryLock::acquire(&to, LONG, |_| {}).unwrap();
+    let release = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        drop(lock);
+    };
+    let (from, to) = (format!("oci:{}", from.display()), format!("oci:{}", to.display()));
+    let (copied, ()) = tokio::join!(copy(from, to), release);
+    assert_eq!(copied.unwrap().sent, 2);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn one_platform_of_an_index_is_chosen() {
     let registry = Running::start().await;
@@ -94,7 +112,7 @@ async fn one_platform_of_an_index_is_chosen() {
     let archive = format!("docker-archive:{}", directory.path().join("image.tar").display());
     let source = format!("{}/org/app:v1", registry.address);
     let error = copy(&source, &archive).await.unwrap_err().to_string();
-    assert!(error.contains("--platform"), "{error}");
+    assert!(error.contains("one platform"), "{error}");
     assert!(!directory.path().join("image.tar").exists());
 
     let mut chosen = copier();
@@ -203,4 +221,53 @@ async fn an_upload_that_breaks_is_resumed_where_it_stopped() {
         .await
         .unwrap();
     assert_eq!(read.digest(), image.digest());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upload_that_was_opened_instead_of_a_mount_is_used() {
+    let image = image(&[&[("a", "1")]]);
+    let served = image.clone();
+    // Has the image in `a`, and mounts nothing. Uploads with an odd number expire before they are used.
+    let expiring = Arc::new(AtomicBool::new(false));
+    let (expires, opened) = (Arc::clone(&expiring), AtomicUsize::new(0));
+    let (address, log) = raw::serve(None, move |_, request| {
+        let path = request.path.split('?').next().unwrap();
+        let last = path.rsplit('/').next().unwrap();
+        let bytes = |blob: &Blob| {
+            let mut bytes = Vec::new();
+            blob.open().unwrap().read_to_end(&mut bytes).unwrap();
+            bytes
+        };
+        match (request.method.as_str(), path) {
+            (_, "/v2/") => reply(200, &[], b"{}"),
+            ("HEAD", path) if path.starts_with("/v2/b/blobs/") => reply(404, &[], b""),
+            ("HEAD", _) => reply(200, &[("docker-content-digest", served.digest().as_ref())], b""),
+            ("POST", _) => {
+                let number = opened.fetch_add(1, Ordering::SeqCst);
+                reply(202, &[("location", &format!("/v2/b/blobs/uploads/{number}"))], b"")
+            }
+            ("PUT", path) if path.contains("/uploads/") && expires.load(Ordering::SeqCst) && last.ends_with(['1', '3', '5', '7', '9']) => {
+                reply(404, &[], b"")
+            }
+            ("PUT", _) => reply(201, &[], b""),
+            (_, path) if path.contains("/manifests/") => reply(200, &[], &bytes(served.manifest())),
+            _ => match served.blobs().find(|blob| blob.digest().as_ref() == last) {
+                Some(blob) => reply(200, &[], &bytes(blob)),
+                None => reply(404, &[], b""),
+            },
+        }
+    })
+    .await;
+    let (from, to) = (reference(address, "a:v1"), reference(address, "b:v1"));
+    let source = Repository::for_reading(&from, &options(), &anonymous()).await.unwrap();
+    let copy = async || {
+        let target = Repository::for_copying(&to, Some(&from), &options(), &anonymous()).await.unwrap();
+        let artifact = source.artifact().await.unwrap();
+        let before = log.count("/b/blobs/uploads/?");
+        assert_eq!(target.push(artifact, Some(&source), &Progress::hidden()).await.unwrap().sent, 2);
+        log.count("/b/blobs/uploads/?") - before
+    };
+    assert_eq!(copy().await, 2, "one for each blob");
+    expiring.store(true, Ordering::SeqCst);
+    assert_eq!(copy().await, 3, "and another one for an upload that is gone");
 }
