@@ -60,7 +60,7 @@ impl Repository {
     }
 
     /// Connects to the registry of `reference` and logs in for reading; or to the first of its [mirrors](Options::mirrors)
-    /// that has what `reference` names.
+    /// that has what `reference` names. The [timeout](Options::timeout) begins.
     ///
     /// # Errors
     ///
@@ -71,6 +71,7 @@ impl Repository {
         options: &Options,
         resolver: &Resolver,
     ) -> Result<Self, Error> {
+        let options = &options.started();
         let mut endpoints = options.mirrors.endpoints(reference)?;
         let own =
             endpoints.pop().unwrap_or_else(|| Endpoint { reference: reference.clone(), insecure: false });
@@ -171,6 +172,7 @@ impl Repository {
         options: &Options,
         resolver: &Resolver,
     ) -> Result<Self, Error> {
+        let options = &options.started();
         let source = source.filter(|source| source.resolve_registry() == reference.resolve_registry());
         let source = source.map(Reference::repository).filter(|name| *name != reference.repository());
         let endpoint = options.mirrors.writable(reference)?;

@@ -2,18 +2,48 @@
 
 use std::time::{Duration, Instant};
 
-/// The time at which all work must have ended, counted from when the value is made.
+/// How long work at registries may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Timeout {
+    /// The time for all requests of one [`Repository`](super::Repository), from when it is connected; of a
+    /// [copy](crate::place::Copier::copy), for both ends together.
+    After(Duration),
+    /// The time at which all requests must have ended, of all repositories together.
+    At(Deadline),
+}
+
+impl Default for Timeout {
+    /// 10 minutes for each repository.
+    fn default() -> Self {
+        Self::After(Duration::from_mins(10))
+    }
+}
+
+impl Timeout {
+    /// Returns when work that begins now must have ended.
+    pub(crate) fn start(self) -> Deadline {
+        match self {
+            Self::After(total) => Deadline::after(total),
+            Self::At(deadline) => deadline,
+        }
+    }
+
+    /// Returns the whole time that is given.
+    #[cfg(feature = "server")]
+    pub(super) fn total(self) -> Duration {
+        match self {
+            Self::After(total) => total,
+            Self::At(deadline) => deadline.total(),
+        }
+    }
+}
+
+/// The time at which work must have ended, counted from when the value is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deadline {
     at: Instant,
     total: Duration,
-}
-
-impl Default for Deadline {
-    /// 10 minutes from now.
-    fn default() -> Self {
-        Self::after(Duration::from_mins(10))
-    }
 }
 
 impl Deadline {

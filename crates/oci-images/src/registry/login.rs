@@ -27,7 +27,7 @@ pub enum Login {
 /// [`Repository::for_reading`](super::Repository::for_reading).
 pub async fn log_in(registry: &str, credentials: Credentials, options: &Options) -> Result<Login, Error> {
     let reference = Reference::with_tag(registry.to_owned(), String::new(), String::new());
-    let session = Session::new(&reference, options, credentials, Action::Pull, None)?;
+    let session = Session::new(&reference, &options.started(), credentials, Action::Pull, None)?;
     let ping = Request::new(Method::GET, session.http.policy.registry().clone());
     let try_it = async {
         let answer = session.run(|| session.http.send(&ping, None)).await?;

@@ -26,6 +26,7 @@ mod pull;
 mod push;
 mod reference;
 mod referrers;
+mod remedy;
 mod retry;
 mod send;
 #[cfg(feature = "server")]
@@ -39,15 +40,16 @@ pub use attach::Attachment;
 pub use auth::{Credentials, Error as AuthError, Explanation, Outcome, Resolver, Stored};
 pub use certificates::certificate_directories;
 pub use client::Repository;
-pub use deadline::Deadline;
+pub use deadline::{Deadline, Timeout};
 pub use error::{Action, Error};
 pub use login::{Login, log_in};
 pub use mirrors::Mirrors;
 pub use options::{ClientCertificate, IdleTimeout, Options, Parallel};
-pub use progress::Progress;
+pub use progress::{Progress, ProgressSink};
 pub use pull::pull;
 pub use push::Pushed;
 pub use referrers::Referrer;
+pub use remedy::Remedy;
 pub use retry::Backoff;
 pub use signature::{KeyError, SigningKey, Verified, VerifyingKey};
 

@@ -5,23 +5,38 @@ use std::time::Duration;
 
 use reqwest::header::HeaderValue;
 
-use super::deadline::Deadline;
+use super::deadline::Timeout;
 use super::mirrors::Mirrors;
 use super::retry::Backoff;
 
-/// How registries are reached. By default: HTTPS with the system's certificates, 10 minutes for everything and 30
+/// How registries are reached. By default: HTTPS with the system's certificates, 10 minutes for each repository and 30
 /// seconds without progress.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use oci_images::registry::{Deadline, Mirrors, Options, Timeout};
+///
+/// let mut options = Options::default();
+/// options.user_agent = Some("example/1.0".to_owned());
+/// options.mirrors = Mirrors::from_files(["/etc/containers/registries.conf"]);
+/// // An hour for each repository; or for everything that is done with these options, from now on.
+/// options.timeout = Timeout::After(Duration::from_secs(3600));
+/// options.timeout = Timeout::At(Deadline::after(Duration::from_secs(3600)));
+/// ```
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Options {
     /// PEM files with certificates of authorities to trust in addition to the system's.
     pub ca_files: Vec<PathBuf>,
-    /// The certificate that this client shows to registries that ask for one.
+    /// The certificate that this client shows to registries that ask for one. Servers that a registry sends the client on to
+    /// never see it.
     pub client_certificate: Option<ClientCertificate>,
     /// Directories with a directory of certificates for each registry (containers-certs.d(5)).
     pub certificate_directories: Vec<PathBuf>,
     /// Whether certificates of registries are accepted without any verification. Anyone on the way to a registry can then
-    /// read and change everything, passwords included.
+    /// read and change everything, passwords included. The certificates of servers that a registry sends the client on to are
+    /// verified.
     pub skip_tls_verification: bool,
     /// Mirrors to read from.
     pub mirrors: Mirrors,
@@ -31,14 +46,24 @@ pub struct Options {
     pub plain_http_hosts: Vec<String>,
     /// How often and how patiently requests are retried.
     pub backoff: Backoff,
-    /// When everything that uses these options must have ended.
-    pub deadline: Deadline,
+    /// How long all requests of a repository may take together.
+    pub timeout: Timeout,
     /// How long a request may go without progress.
     pub idle_timeout: IdleTimeout,
     /// How many blobs are transferred at once.
     pub parallel: Parallel,
+    /// The name and the version of the program, which requests carry: `example/1.0`. The name is also the client's at token
+    /// servers. Without, it is this crate's.
+    pub user_agent: Option<String>,
     /// What requests name as the cache that they come from, in their header `Via`.
     pub(super) via: Option<HeaderValue>,
+}
+
+impl Options {
+    /// Returns the same options with a timeout that has begun.
+    pub(crate) fn started(&self) -> Self {
+        Self { timeout: Timeout::At(self.timeout.start()), ..self.clone() }
+    }
 }
 
 /// A client certificate: PEM files, which may be the same one.

@@ -160,7 +160,7 @@ mod tests {
                 calls.set(calls.get() + 1);
                 failures.borrow_mut().next().map_or(Ok(()), Err)
             };
-            let result = backoff.run(Deadline::default(), attempt).await;
+            let result = backoff.run(Deadline::after(Duration::from_mins(10)), attempt).await;
             assert_eq!((calls.get(), result.is_ok()), (expected, succeeds), "{name}");
         }
     }
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn retry_after_is_honored_up_to_a_limit() {
         for (asked, expected) in [(None, 1), (Some(4), 4), (Some(u64::MAX), 10)] {
-            let mut attempts = Backoff::new(2, Duration::from_secs(1)).start(Deadline::default());
+            let mut attempts = Backoff::new(2, Duration::from_secs(1)).start(Deadline::after(Duration::from_mins(10)));
             let pause = attempts.next(&status(429, asked.map(Duration::from_secs)));
             assert_eq!(pause, Some(Duration::from_secs(expected)), "{asked:?}");
         }
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_transfer_that_goes_back_and_forth_runs_out_of_attempts() {
-        let mut attempts = Backoff::new(3, Duration::ZERO).start(Deadline::default());
+        let mut attempts = Backoff::new(3, Duration::ZERO).start(Deadline::after(Duration::from_mins(10)));
         let mut tried = 0;
         // A registry that reports the same progress again and again, and none in between.
         for position in [RESUMED_PROGRESS, 0].into_iter().cycle().take(100) {

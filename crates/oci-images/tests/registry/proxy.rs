@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use oci_images::layout::{Artifact, Contents, Image, Platform, sha256};
 use oci_images::registry::server::{Error as ServerError, Options as ServerOptions, Server, Upstream};
-use oci_images::registry::{Attachment, Deadline, Error, Progress, Repository, pull};
+use oci_images::registry::{Attachment, Error, Progress, Repository, Timeout, pull};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -295,7 +295,7 @@ async fn an_upstream_that_does_not_finish_ends_at_the_time_limit() {
     })
     .await;
     let mut upstream = upstream(&origin);
-    upstream.options.deadline = Deadline::after(Duration::from_secs(1));
+    upstream.options.timeout = Timeout::After(Duration::from_secs(1));
     let cache = Running::start_with(|options| options.upstream = Some(upstream)).await;
     let digest = sha256(b"x");
     let manifest = send(cache.address, "GET", &format!("/v2/a/manifests/{digest}"), &[], b"").await;

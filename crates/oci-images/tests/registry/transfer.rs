@@ -3,14 +3,16 @@
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::Method;
 use axum::response::Response;
-use oci_images::layout::{Contents, Platform, Recipe, open_directory, write_directory};
-use oci_images::registry::{Error, Progress, Repository, pull};
+use oci_images::layout::{Contents, Image, Platform, Recipe, open_directory, write_directory};
+use oci_images::place::{Copier, Place};
+use oci_images::registry::{Deadline, Error, Options, Progress, Remedy, Repository, Timeout, pull};
 
 use crate::{Running, anonymous, image, options, reference};
 
@@ -80,6 +82,36 @@ async fn a_base_is_fetched_only_if_the_registry_lacks_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_time_of_a_repository_begins_when_it_is_connected() {
+    let registry = Running::start().await;
+    let name = reference(registry.address, "a:v1");
+    let mut options = options();
+    options.timeout = Timeout::After(Duration::from_secs(2));
+    let push = async |options: &Options| {
+        let repository = Repository::for_writing(&name, options, &anonymous()).await?;
+        repository.push(&image(&[&[("a", "1")]]), None, &Progress::hidden()).await
+    };
+    let deadline = Deadline::after(Duration::from_secs(2));
+    tokio::time::sleep(Duration::from_millis(2100)).await;
+    push(&options).await.unwrap();
+    // Unless several share it.
+    options.timeout = Timeout::At(deadline);
+    let error = push(&options).await.unwrap_err();
+    assert!(matches!(error, Error::Expired { .. }), "{error}");
+}
+
+/// Compiles if the futures can be spawned.
+#[allow(dead_code)]
+fn transfers_are_send(copier: &Copier, from: &Place, repository: &Repository, image: &Image) {
+    fn check(_: impl Send) {}
+    let progress = Progress::hidden();
+    check(copier.copy(from, from, &progress));
+    check(repository.push(image, Some(repository), &progress));
+    check(repository.with_layers(image.clone(), &progress));
+    check(pull(repository.reference(), &copier.options, &copier.resolver, &progress));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_push_needs_a_tag_and_a_registry() {
     let registry = Running::start().await;
     let address = registry.address;
@@ -103,8 +135,8 @@ async fn tls_to_a_plain_registry_is_explained() {
     let name = reference(registry.address, "a:v1");
     let mut tls = options();
     tls.plain_http = false;
-    let error = Repository::for_reading(&name, &tls, &anonymous()).await.err().unwrap().to_string();
-    assert!(error.contains("--plain-http"), "{error}");
+    let error = Repository::for_reading(&name, &tls, &anonymous()).await.err().unwrap();
+    assert_eq!(error.remedy(), Some(Remedy::AllowPlainHttp { host: None }), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

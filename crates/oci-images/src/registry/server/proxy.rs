@@ -24,14 +24,15 @@ use tokio::time::timeout_at;
 
 use super::error::Error;
 use super::limits::Limits;
-use super::manifests::{self, Manifest};
+use super::manifests::{self, Manifest, Stored};
 use super::response::{Code, Failure};
 use super::route::{self, Reference};
 use super::store::Store;
+use crate::blocking::blocking;
 use crate::layout;
 use crate::registry::auth::Resolver;
 use crate::registry::client::Repository;
-use crate::registry::deadline::Deadline;
+use crate::registry::deadline::{Deadline, Timeout};
 use crate::registry::error::Error as RegistryError;
 use crate::registry::mirrors::{self, Mirrors};
 use crate::registry::options::Options;
@@ -54,7 +55,7 @@ const UNREACHABLE_PAUSE: Duration = Duration::from_secs(10);
 pub struct Upstream {
     /// The registry, or the registry and the first parts of its repositories: `quay.io`, `quay.io/example`.
     pub registry: String,
-    /// How it is reached. The deadline's total is the maximum time for fetching what one request of a client needs; mirrors are not
+    /// How it is reached. The timeout is the maximum time for fetching what one request of a client needs; mirrors are not
     /// used, because this registry may be one of them.
     pub options: Options,
     /// The credentials.
@@ -130,7 +131,7 @@ impl Growing {
     pub(super) async fn available(&mut self, position: u64) -> io::Result<u64> {
         loop {
             let end = self.state.borrow_and_update().end.clone();
-            let Done { bytes, restarts } = *self.received.borrow_and_update();
+            let Done { bytes, restarts, .. } = *self.received.borrow_and_update();
             if restarts != self.restarts {
                 if self.delivered {
                     return Err(io::Error::other("the download began again"));
@@ -189,7 +190,7 @@ impl Proxy {
             return Err(fail("it is this registry itself".into()));
         }
         // Unlike any other: keys of hashes are random.
-        let pseudonym = format!("bundle-tool-{:016x}", RandomState::new().hash_one(address));
+        let pseudonym = format!("oci-images-{:016x}", RandomState::new().hash_one(address));
         upstream.options.via = HeaderValue::from_str(&format!("1.1 {pseudonym}")).ok();
         upstream.registry = registry;
         upstream.options.mirrors = Mirrors::default();
@@ -221,7 +222,7 @@ impl Proxy {
 
     /// Returns when the work for a request that begins now must have ended.
     fn deadline(&self) -> Deadline {
-        Deadline::after(self.upstream.options.deadline.total())
+        Deadline::after(self.upstream.options.timeout.total())
     }
 
     /// Returns the repository `name` of the other registry, logged in.
@@ -234,8 +235,8 @@ impl Proxy {
         let Upstream { registry, options, resolver } = &self.upstream;
         let reference = Repository::parse(&format!("{registry}/{name}"))?;
         let mut options = options.clone();
-        // A session has one deadline, and is used for a while before the last request.
-        options.deadline = Deadline::after(SESSION_AGE.saturating_add(options.deadline.total()));
+        // A session is used for a while before its last request.
+        options.timeout = Timeout::After(SESSION_AGE.saturating_add(options.timeout.total()));
         let repository = Repository::for_reading(&reference, &options, resolver).await?;
         let mut sessions = locked(&self.sessions);
         if sessions.len() >= MAX_SESSIONS {
@@ -270,7 +271,7 @@ impl Proxy {
     /// other registry does not have it.
     pub(super) async fn manifest(
         &self,
-        store: &Store,
+        store: &Arc<Store>,
         name: &str,
         reference: &Reference,
     ) -> Result<(), Failure> {
@@ -299,7 +300,7 @@ impl Proxy {
         };
         match fetched {
             Ok(()) => Ok(()),
-            Err(RegistryError::NotFound { .. }) => store.remove_tag(name, tag).map(drop),
+            Err(RegistryError::NotFound { .. }) => Ok(store.remove_tag(name, tag).map(drop)?),
             // What has a tag made of a digest refers to an image, as what the referrers API lists: most images have none.
             Err(error) if self.may_recover(&error) && (stored.is_some() || is_made_of_digest(tag)) => Ok(()),
             Err(error) => Err(self.failure(&error)),
@@ -309,7 +310,7 @@ impl Proxy {
     /// Fetches the manifest `version` and stores it, as `tag` if it has one.
     async fn fetch_manifest(
         &self,
-        store: &Store,
+        store: &Arc<Store>,
         name: &str,
         version: &str,
         tag: Option<&str>,
@@ -329,7 +330,8 @@ impl Proxy {
         let parsed: Option<Manifest> = serde_json::from_slice(&bytes).ok();
         let subject = parsed.and_then(|manifest| manifest.subject?.digest().ok());
         let media_type = manifest.descriptor().media_type().to_string();
-        store.put_manifest(name, tag, &media_type, subject.as_ref(), &bytes)?;
+        let (name, tag) = (name.to_owned(), tag.map(str::to_owned));
+        Stored { name, tag, media_type, subject, bytes }.write(store).await?;
         Ok(Ok(()))
     }
 
@@ -337,7 +339,7 @@ impl Proxy {
     /// there is another page. One that cannot be fetched is skipped.
     pub(super) async fn referrers(
         &self,
-        store: &Store,
+        store: &Arc<Store>,
         name: &str,
         subject: &Digest,
         last: Option<&str>,
@@ -468,7 +470,7 @@ impl Proxy {
         let size = self.blob_size(name, digest).await?;
         // Another repository has it; this one may read it, as the other registry has just said.
         if store.content(digest).metadata().is_ok_and(|content| content.len() == size) {
-            return store.link_blob(name, digest);
+            return Ok(store.link_blob(name, digest)?);
         }
         let path: TempPath = store.temporary()?;
         let file = OpenOptions::new().read(true).write(true).open(&path)?;
@@ -483,8 +485,7 @@ impl Proxy {
         })?;
         let (store, name, digest) = (Arc::clone(store), name.clone(), digest.clone());
         // Flushing a large file to the disk takes time.
-        let stored = tokio::task::spawn_blocking(move || store.put_blob(&name, &digest, path)).await;
-        stored.map_err(io::Error::other)?
+        Ok(blocking(move || store.put_blob(&name, &digest, path)).await?)
     }
 
     /// Returns the response for an error of the other registry: what it is about, without paths of this machine and names of its users.
@@ -617,14 +618,14 @@ mod tests {
     #[tokio::test]
     async fn bytes_of_two_attempts_are_never_mixed() {
         let (mut growing, done, state) = growing(PathBuf::new());
-        done.send_replace(Done { bytes: 5, restarts: 0 });
+        done.send_replace(Done { bytes: 5, restarts: 0, ..Done::default() });
         assert_eq!(growing.available(0).await.unwrap(), 5);
-        done.send_replace(Done { bytes: 0, restarts: 1 });
+        done.send_replace(Done { bytes: 0, restarts: 1, ..Done::default() });
         assert!(!growing.deliver(), "what was read may be of the second attempt");
-        done.send_replace(Done { bytes: 7, restarts: 1 });
+        done.send_replace(Done { bytes: 7, restarts: 1, ..Done::default() });
         assert_eq!(growing.available(0).await.unwrap(), 7);
         assert!(growing.deliver());
-        done.send_replace(Done { bytes: 10, restarts: 2 });
+        done.send_replace(Done { bytes: 10, restarts: 2, ..Done::default() });
         state.send_replace(State { arriving: None, end: Some(Ok(())) });
         assert!(growing.available(7).await.is_err(), "7 bytes are of another attempt");
     }
