@@ -77,7 +77,7 @@ impl Mirrors {
     pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let path = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         if let Some(file) = path("CONTAINERS_REGISTRIES_CONF") {
-            return Self { files: vec![file], directories: Vec::new() };
+            return Self::from_files([file]);
         }
         let home = path("HOME").map(|home| home.join(".config"));
         let user = path("XDG_CONFIG_HOME").or(home).map(|config| config.join("containers"));
@@ -88,6 +88,12 @@ impl Mirrors {
         let files = files.filter(|file| file.exists()).take(1).collect();
         let directories = directories.iter().map(|directory| directory.join("registries.conf.d"));
         Self { files, directories: directories.collect() }
+    }
+
+    /// Returns these files, which must exist, in the format of `registries.conf`. A later file replaces what an earlier one says
+    /// of a registry.
+    pub fn from_files(files: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+        Self { files: files.into_iter().map(Into::into).collect(), directories: Vec::new() }
     }
 
     /// Returns what the files say, by prefix.

@@ -39,6 +39,12 @@ impl Credentials {
         Self::found(secret, "the given user and password".to_owned())
     }
 
+    /// Returns a token that the registry's token server exchanges for others (OAuth 2's refresh token).
+    #[must_use]
+    pub fn identity_token(token: &str) -> Self {
+        Self::found(Secret::IdentityToken(token.to_owned()), "the given identity token".to_owned())
+    }
+
     /// True if no credentials were found.
     #[must_use]
     pub fn is_anonymous(&self) -> bool {

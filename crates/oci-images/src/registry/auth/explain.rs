@@ -34,6 +34,8 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Explanation {
+    /// The credentials that were given and are used instead of those in files, without their secret.
+    pub given: Option<String>,
     /// The files in the order in which they are read, and what was found.
     pub files: Vec<(PathBuf, Outcome)>,
 }
@@ -42,7 +44,7 @@ impl Explanation {
     /// Returns whether no file has credentials.
     #[must_use]
     pub fn is_anonymous(&self) -> bool {
-        !self.files.iter().any(|(_, outcome)| matches!(outcome, Outcome::Used { .. }))
+        self.given.is_none() && !self.files.iter().any(|(_, outcome)| matches!(outcome, Outcome::Used { .. }))
     }
 }
 
@@ -54,7 +56,9 @@ impl Resolver {
     /// As [`Resolver::resolve`].
     pub fn explain(&self, reference: &Reference) -> Result<Explanation, Error> {
         let mut files = Vec::new();
-        let mut is_found = false;
+        let given = self.given(reference).filter(|credentials| !credentials.is_anonymous());
+        let given = given.map(ToString::to_string);
+        let mut is_found = self.given(reference).is_some();
         for (path, required) in &self.files {
             let outcome = if is_found {
                 Outcome::NotReached
@@ -72,7 +76,7 @@ impl Resolver {
             };
             files.push((path.clone(), outcome));
         }
-        Ok(Explanation { files })
+        Ok(Explanation { given, files })
     }
 }
 

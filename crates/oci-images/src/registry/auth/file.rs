@@ -97,13 +97,7 @@ impl AuthFile {
             .filter_map(|(key, login)| Some((key, login.as_ref()?)))
             .filter(|(_, login)| !login.is_empty())
             .filter_map(|(key, login)| {
-                let plain = plain(key);
-                let (host, namespace) = plain.split_once('/').unwrap_or((&plain, ""));
-                let fits = same_registry(host, registry)
-                    && repository
-                        .strip_prefix(namespace)
-                        .is_some_and(|rest| namespace.is_empty() || rest.is_empty() || rest.starts_with('/'));
-                fits.then_some((namespace.len(), key.as_str(), login))
+                Some((covers(key, registry, repository)?, key.as_str(), login))
             })
             .max_by_key(|(length, _, _)| *length)
             .map(|(_, key, login)| (key, login))
@@ -136,6 +130,18 @@ impl Login {
         // Docker once padded passwords with zero bytes.
         Ok(Secret::Basic { user: user.to_owned(), password: password.trim_end_matches('\0').to_owned() })
     }
+}
+
+/// Returns how much of the name of `repository` the scope `key` has, if it covers the repository: a registry covers all of its
+/// repositories, with parts of names those whose names begin with them.
+pub(super) fn covers(key: &str, registry: &str, repository: &str) -> Option<usize> {
+    let plain = plain(key);
+    let (host, namespace) = plain.split_once('/').unwrap_or((&plain, ""));
+    let fits = same_registry(host, registry)
+        && repository
+            .strip_prefix(namespace)
+            .is_some_and(|rest| namespace.is_empty() || rest.is_empty() || rest.starts_with('/'));
+    fits.then_some(namespace.len())
 }
 
 /// Returns the key of a registry in a credential store: Docker Hub's is its oldest address.

@@ -12,9 +12,23 @@ use super::file::{self, AuthFile};
 use super::helper;
 use crate::registry::foreign::escape;
 
-/// The files that may contain credentials.
+/// Where the credentials for an image come from: those that are given, and files. By default there are none.
+///
+/// ```
+/// use oci_images::registry::{Credentials, Repository, Resolver};
+///
+/// let resolver = Resolver::from_files(["/run/secrets/auth.json"])
+///     .with_credentials("registry.example.com", Credentials::basic("alice", "secret"))
+///     .with_credentials("quay.io/example", Credentials::identity_token("token"));
+/// let image = Repository::parse("registry.example.com/app:v1")?;
+/// assert!(!resolver.resolve(&image)?.is_anonymous());
+/// assert!(Resolver::default().resolve(&image)?.is_anonymous());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Resolver {
+    /// Given credentials, each with its scope.
+    pub(super) given: Vec<(String, Credentials)>,
     /// Path, and whether it has to exist.
     pub(super) files: Vec<(PathBuf, bool)>,
     pub(super) helper_directory: Option<PathBuf>,
@@ -31,7 +45,7 @@ impl Resolver {
     pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let path = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         if let Some(file) = path("REGISTRY_AUTH_FILE") {
-            return Self { files: vec![(file, true)], helper_directory: None };
+            return Self::from_files([file]);
         }
         let home = path("HOME");
         let config = path("XDG_CONFIG_HOME").or_else(|| home.as_ref().map(|home| home.join(".config")));
@@ -41,10 +55,28 @@ impl Resolver {
             config.map(|directory| directory.join("containers/auth.json")),
             docker.map(|directory| directory.join("config.json")),
         ];
-        Self {
-            files: files.into_iter().flatten().map(|file| (file, false)).collect(),
-            helper_directory: None,
-        }
+        Self { files: files.into_iter().flatten().map(|file| (file, false)).collect(), ..Self::default() }
+    }
+
+    /// Returns these files, which must exist, in the format of podman and docker.
+    pub fn from_files(files: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+        Self { files: files.into_iter().map(|file| (file.into(), true)).collect(), ..Self::default() }
+    }
+
+    /// Uses `credentials` for `scope`, a registry or a registry and the first parts of repositories (`quay.io/org`), before
+    /// those of files. They are never sent to another registry; the most specific scope counts.
+    #[must_use]
+    pub fn with_credentials(mut self, scope: &str, credentials: Credentials) -> Self {
+        self.given.push((scope.to_owned(), credentials));
+        self
+    }
+
+    /// Returns the given credentials for the repository of `reference`.
+    pub(super) fn given(&self, reference: &Reference) -> Option<&Credentials> {
+        let covering = self.given.iter().filter_map(|(scope, credentials)| {
+            Some((file::covers(scope, reference.registry(), reference.repository())?, credentials))
+        });
+        covering.max_by_key(|(length, _)| *length).map(|(_, credentials)| credentials)
     }
 
     /// Looks for credential helpers in `directory` instead of along `PATH`.
@@ -70,6 +102,9 @@ impl Resolver {
         reference: &Reference,
         limit: Duration,
     ) -> Result<Credentials, Error> {
+        if let Some(credentials) = self.given(reference) {
+            return Ok(credentials.clone());
+        }
         for (path, required) in &self.files {
             let Some(file) = AuthFile::read(path, *required)? else { continue };
             if let Some(credentials) = self.resolve_in(&file, path, reference, limit.min(helper::TIMEOUT))? {
@@ -128,7 +163,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("auth.json");
         fs::write(&path, text).unwrap();
-        let resolver = Resolver { files: vec![(path, true)], helper_directory: Some(dir.path().to_owned()) };
+        let resolver = Resolver::from_files([path]).with_helpers_in(dir.path());
         (dir, resolver)
     }
 
@@ -177,6 +212,28 @@ mod tests {
         ] {
             assert_eq!(user(&resolver, image).as_deref(), expected, "{image}");
         }
+    }
+
+    #[test]
+    fn given_credentials_are_for_their_scope_and_before_files() {
+        let (_dir, resolver) = resolver(&format!(r#"{{"auths": {{"quay.io": {{"auth": "{}"}}}}}}"#, auth("file")));
+        let resolver = resolver
+            .with_credentials("docker.io", Credentials::basic("hub", "secret"))
+            .with_credentials("quay.io/org/app", Credentials::basic("app", "secret"))
+            .with_credentials("quay.io/org", Credentials::basic("org", "secret"));
+        for (image, expected) in [
+            ("quay.io/org/app:v1", Some("app")),
+            ("quay.io/org/other", Some("org")),
+            ("quay.io/organization/app", Some("file")),
+            ("busybox", Some("hub")),
+            ("mirror.example.com/org/app", None),
+        ] {
+            assert_eq!(user(&resolver, image).as_deref(), expected, "{image}");
+        }
+        let explained = |image: &str| resolver.explain(&image.parse().unwrap()).unwrap();
+        let explanation = explained("quay.io/org/app:v1");
+        assert!(!explanation.is_anonymous() && explanation.given.is_some());
+        assert_eq!(explained("quay.io/other/app:v1").given, None);
     }
 
     #[test]
@@ -279,7 +336,7 @@ mod tests {
     fn files_that_never_end_are_rejected() {
         let image: Reference = "x.example.com/x".parse().unwrap();
         for path in ["/dev/zero", "/dev/null"] {
-            let resolver = Resolver { files: vec![(path.into(), true)], helper_directory: None };
+            let resolver = Resolver::from_files([path]);
             let error = resolver.resolve(&image).unwrap_err().to_string();
             assert!(error.contains("expected a regular file"), "{error}");
         }
@@ -317,10 +374,10 @@ mod tests {
 
     #[test]
     fn invalid_files_are_reported_without_secrets() {
-        let missing = Resolver { files: vec![("/no/such/auth.json".into(), true)], helper_directory: None };
+        let missing = Resolver::from_files(["/no/such/auth.json"]);
         let image: Reference = "x.example.com/x".parse().unwrap();
         assert!(missing.resolve(&image).unwrap_err().to_string().contains("/no/such/auth.json"));
-        let optional = Resolver { files: vec![("/no/such/auth.json".into(), false)], helper_directory: None };
+        let optional = Resolver { files: vec![("/no/such/auth.json".into(), false)], ..Resolver::default() };
         assert!(optional.resolve(&image).unwrap().is_anonymous());
         for text in [
             r#"{"auths": {"x.example.com": {"auth": "hunter2!"}}}"#,
