@@ -7,11 +7,12 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use oci_images::layout::Platform;
 use oci_images::place::{Copier, Place};
-use oci_images::registry::{Progress, Resolver};
+use oci_images::registry::Resolver;
 
 use super::exit::Exit;
 use super::images::Registries;
 use super::outputs;
+use super::progress::progress;
 use super::runtime::runtime;
 
 #[derive(Debug, Args)]
@@ -52,7 +53,7 @@ impl Copy {
         // Opened first: an image is not copied if its digest cannot be written.
         let [digest_file] = outputs::open([("--digest-file", digest_file.as_deref())], Some(&to))?;
         let copier = Copier { options: registries.options(), resolver: Resolver::from_env(), platform };
-        let progress = Progress::new(format!("copying {from}"));
+        let progress = progress(format!("copying {from}"));
         let done = runtime()?
             .block_on(copier.copy(&from, &to, &progress))
             .with_context(|| format!("failed to copy {from} to {to}"))?;

@@ -14,13 +14,14 @@ use serde_json::Value;
 use super::exit::Exit;
 use super::format::{Formats, OutputOption};
 use super::images::{Location, Registries};
+use super::progress::progress;
 use super::runtime::runtime;
 use crate::{provenance, sbom};
 use description::{Description, Details, FileDetails, LayerDetails, Listing, Referrer};
 use oci_images::labels;
 use oci_images::layout::{self, Artifact, Blob, Contents, Image, Platform};
 use oci_images::place::{self, Place};
-use oci_images::registry::{self, Progress, Repository, Resolver};
+use oci_images::registry::{self, Repository, Resolver};
 
 /// The most bytes of layers that are fetched to compare the labels of a bundle image with its annotations.
 const MAX_BUNDLE: u64 = 32 << 20;
@@ -131,7 +132,7 @@ impl Inspect {
         let files = self.files || self.format.output == Output::Tree;
         if files || self.against.is_some() || (is_bundle && size <= MAX_BUNDLE) {
             if let Some(repository) = &repository {
-                image = repository.with_layers(image, &Progress::new("pulling")).await?;
+                image = repository.with_layers(image, &progress("pulling")).await?;
             }
             if is_bundle || self.against.is_some() {
                 let contents = Contents::read(&image)?;

@@ -11,10 +11,11 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use oci_images::place::Copier;
-use oci_images::registry::{Progress, Resolver};
+use oci_images::registry::Resolver;
 
 use super::exit::Exit;
 use super::images::Registries;
+use super::progress::progress;
 use super::runtime::runtime;
 use crate::model::text::{counted, printable};
 use filter::Filter;
@@ -84,7 +85,7 @@ async fn copy_all(planned: &[Planned], copier: &Copier) -> Result<()> {
     let mut out = io::stdout().lock();
     for (number, Planned { image, target, .. }) in planned.iter().enumerate() {
         let name = image.reference.whole();
-        let progress = Progress::new(format!("{}/{all} {name}", number + 1));
+        let progress = progress(format!("{}/{all} {name}", number + 1));
         let is_there = match image.reference.digest() {
             Some(digest) => copier.has(target, digest).await.unwrap_or(false),
             None => false,

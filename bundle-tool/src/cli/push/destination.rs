@@ -9,7 +9,7 @@ use clap::Args;
 use jiff::Timestamp;
 use oci_images::layout::{self, Artifact};
 use oci_images::place::Place;
-use oci_images::registry::{Attachment, Progress, Reference, Repository, Resolver, SigningKey};
+use oci_images::registry::{Attachment, Reference, Repository, Resolver, SigningKey};
 use serde_json::json;
 
 use super::annotations::{AnnotationArguments, Subject};
@@ -18,6 +18,7 @@ use super::provenance::Inputs;
 use crate::cli::exit::Exit;
 use crate::cli::images::{Registries, Target, created};
 use crate::cli::outputs;
+use crate::cli::progress::progress;
 use crate::cli::runtime::runtime;
 use crate::read::file;
 use crate::sbom;
@@ -105,7 +106,7 @@ impl Destination {
         let key = self.sign.as_deref().map(signing_key).transpose()?;
         let sbom = self.sbom.as_deref().map(|path| bill_of_materials(path, name)).transpose()?;
         let provenance = self.provenance.then(|| inputs.attachment(&reference, &artifact)).transpose()?;
-        let progress = Progress::new(format!("pushing {name}"));
+        let progress = progress(format!("pushing {name}"));
         let printed = match &self.to {
             None => {
                 let options = self.registries.options();

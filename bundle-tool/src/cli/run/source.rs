@@ -6,11 +6,12 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 
 use crate::cli::images::{Location, Registries};
+use crate::cli::progress::progress;
 use crate::cli::push;
 use crate::model::{Annotations, Bundle};
 use crate::read;
 use oci_images::layout::{Contents, Image, Platform};
-use oci_images::registry::{Progress, Repository, Resolver};
+use oci_images::registry::{Repository, Resolver};
 
 /// A bundle, and how it can be pushed.
 pub(in crate::cli) struct Input {
@@ -40,7 +41,7 @@ impl Input {
             location.open(&Platform::default(), registries).await.with_context(read)?;
         let pushed = match (location.registry(), repository) {
             (Some(name), Some(repository)) => {
-                image = repository.with_layers(image, &Progress::new("pulling")).await.with_context(read)?;
+                image = repository.with_layers(image, &progress("pulling")).await.with_context(read)?;
                 Some(format!("{}/{}@{}", name.registry(), name.repository(), image.digest()))
             }
             _ => None,
@@ -95,7 +96,7 @@ async fn push_image(name: &str, image: &Image, registries: &Registries) -> Resul
     let repository = Repository::for_writing(&reference, &registries.options(), &Resolver::from_env())
         .await
         .with_context(push)?;
-    let progress = Progress::new(format!("pushing {name}"));
+    let progress = progress(format!("pushing {name}"));
     repository.push(image, None, &progress).await.with_context(push)?;
     Ok(format!("{}/{}@{}", reference.registry(), reference.repository(), image.digest()))
 }

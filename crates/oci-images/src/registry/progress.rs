@@ -1,18 +1,38 @@
-//! A progress bar for transfers.
+//! The progress of transfers.
 
+use std::fmt;
 use std::sync::Arc;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use tokio::sync::watch;
 
-/// A bar on standard error if that is a terminal, and nothing otherwise. Clones share the bar, which is removed with
-/// the last one.
-#[derive(Debug, Clone)]
-pub struct Progress(Arc<Bar>);
+/// Shows the progress of a transfer: a bar, lines of a log.
+///
+/// ```
+/// use oci_images::registry::{Progress, ProgressSink};
+///
+/// struct Lines;
+///
+/// impl ProgressSink for Lines {
+///     fn update(&self, done: u64, total: u64) {
+///         eprintln!("{done} of {total} bytes");
+///     }
+/// }
+///
+/// let progress = Progress::new(Lines);
+/// ```
+pub trait ProgressSink: Send + Sync {
+    /// Receives the number of bytes that are done, and of those that are known to be necessary. Both grow; what has to be
+    /// transferred again is subtracted from `done`. Called for every part that is transferred, by one thread at a time, which
+    /// waits for it.
+    fn update(&self, done: u64, total: u64);
+}
 
-#[derive(Debug)]
-struct Bar {
-    shown: ProgressBar,
+/// The progress of one transfer or of several. Clones share it; the sink is dropped with the last one.
+#[derive(Clone)]
+pub struct Progress(Arc<Shared>);
+
+struct Shared {
+    sink: Option<Box<dyn ProgressSink>>,
     /// What is done, for who waits for it.
     done: watch::Sender<Done>,
 }
@@ -22,31 +42,29 @@ struct Bar {
 pub(super) struct Done {
     /// The bytes that are done.
     pub(super) bytes: u64,
+    /// The bytes that are expected.
+    pub(super) total: u64,
     /// How often bytes that were done had to be done again.
     pub(super) restarts: u64,
 }
 
+impl fmt::Debug for Progress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Progress").field(&*self.0.done.borrow()).finish()
+    }
+}
+
 impl Progress {
-    /// Returns a bar with the label `what`.
+    /// Returns a progress that `sink` shows.
     #[must_use]
-    pub fn new(what: impl Into<String>) -> Self {
-        let shown = ProgressBar::new(0).with_message(what.into());
-        if let Ok(style) =
-            ProgressStyle::with_template("{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec}")
-        {
-            shown.set_style(style);
-        }
-        Self::with(shown)
+    pub fn new(sink: impl ProgressSink + 'static) -> Self {
+        Self(Arc::new(Shared { sink: Some(Box::new(sink)), done: watch::Sender::default() }))
     }
 
-    /// Returns a bar that is not shown.
+    /// Returns a progress that is not shown.
     #[must_use]
     pub fn hidden() -> Self {
-        Self::with(ProgressBar::hidden())
-    }
-
-    fn with(shown: ProgressBar) -> Self {
-        Self(Arc::new(Bar { shown, done: watch::Sender::default() }))
+        Self(Arc::new(Shared { sink: None, done: watch::Sender::default() }))
     }
 
     /// Returns what is done, and what follows.
@@ -55,29 +73,31 @@ impl Progress {
         self.0.done.subscribe()
     }
 
+    fn change(&self, change: impl FnOnce(&mut Done)) {
+        self.0.done.send_modify(|done| {
+            change(done);
+            // Here, so that updates have the order of the changes.
+            if let Some(sink) = &self.0.sink {
+                sink.update(done.bytes, done.total);
+            }
+        });
+    }
+
     /// Adds `bytes` to what is expected.
     pub(super) fn expect(&self, bytes: u64) {
-        self.0.shown.inc_length(bytes);
+        self.change(|done| done.total += bytes);
     }
 
     /// Adds `bytes` to what is done.
     pub(super) fn advance(&self, bytes: u64) {
-        self.0.shown.inc(bytes);
-        self.0.done.send_modify(|done| done.bytes += bytes);
+        self.change(|done| done.bytes += bytes);
     }
 
     /// Removes `bytes` that were done and have to be done again.
     pub(super) fn take_back(&self, bytes: u64) {
-        self.0.shown.dec(bytes);
-        self.0.done.send_modify(|done| {
+        self.change(|done| {
             done.bytes = done.bytes.saturating_sub(bytes);
             done.restarts += 1;
         });
-    }
-}
-
-impl Drop for Bar {
-    fn drop(&mut self) {
-        self.shown.finish_and_clear();
     }
 }
