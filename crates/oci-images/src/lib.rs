@@ -6,8 +6,9 @@
 //! | [`labels`] | the names of the labels of OLM's images | nothing | |
 //! | [`layout`] | images, layers, OCI layouts and archives, extraction of files; no network | `labels` | |
 //! | [`mod@reference`] | names of images | nothing | |
-//! | [`registry`] | the distribution protocol: a client, and a small server | `layout` | `registry`; `server` for the server |
-//! | [`place`] | where images are, and copying between any two places | `layout`, `registry` | `registry` |
+//! | `blocking` | work that must not run beside transfers | nothing | `registry` |
+//! | [`registry`] | the distribution protocol: a client, and a small server | `layout`, `blocking` | `registry`; `server` for the server |
+//! | [`place`] | where images are, and copying between any two places | `layout`, `registry`, `blocking` | `registry` |
 //!
 //! Both features are on by default.
 
@@ -15,6 +16,8 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+#[cfg(feature = "registry")]
+mod blocking;
 pub mod labels;
 #[cfg_attr(
     not(feature = "registry"),

@@ -4,9 +4,11 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 
-use futures::stream::{self, StreamExt};
+use futures::stream::{self, FuturesUnordered, StreamExt};
 
+use crate::blocking::blocking;
 use crate::layout::{
     self, Artifact, Blob, Contents, Digest, DirectoryWriter, Found, Image, Platform, Search,
 };
@@ -211,13 +213,17 @@ impl Place {
     /// # Errors
     ///
     /// As [`Place::image`], and those of reading layers.
-    pub async fn contents(&self, options: &Options, resolver: &Resolver) -> Result<Contents, Error> {
+    pub async fn contents(
+        &self,
+        options: &Options,
+        resolver: &Resolver,
+        progress: &Progress,
+    ) -> Result<Contents, Error> {
         let (mut image, repository) = self.image(&Platform::default(), options, resolver).await?;
         if let Some(repository) = repository {
-            let layers = repository.with_layers(image, &Progress::new("pulling")).await;
-            image = layers?;
+            image = repository.with_layers(image, progress).await?;
         }
-        Ok(Contents::read(&image)?)
+        Ok(blocking(move || Contents::read(&image)).await?)
     }
 
     /// Returns the name of the image: in its registry, or as its layout or archive calls it.
@@ -299,9 +305,10 @@ impl Copier {
     ///
     /// Those of reading and writing; [`Error::NoPlatform`] if an index lacks the requested platform.
     pub async fn copy(&self, from: &Place, to: &Place, progress: &Progress) -> Result<Copied, Error> {
-        let (artifact, source) = from.artifact(&self.options, &self.resolver).await?;
-        let artifact = self.choose(artifact, source.as_ref(), from).await?;
-        self.write(artifact, source.as_ref(), from, to, progress).await
+        let copier = Self { options: self.options.started(), ..self.clone() };
+        let (artifact, source) = from.artifact(&copier.options, &copier.resolver).await?;
+        let artifact = copier.choose(artifact, source.as_ref(), from).await?;
+        copier.write(artifact, source.as_ref(), from, to, progress).await
     }
 
     /// Returns whether `place` has the image or index `digest`, under its name.
@@ -420,18 +427,20 @@ impl Copier {
             }
             Place::Directory(path, name) => {
                 let name = named(name)?;
-                let present = self.write_directory(path, &artifact, source, &name, progress).await?;
+                let present = self.write_directory(path, artifact, source, name, progress).await?;
                 Ok(whole(present))
             }
             Place::Archive(path, name) => {
                 let name = named(name)?;
-                layout::write_archive(path, fetched(artifact, source, progress).await?, &name)?;
+                let (path, artifact) = (path.clone(), fetched(artifact, source, progress).await?);
+                blocking(move || layout::write_archive(&path, artifact, &name)).await?;
                 Ok(whole(0))
             }
             Place::DockerArchive(path, name) => {
                 let name = named(name)?;
                 layout::require_image(&artifact, &name)?;
-                layout::write_docker_archive(path, fetched(artifact, source, progress).await?, &name)?;
+                let (path, artifact) = (path.clone(), fetched(artifact, source, progress).await?);
+                blocking(move || layout::write_docker_archive(&path, artifact, &name)).await?;
                 Ok(whole(0))
             }
         }
@@ -441,29 +450,51 @@ impl Copier {
     async fn write_directory(
         &self,
         path: &Path,
-        artifact: &Artifact,
+        artifact: Artifact,
         source: Option<&Repository>,
-        name: &str,
+        name: String,
         progress: &Progress,
     ) -> Result<usize, Error> {
-        let mut writer = DirectoryWriter::open(path)?;
-        let blobs = artifact.all_blobs();
-        let all = blobs.len();
-        let missing: Vec<&Blob> = blobs.into_values().filter(|blob| !writer.has(blob)).collect();
-        let present = all - missing.len();
+        let parallel = self.options.parallel.get();
+        let path = path.to_owned();
+        let (artifact, writer, missing) = blocking(move || {
+            let writer = DirectoryWriter::open(&path)?;
+            let blobs = artifact.all_blobs().into_values();
+            let missing: Vec<Blob> = blobs.filter(|blob| !writer.has(blob)).cloned().collect();
+            Ok::<_, layout::Error>((artifact, Arc::new(writer), missing))
+        })
+        .await?;
+        let present = artifact.all_blobs().len() - missing.len();
         let mut fetched = stream::iter(missing)
             .map(|blob| async move {
                 match source {
-                    Some(source) => source.fetch(blob, progress).await,
-                    None => Ok(blob.clone()),
+                    Some(source) => source.fetch(&blob, progress).await,
+                    None => Ok(blob),
                 }
             })
-            .buffer_unordered(self.options.parallel.get());
-        while let Some(blob) = fetched.next().await {
-            writer.add(&blob?)?;
-        }
+            .buffer_unordered(parallel);
+        let mut adding = FuturesUnordered::new();
+        let added = loop {
+            tokio::select! {
+                Some(blob) = fetched.next(), if adding.len() < parallel => match blob {
+                    Ok(blob) => {
+                        let writer = Arc::clone(&writer);
+                        adding.push(blocking(move || writer.add(&blob)));
+                    }
+                    Err(error) => break Err(Error::from(error)),
+                },
+                Some(added) = adding.next() => if let Err(error) = added {
+                    break Err(error.into());
+                },
+                else => break Ok(()),
+            }
+        };
         drop(fetched);
-        writer.finish(artifact, name)?;
+        // What the writer created is removed when nothing uses it any more.
+        while adding.next().await.is_some() {}
+        added?;
+        let finish = move || Arc::into_inner(writer).map(|writer| writer.finish(&artifact, &name));
+        blocking(finish).await.transpose()?;
         Ok(present)
     }
 }

@@ -29,7 +29,7 @@ pub fn open_directory(path: &Path) -> Result<OciLayout, Error> {
 /// Those of [`DirectoryWriter`].
 pub fn write_directory(path: &Path, artifact: impl Into<Artifact>, image_name: &str) -> Result<(), Error> {
     let artifact = artifact.into();
-    let mut writer = DirectoryWriter::open(path)?;
+    let writer = DirectoryWriter::open(path)?;
     for blob in artifact.all_blobs().into_values() {
         writer.add(blob)?;
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use atomic_files::{DirectoryLock, Pending};
@@ -31,7 +32,7 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 pub struct DirectoryWriter {
     path: PathBuf,
     index: Option<ImageIndex>,
-    created: Created,
+    created: Mutex<Created>,
     /// Released last.
     _lock: DirectoryLock,
 }
@@ -68,7 +69,7 @@ impl DirectoryWriter {
             created.directory(&path.join(directory))?;
             reject_link(&path.join(directory))?;
         }
-        Ok(Self { path: path.to_owned(), index, created, _lock: lock })
+        Ok(Self { path: path.to_owned(), index, created: Mutex::new(created), _lock: lock })
     }
 
     /// Returns whether the layout has a blob, with the right bytes.
@@ -84,7 +85,7 @@ impl DirectoryWriter {
     ///
     /// [`Error::Write`] if it cannot be written; [`Error::Mismatch`] if the blob does not match its descriptor;
     /// [`Error::NotRegular`] if something else has its name.
-    pub fn add(&mut self, blob: &Blob) -> Result<(), Error> {
+    pub fn add(&self, blob: &Blob) -> Result<(), Error> {
         let path = self.path.join(blob_path(blob.digest()));
         let exists = match fs::symlink_metadata(&path) {
             Ok(metadata) if metadata.is_file() => {
@@ -101,7 +102,7 @@ impl DirectoryWriter {
         copy(&mut reader, &mut pending, blob)?;
         pending.commit()?;
         if !exists {
-            self.created.paths.push((path, false));
+            locked(&self.created).paths.push((path, false));
         }
         Ok(())
     }
@@ -116,11 +117,16 @@ impl DirectoryWriter {
             self.add(manifest)?;
         }
         let index = index_with(self.index.take(), artifact, image_name)?;
-        self.created.file(&self.path.join("oci-layout"), MARKER)?;
-        self.created.file(&self.path.join("index.json"), &index)?;
-        self.created.paths.clear();
+        let mut created = locked(&self.created);
+        created.file(&self.path.join("oci-layout"), MARKER)?;
+        created.file(&self.path.join("index.json"), &index)?;
+        created.paths.clear();
         Ok(())
     }
+}
+
+fn locked(created: &Mutex<Created>) -> MutexGuard<'_, Created> {
+    created.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the bytes of an index that contains `artifact` as `image_name` in addition to what `index` contains.

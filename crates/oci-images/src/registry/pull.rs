@@ -10,6 +10,7 @@ use super::client::Repository;
 use super::error::Error;
 use super::options::Options;
 use super::progress::Progress;
+use crate::blocking::blocking;
 use crate::layout::{self, Blob, Contents, Image, Platform};
 
 /// Maximum size of a layer that is fetched to read its files, in bytes.
@@ -34,7 +35,7 @@ pub async fn pull(
     let repository = Repository::for_reading(reference, options, resolver).await?;
     let image = repository.image(&Platform::default()).await?;
     let image = repository.with_layers(image, progress).await?;
-    Ok(Contents::read(&image)?)
+    Ok(blocking(move || Contents::read(&image)).await?)
 }
 
 impl Repository {

@@ -61,8 +61,10 @@ impl Repository {
         if self.reference.digest().is_some_and(|digest| digest != expected) {
             return Err(Error::PushToDigest { name });
         }
-        let sent: Vec<Sent> = stream::iter(artifact.all_blobs().into_values())
-            .map(|blob| self.push_blob(blob, source, progress))
+        // Owned: the compiler does not see that the future is `Send` otherwise.
+        let blobs: Vec<Blob> = artifact.all_blobs().into_values().cloned().collect();
+        let sent: Vec<Sent> = stream::iter(blobs)
+            .map(|blob| async move { self.push_blob(&blob, source, progress).await })
             .buffer_unordered(self.session.parallel)
             .try_collect()
             .await?;

@@ -1,6 +1,8 @@
 //! Manifests, tags and referrers.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -16,6 +18,7 @@ use super::response::{self, Code, Failure, digest_header, empty, set};
 use super::route::{self, Reference};
 use super::store::Store;
 use super::uploads::query;
+use crate::blocking::blocking;
 use crate::layout::{DOCUMENT_LIMIT, sha256};
 
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
@@ -73,7 +76,7 @@ pub(super) fn get(store: &Store, name: &str, reference: &Reference) -> Result<Re
 }
 
 pub(super) async fn put(
-    store: &Store,
+    store: &Arc<Store>,
     limits: &Limits,
     name: &str,
     reference: &Reference,
@@ -107,11 +110,12 @@ pub(super) async fn put(
     }
     check_parts(store, name, &manifest)?;
     let tag = match reference {
-        Reference::Tag(tag) => Some(tag.as_str()),
+        Reference::Tag(tag) => Some(tag.clone()),
         Reference::Digest(_) => None,
     };
     let subject = manifest.subject.as_ref().map(Descriptor::digest).transpose()?;
-    store.put_manifest(name, tag, &media_type, subject.as_ref(), &bytes)?;
+    let stored = Stored { name: name.to_owned(), tag, media_type, subject: subject.clone(), bytes };
+    stored.write(store).await?;
     let mut response = empty(axum::http::StatusCode::CREATED);
     set(&mut response, LOCATION, &format!("/v2/{name}/manifests/{digest}"));
     set(&mut response, digest_header(), digest.as_ref());
@@ -119,6 +123,27 @@ pub(super) async fn put(
         set(&mut response, HeaderName::from_static("oci-subject"), subject.as_ref());
     }
     Ok(response)
+}
+
+/// A manifest on its way into the store.
+pub(super) struct Stored {
+    pub(super) name: String,
+    pub(super) tag: Option<String>,
+    pub(super) media_type: String,
+    pub(super) subject: Option<Digest>,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Stored {
+    /// Writes it to the disk, beside other work.
+    pub(super) async fn write(self, store: &Arc<Store>) -> io::Result<()> {
+        let store = Arc::clone(store);
+        blocking(move || {
+            let Self { name, tag, media_type, subject, bytes } = self;
+            store.put_manifest(&name, tag.as_deref(), &media_type, subject.as_ref(), &bytes)
+        })
+        .await
+    }
 }
 
 /// Rejects a manifest that names what the repository lacks: content is pushed before its manifest.
