@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use crate::model::text::{printable, shortened, with_causes};
+use super::remedy::with_help;
+use crate::model::text::{printable, shortened};
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +33,7 @@ const MAX_ERROR: usize = 4000;
 /// Prints an error and its causes on one line of standard error. It may quote file names and values of foreign input, which
 /// are shortened and cannot forge a line.
 pub(super) fn print_error(error: &anyhow::Error) -> std::io::Result<()> {
-    let text = with_causes(error.as_ref());
+    let text = with_help(error.as_ref());
     writeln!(std::io::stderr(), "error: {}", printable(&shortened(&text, MAX_ERROR)))
 }
 

@@ -7,11 +7,12 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
+use super::progress::progress;
 use oci_images::labels;
 use oci_images::layout::{Contents, Image, Platform};
 use oci_images::place::Place;
 use oci_images::registry::{
-    self, ClientCertificate, Deadline, IdleTimeout, Mirrors, Options, Parallel, Repository, Resolver,
+    self, ClientCertificate, Deadline, IdleTimeout, Mirrors, Options, Parallel, Repository, Resolver, Timeout,
     certificate_directories,
 };
 
@@ -72,6 +73,7 @@ impl Registries {
     pub(super) fn options(&self) -> Options {
         let (loopback, hosts): (Vec<_>, Vec<_>) = self.plain_http.iter().cloned().partition(String::is_empty);
         let mut options = Options::default();
+        options.user_agent = Some(concat!("bundle-tool/", env!("CARGO_PKG_VERSION")).to_owned());
         options.ca_files.clone_from(&self.ca_file);
         options.client_certificate = self.client_cert.as_ref().map(|certificate| ClientCertificate {
             certificate: certificate.clone(),
@@ -83,7 +85,7 @@ impl Registries {
         options.plain_http = !loopback.is_empty();
         options.plain_http_hosts = hosts;
         if let Some(timeout) = self.timeout {
-            options.deadline = *self.deadline.get_or_init(|| Deadline::after(timeout));
+            options.timeout = Timeout::At(*self.deadline.get_or_init(|| Deadline::after(timeout)));
         }
         if let Some(timeout) = self.idle_timeout {
             options.idle_timeout = IdleTimeout(timeout);
@@ -134,7 +136,8 @@ impl Location {
 
     /// Returns the labels of a bundle or an index image, and the files that they refer to.
     pub(super) async fn contents(&self, registries: &Registries) -> Result<Contents> {
-        let contents = self.0.contents(&registries.options(), &Resolver::from_env()).await?;
+        let (options, resolver) = (registries.options(), Resolver::from_env());
+        let contents = self.0.contents(&options, &resolver, &progress("pulling")).await?;
         if contents.labels.contains_key(labels::DATABASE) && !contents.is_catalog() {
             bail!(
                 "the image is an SQLite index, not a file-based catalog: convert it with `opm migrate` of opm 1.72 or earlier"
@@ -164,6 +167,12 @@ impl std::str::FromStr for Target {
             Ok(place) => Ok(Self(place)),
         }
     }
+}
+
+/// Returns the program that the history of images names.
+#[allow(clippy::unnecessary_wraps, reason = "a field has this type")]
+pub(super) fn created_by() -> Option<String> {
+    Some("bundle-tool".to_owned())
 }
 
 /// Returns the creation time of images: `SOURCE_DATE_EPOCH`, or 1970, so that the same input gives the same image.
@@ -196,10 +205,10 @@ mod tests {
     #[test]
     fn another_task_has_the_whole_time() {
         let first = Registries::new(Vec::new(), Vec::new(), Duration::from_mins(1));
-        let deadline = first.options().deadline;
-        assert_eq!(first.options().deadline, deadline);
-        assert_eq!(first.clone().options().deadline, deadline);
-        assert_ne!(first.for_another_task().options().deadline, deadline);
+        let timeout = first.options().timeout;
+        assert_eq!(first.options().timeout, timeout);
+        assert_eq!(first.clone().options().timeout, timeout);
+        assert_ne!(first.for_another_task().options().timeout, timeout);
     }
 
     #[test]

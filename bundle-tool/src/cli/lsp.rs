@@ -9,12 +9,12 @@ use clap::Args;
 
 use super::catalog::validate::{OpenshiftOption, validate as validate_catalog};
 use super::exit::Exit;
+use super::remedy::with_help;
 use super::settings::Choice;
 use super::validate::validate_directory;
 use crate::lsp::{self, End, Failure, Item, Validated};
 use crate::model::bundle::ANNOTATIONS_FILE;
 use crate::model::dockerfile::BESIDE;
-use crate::model::text::with_causes;
 use crate::read;
 use crate::read::file::MAX_FILE_SIZE;
 use crate::read::format::Root;
@@ -110,5 +110,5 @@ fn catalog(path: &Path, overlay: &Overlay) -> Result<Validated, Failure> {
 }
 
 fn failed(error: &anyhow::Error) -> Failure {
-    Failure { message: with_causes(error.as_ref()), place: None }
+    Failure { message: with_help(error.as_ref()), place: None }
 }

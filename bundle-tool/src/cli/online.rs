@@ -13,6 +13,7 @@ use tokio::sync::{OnceCell, Semaphore};
 
 use super::exit::print_error;
 use super::images::Registries;
+use super::remedy::with_help;
 use super::runtime::SharedRuntime;
 use crate::model::{Availability, Bundle};
 use crate::rules;
@@ -115,7 +116,7 @@ impl Lookup {
             Err(Error::NotFound { .. }) => return Availability::Missing,
             Err(error) => error,
         };
-        let reason = error.to_string();
+        let reason = with_help(&error);
         match error {
             Error::Expired { .. } => self.is_expired.store(true, Ordering::Relaxed),
             Error::Certificates { .. } | Error::Proxy { .. } | Error::Mirrors { .. } | Error::Auth(_) => {

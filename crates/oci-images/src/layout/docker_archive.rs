@@ -271,7 +271,7 @@ pub fn write_docker_archive(
 /// Rejects an index, which the format cannot contain.
 pub(crate) fn require_image(artifact: &Artifact, image_name: &str) -> Result<(), Error> {
     if artifact.is_index() {
-        let reason = "the format contains images for one platform only: choose one with --platform";
+        let reason = "the format contains images for one platform only: choose a platform";
         return Err(Error::malformed(image_name, "image of a Docker archive", reason));
     }
     Ok(())
@@ -464,7 +464,7 @@ mod tests {
         let index =
             Artifact::index(vec![(Platform::default(), Artifact::from(&image))], BTreeMap::new()).unwrap();
         let error = write_docker_archive(&path, &index, "a:v1").unwrap_err().to_string();
-        assert!(error.contains("--platform"), "{error}");
+        assert!(error.contains("one platform"), "{error}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::auth;
+use super::remedy::Remedy;
 use crate::layout;
 
 /// A registry could not be used as requested.
@@ -76,14 +77,14 @@ pub enum Error {
     #[error(transparent)]
     Layout(#[from] layout::Error),
     /// No connection to the registry could be established.
-    #[error("failed to connect to the registry {registry}: {reason}; {help}")]
+    #[error("failed to connect to the registry {registry}: {reason}; {remedy}")]
     Unreachable {
         /// Host and port.
         registry: String,
         /// What the network reported.
         reason: String,
-        /// What to do.
-        help: String,
+        /// What may help.
+        remedy: Remedy,
     },
     /// A registry is unreachable, and none of its mirrors has the image.
     #[error("{error}; its mirrors have no such image or failed: {}", .mirrors.join(", "))]
@@ -94,7 +95,7 @@ pub enum Error {
         mirrors: Vec<String>,
     },
     /// The registry requires a login, or other permissions.
-    #[error("the registry {registry} denied {action} access to {repository} for {who}: {reason}; {help}")]
+    #[error("the registry {registry} denied {action} access to {repository} for {who}: {reason}; {remedy}")]
     Denied {
         /// Host and port.
         registry: String,
@@ -106,8 +107,8 @@ pub enum Error {
         action: Action,
         /// What the registry reported.
         reason: String,
-        /// What to do.
-        help: &'static str,
+        /// What may help.
+        remedy: Remedy,
     },
     /// The server that gives tokens for the registry failed.
     #[error(
@@ -169,8 +170,8 @@ pub enum Error {
     },
     /// A request made no progress.
     #[error(
-        "`{request}` stalled: less than 32 KiB transferred within {}; check the network and the registry, or raise --idle-timeout",
-        Seconds(*.after)
+        "`{request}` stalled: less than 32 KiB transferred within {}; {}",
+        Seconds(*.after), Remedy::RaiseIdleTimeout
     )]
     Stalled {
         /// Method and address.
@@ -179,13 +180,27 @@ pub enum Error {
         after: Duration,
     },
     /// The deadline passed.
-    #[error("`{request}` did not finish within the total timeout of {}; raise --timeout if that is too short", Seconds(*.after))]
+    #[error("`{request}` did not finish within the total timeout of {}; {}", Seconds(*.after), Remedy::RaiseTimeout)]
     Expired {
         /// Method and address.
         request: String,
         /// The total timeout.
         after: Duration,
     },
+}
+
+impl Error {
+    /// Returns what may help, if that is known. The error's text contains its text.
+    #[must_use]
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::Unreachable { remedy, .. } | Self::Denied { remedy, .. } => Some(remedy.clone()),
+            Self::Mirrored { error, .. } => error.remedy(),
+            Self::Stalled { .. } => Some(Remedy::RaiseIdleTimeout),
+            Self::Expired { .. } => Some(Remedy::RaiseTimeout),
+            _ => None,
+        }
+    }
 }
 
 /// The access that a login is for.

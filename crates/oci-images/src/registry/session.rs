@@ -18,13 +18,12 @@ use super::failure::{Failure, status_text};
 use super::foreign::Secrets;
 use super::http::{Answer, Http, Payload, Request, authority};
 use super::options::Options;
+use super::remedy::Remedy;
 use super::retry::{Attempts, Backoff};
 use super::target::Policy;
 
 /// Maximum size of a token server's response, in bytes.
 const MAX_TOKEN_RESPONSE: u64 = 64 << 10;
-/// How this client calls itself at token servers.
-const CLIENT_ID: &str = "bundle-tool";
 
 /// A connection to a registry for one repository, logged in if the registry requires it.
 pub(super) struct Session {
@@ -151,13 +150,12 @@ impl Session {
     /// Makes a request once, with the login if it goes to the registry itself. If the registry does not accept the
     /// login, it is renewed once.
     pub(super) async fn send(&self, request: &Request) -> Result<Answer<'_>, Failure> {
-        let is_own = |url: &Url| url.origin() == self.http.policy.registry().origin();
-        if !is_own(&request.url) {
+        if !self.http.is_registry(&request.url) {
             return self.http.send(request, None).await;
         }
         let used = self.authorization.lock().await.clone();
         let answer = self.http.send(request, used.as_ref()).await?;
-        if answer.status() != StatusCode::UNAUTHORIZED || !is_own(answer.url()) {
+        if answer.status() != StatusCode::UNAUTHORIZED || !self.http.is_registry(answer.url()) {
             return Ok(answer);
         }
         match self.renew(&answer, used.as_ref()).await? {
@@ -253,7 +251,7 @@ impl Session {
             form.query_pairs_mut()
                 .append_pair("grant_type", "refresh_token")
                 .append_pair("refresh_token", token)
-                .append_pair("client_id", CLIENT_ID)
+                .append_pair("client_id", self.http.client_id())
                 .append_pair("service", service.unwrap_or_default())
                 .append_pair("scope", &scopes.join(" "));
             let form = Bytes::from(form.query().unwrap_or_default().to_owned());
@@ -334,28 +332,24 @@ impl Session {
         let is_proxied = proxies.peek().is_some();
         let is_proxied_with_tls =
             proxies.any(|proxy| proxy.to_string_lossy().to_ascii_lowercase().starts_with("https://"));
-        let help = if reason.starts_with("TLS is not available") {
-            "install the system's CA certificates"
+        let remedy = if reason.starts_with("TLS is not available") {
+            Remedy::InstallAuthorities
         } else if reason.contains("UnknownIssuer") {
-            "to trust the registry's certificate authority, pass its certificate with --ca-file"
+            Remedy::TrustAuthority
         } else if reason.contains("invalid peer certificate") {
-            "check the registry's name and its certificate"
+            Remedy::CheckCertificate
         } else if reason.contains("invalid HTTP version") {
-            "the registry seems to use TLS; omit --plain-http"
+            Remedy::UseTls
         } else if is_proxied_with_tls && is_plain_http(&reason) {
-            "the proxy or the registry seems to use plain HTTP; if it is the proxy, write http:// in HTTPS_PROXY"
+            Remedy::CheckProxyScheme
         } else if is_plain_http(&reason) {
-            "the registry seems to use plain HTTP; to send images and passwords unencrypted, pass --plain-http"
+            Remedy::AllowPlainHttp { host: (!is_loopback).then(|| registry.clone()) }
         } else if is_proxied {
-            "check the address, the proxy in HTTPS_PROXY, and whether the registry is running"
+            Remedy::CheckProxy
         } else {
-            "check the address and whether the registry is running"
+            Remedy::CheckAddress
         };
-        let mut help = help.to_owned();
-        if help.ends_with("--plain-http") && help.contains("plain HTTP") && !is_loopback {
-            help = format!("{help}={registry}");
-        }
-        Error::Unreachable { registry, reason, help }
+        Error::Unreachable { registry, reason, remedy }
     }
 
     fn denied(&self, reason: String) -> Error {
@@ -368,11 +362,7 @@ impl Session {
             who: self.credentials.to_string(),
             action: self.action,
             reason,
-            help: if self.credentials.is_anonymous() {
-                "log in with `bundle-tool login`, or set REGISTRY_AUTH_FILE"
-            } else {
-                "check the account's permissions, or log in again"
-            },
+            remedy: if self.credentials.is_anonymous() { Remedy::LogIn } else { Remedy::CheckPermissions },
         }
     }
 }
@@ -384,7 +374,7 @@ async fn resolve(
     options: &Options,
 ) -> Result<Credentials, Error> {
     let (resolver, reference) = (Arc::new(resolver.clone()), reference.clone());
-    let left = options.deadline.left();
+    let left = options.timeout.start().left();
     let found = tokio::task::spawn_blocking(move || resolver.resolve_within(&reference, left)).await;
     found.unwrap_or_else(|_| Ok(Credentials::anonymous())).map_err(Error::Auth)
 }
@@ -442,18 +432,16 @@ mod tests {
 
     #[test]
     fn plain_http_elsewhere_is_suggested_by_name() {
-        for (registry, expected) in
-            [("127.0.0.1:5000", "--plain-http"), ("r.lan:5000", "--plain-http=r.lan:5000")]
-        {
+        for (registry, host) in [("127.0.0.1:5000", None), ("r.lan:5000", Some("r.lan:5000".to_owned()))] {
             let reference: Reference = format!("{registry}/a").parse().unwrap();
             let (options, credentials) = (Options::default(), Credentials::anonymous());
             let session = Session::new(&reference, &options, credentials, Action::Pull, None).unwrap();
             let failure = Failure::Unreachable("received corrupt message of type InvalidContentType".into());
-            let error = session.error(failure, "read", "x").to_string();
-            let tls =
-                session.error(Failure::Broken("invalid HTTP version parsed".into()), "read", "x").to_string();
-            assert!(tls.ends_with("the registry seems to use TLS; omit --plain-http"), "{tls}");
-            assert!(error.ends_with(&format!("pass {expected}")), "{error}");
+            let error = session.error(failure, "read", "x");
+            assert_eq!(error.remedy(), Some(Remedy::AllowPlainHttp { host }));
+            let tls = session.error(Failure::Broken("invalid HTTP version parsed".into()), "read", "x");
+            assert_eq!(tls.remedy(), Some(Remedy::UseTls));
+            assert!(tls.to_string().ends_with("; the registry seems to use TLS"), "{tls}");
         }
     }
 

@@ -65,7 +65,7 @@ impl Access {
         let host = value.to_str().ok().filter(|host| self.is_own(host));
         let uri_is_own = uri.authority().is_none_or(|authority| self.is_own(authority.as_str()));
         host.filter(|_| uri_is_own).ok_or_else(|| {
-            let message = "the Host header does not name this registry; allow other names with --host";
+            let message = "the Host header does not name this registry; its other names must be configured";
             Failure::denied(message)
         })
     }

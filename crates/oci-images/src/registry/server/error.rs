@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The address is reachable from other machines.
+    /// The address is reachable from other machines, which [`Options::listen_anywhere`](super::Options::listen_anywhere)
+    /// must allow.
     #[error(
-        "{0} is reachable from other machines, which could read, write and delete: use 127.0.0.1, or pass --listen-anywhere"
+        "{0} is reachable from other machines, which could read, write and delete: use 127.0.0.1, or allow it explicitly"
     )]
     NotLoopback(SocketAddr),
     /// Passwords would be sent unencrypted to an address that other machines reach.
-    #[error("passwords would be sent to {0} unencrypted: pass a certificate with --tls-cert and --tls-key")]
+    #[error("passwords would be sent to {0} unencrypted: a certificate is required")]
     NotEncrypted(SocketAddr),
     /// A file of certificates or users cannot be used.
     #[error("failed to read {}: {reason}", .path.display())]
@@ -41,7 +42,7 @@ pub enum Error {
         reason: String,
     },
     /// The directory cannot be used.
-    #[error("failed to open the registry in {}", .directory.display())]
+    #[error("failed to use the registry in {}", .directory.display())]
     Directory {
         /// The directory.
         directory: PathBuf,
