@@ -10,7 +10,7 @@ use clap::Args;
 use super::annotations::Subject;
 use super::destination::Destination;
 use crate::cli::exit::Exit;
-use crate::cli::images::created;
+use crate::cli::images::{created, created_by};
 use crate::cli::report::check_bundle;
 use crate::model::file::{MANIFESTS, METADATA};
 use crate::model::{Annotations, Bundle, Content};
@@ -132,5 +132,5 @@ fn build(
         files.collect(&path, &part)?;
         layers.push(layer(&files, created)?);
     }
-    Ok(Recipe { layers, labels, annotations, created, ..Recipe::default() }.build()?)
+    Ok(Recipe { layers, labels, annotations, created, created_by: created_by(), ..Recipe::default() }.build()?)
 }

@@ -13,7 +13,7 @@ use super::pair;
 use super::platforms::Platforms;
 use super::provenance::Inputs;
 use crate::cli::exit::Exit;
-use crate::cli::images::created;
+use crate::cli::images::{created, created_by};
 use crate::cli::runtime::runtime;
 use oci_images::layout::{Artifact, FileMap, Image, Platform, Recipe, Source, architectures, layer};
 use serde_json::{Map, json};
@@ -224,6 +224,7 @@ impl PushImage {
             labels: BTreeMap::from_iter(self.label.clone()),
             annotations,
             created,
+            created_by: created_by(),
         };
         Ok(recipe.build()?)
     }

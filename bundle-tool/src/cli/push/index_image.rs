@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use oci_images::labels;
 use oci_images::layout::{File, FileMap, Image, Platform, Recipe, Source, architectures, is_static, layer};
 
-use crate::cli::images::created;
+use crate::cli::images::{created, created_by};
 use crate::cli::serve::INDEX_FILE;
 use crate::serve::load::{self, LoadError};
 
@@ -39,6 +39,7 @@ pub(super) fn begin(directory: &Path) -> Result<(Recipe, FileMap)> {
     let recipe = Recipe {
         labels: [(labels::CONFIGS.to_owned(), CONFIGS.to_owned())].into(),
         created: created()?,
+        created_by: created_by(),
         ..Recipe::default()
     };
     Ok((recipe, files))

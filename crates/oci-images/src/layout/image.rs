@@ -205,6 +205,8 @@ pub struct Recipe {
     pub annotations: BTreeMap<String, String>,
     /// The creation time in the image, in seconds since 1970.
     pub created: u64,
+    /// The program that the image's history names; this crate by default.
+    pub created_by: Option<String>,
 }
 
 impl Recipe {
@@ -226,7 +228,9 @@ impl Recipe {
             labels,
             annotations,
             created,
+            created_by,
         } = self;
+        let created_by = created_by.unwrap_or_else(|| "oci-images".to_owned());
         // A plain value and not `ImageConfiguration`: a base's configuration may have fields that only Docker knows,
         // and they are kept.
         let mut config = match &base {
@@ -277,7 +281,7 @@ impl Recipe {
         }
         for layer in layers {
             diff_ids.push(json!(layer.diff_id));
-            history.push(json!({ "created": time, "created_by": "bundle-tool" }));
+            history.push(json!({ "created": time, "created_by": created_by }));
             blobs.push(layer.blob);
         }
         config["rootfs"] = json!({ "type": "layers", "diff_ids": diff_ids });
@@ -381,6 +385,7 @@ mod tests {
             command: Some(vec!["help".into()]),
             env: [("PATH".to_owned(), "/bin".to_owned()), ("A".to_owned(), "1".to_owned())].into(),
             labels: [("a".to_owned(), "1".to_owned()), ("b".to_owned(), "1".to_owned())].into(),
+            created_by: Some("bundle-tool".to_owned()),
             ..Recipe::default()
         }
         .build()
