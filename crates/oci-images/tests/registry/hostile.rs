@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use oci_images::layout::{Contents, Image, sha256};
 use oci_images::registry::{
-    Backoff, Deadline, Error, IdleTimeout, Options, Progress, Pushed, Repository, Resolver, pull,
+    Backoff, Error, IdleTimeout, Options, Progress, Pushed, Repository, Resolver, Timeout, pull,
 };
 
 use crate::raw::{self, Log, Reply, Request, close, endless, endless_head, reply, stall};
@@ -19,12 +19,14 @@ const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const BUFFERED: u64 = 24 << 20;
 const NO_PAUSE: Duration = Duration::ZERO;
 
-fn bundle() -> Image {
-    image(&[&[("manifests/a.yaml", "kind: A"), ("metadata/annotations.yaml", "annotations: {}")]])
+pub(crate) fn bundle() -> Image {
+    static BUNDLE: OnceLock<Image> = OnceLock::new();
+    let files = [("manifests/a.yaml", "kind: A"), ("metadata/annotations.yaml", "annotations: {}")];
+    BUNDLE.get_or_init(|| image(&[&files])).clone()
 }
 
 /// The answers of a registry that has [`bundle`] as `a:v1` and accepts every push.
-fn good(request: &Request) -> Reply {
+pub(crate) fn good(request: &Request) -> Reply {
     let bundle = bundle();
     let path = request.path.split('?').next().unwrap();
     let last = path.rsplit('/').next().unwrap();
@@ -87,13 +89,13 @@ fn credentials(address: SocketAddr) -> (tempfile::TempDir, Resolver) {
 /// The base64 of `user:hunter2`.
 const BASIC: &str = "Basic dXNlcjpodW50ZXIy";
 
-async fn try_pull(address: SocketAddr, options: &Options, resolver: &Resolver) -> Result<Contents, Error> {
+pub(crate) async fn try_pull(address: SocketAddr, options: &Options, resolver: &Resolver) -> Result<Contents, Error> {
     let (name, progress) = (reference(address, "a:v1"), Progress::hidden());
     let pulled = pull(&name, options, resolver, &progress);
     tokio::time::timeout(LONG, pulled).await.expect("the pull does not end")
 }
 
-async fn try_push(address: SocketAddr, options: &Options, resolver: &Resolver) -> Result<Pushed, Error> {
+pub(crate) async fn try_push(address: SocketAddr, options: &Options, resolver: &Resolver) -> Result<Pushed, Error> {
     let push = async {
         let repository = Repository::for_writing(&reference(address, "a:v1"), options, resolver).await?;
         repository.push(&bundle(), None, &Progress::hidden()).await
@@ -102,7 +104,7 @@ async fn try_push(address: SocketAddr, options: &Options, resolver: &Resolver) -
 }
 
 /// Requires `authorization` for everything but the token server.
-fn challenge(request: &Request, authorization: &str, challenge: &str) -> Option<Reply> {
+pub(crate) fn challenge(request: &Request, authorization: &str, challenge: &str) -> Option<Reply> {
     let is_open =
         request.path.starts_with("/token") || request.header("authorization") == Some(authorization);
     (!is_open).then(|| reply(401, &[("www-authenticate", challenge)], b""))
@@ -186,7 +188,7 @@ async fn a_registry_that_stalls_or_drips_is_given_up() {
         assert!(matches!(error, Error::Stalled { .. }), "{name} {part}: {error}");
         let text = error.to_string();
         assert!(text.contains(part) && text.contains("within 3 s"), "{name}: {text}");
-        assert!(text.contains("--idle-timeout"), "{name}: {text}");
+        assert!(text.contains("idle timeout"), "{name}: {text}");
         // The body of the first request is not read.
         if !(part == "/v2/" && name.contains("body")) {
             assert_eq!(log.count(part), 2, "{name} {part}: retried once");
@@ -226,11 +228,11 @@ async fn an_upload_that_is_never_answered_is_given_up() {
 async fn the_deadline_ends_everything() {
     let (address, _) = except("/manifests/", |_, _| stall(b"")).await;
     let mut options = options();
-    options.deadline = Deadline::after(Duration::from_millis(1500));
+    options.timeout = Timeout::After(Duration::from_millis(1500));
     let error = try_pull(address, &options, &anonymous()).await.unwrap_err();
     assert!(matches!(error, Error::Expired { .. }), "{error}");
     let text = error.to_string();
-    assert!(text.contains("`GET http://") && text.contains("1.5 s") && text.contains("--timeout"), "{text}");
+    assert!(text.contains("`GET http://") && text.contains("1.5 s") && text.contains("raise the timeout"), "{text}");
 
     // A registry that is always overloaded and asks for patience.
     let (address, _) = except("/manifests/", |_, _| reply(429, &[("retry-after", "999999999")], b"")).await;
@@ -238,7 +240,7 @@ async fn the_deadline_ends_everything() {
     options.plain_http = true;
     options.backoff = Backoff::new(5, Duration::from_secs(1));
     // Less than the pause of 10 s that is left of what the registry asks for, so that nothing is waited for.
-    options.deadline = Deadline::after(Duration::from_secs(9));
+    options.timeout = Timeout::After(Duration::from_secs(9));
     let error = try_pull(address, &options, &anonymous()).await.unwrap_err();
     assert!(error.to_string().contains("status 429"), "{error}");
 }
@@ -502,7 +504,7 @@ async fn identity_tokens_are_exchanged() {
     let (address, log) = raw::serve(None, move |address, request| {
         if request.path.starts_with("/token") {
             let body = String::from_utf8(request.body.clone()).unwrap();
-            let expected = "grant_type=refresh_token&refresh_token=hunter2%2B&client_id=bundle-tool&service=x&scope=repository%3Aa%3Apull";
+            let expected = "grant_type=refresh_token&refresh_token=hunter2%2B&client_id=oci-images&service=x&scope=repository%3Aa%3Apull";
             assert_eq!((request.method.as_str(), body.as_str()), ("POST", expected));
             return reply(200, &[], br#"{"access_token":"token"}"#);
         }

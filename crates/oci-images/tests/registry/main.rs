@@ -7,6 +7,7 @@
 mod attach;
 mod conformance;
 mod copy;
+mod hangups;
 mod hostile;
 mod http;
 mod lies;

@@ -138,7 +138,8 @@ pub(crate) async fn serve(
     (address, log)
 }
 
-async fn connection(
+/// Answers the requests of one connection.
+pub(crate) async fn connection(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     log: &Log,
     handle: impl Fn(&Request) -> Reply,
