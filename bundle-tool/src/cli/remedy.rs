@@ -93,6 +93,17 @@ mod tests {
         errors.push(server::Error::NotLoopback("0.0.0.0:1".parse().unwrap()).into());
         errors.push(server::Error::NotEncrypted("0.0.0.0:1".parse().unwrap()).into());
         let texts: Vec<String> = errors.iter().map(|error| with_help(error.as_ref())).collect();
-        insta::assert_snapshot!(texts.join("\n"), @"");
+        insta::assert_snapshot!(texts.join("\n"), @r"
+        failed to connect to the registry r: reason; to trust the registry's certificate authority, pass its certificate with --ca-file
+        failed to connect to the registry r: reason; the registry seems to use TLS; omit --plain-http
+        failed to connect to the registry r: reason; the registry seems to use plain HTTP; to send images and passwords unencrypted, pass --plain-http
+        failed to connect to the registry r: reason; the registry seems to use plain HTTP; to send images and passwords unencrypted, pass --plain-http=r.lan:5000
+        failed to connect to the registry r: reason; check the address and whether the registry is running
+        failed to connect to the registry r: reason; the registry seems to use TLS; omit --plain-http; its mirrors have no such image or failed: m
+        failed to copy: `GET x` stalled: less than 32 KiB transferred within 1 s; check the network and the registry, or raise --idle-timeout
+        failed to pull: `GET x` did not finish within the total timeout of 1 s; raise --timeout if that is too short
+        0.0.0.0:1 is reachable from other machines, which could read, write and delete: use 127.0.0.1, or pass --listen-anywhere
+        passwords would be sent to 0.0.0.0:1 unencrypted: pass a certificate with --tls-cert and --tls-key
+        ");
     }
 }

@@ -17,6 +17,7 @@ mod raw;
 mod secure;
 mod server;
 mod sign;
+mod token;
 mod transfer;
 
 use std::net::SocketAddr;
