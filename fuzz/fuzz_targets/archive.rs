@@ -21,7 +21,7 @@ fn image(image: &Image) {
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    for media_type in [MediaType::ImageLayer, MediaType::ImageLayerGzip] {
+    for media_type in [MediaType::ImageLayer, MediaType::ImageLayerGzip, MediaType::ImageLayerZstd] {
         files(&[Blob::from_bytes(media_type, bytes.to_vec())]);
     }
     let Ok(mut file) = tempfile::NamedTempFile::new() else { return };
