@@ -12,8 +12,8 @@ use oci_images::labels;
 use oci_images::layout::{Contents, Image, Platform};
 use oci_images::place::Place;
 use oci_images::registry::{
-    self, ClientCertificate, Deadline, IdleTimeout, Mirrors, Options, Parallel, Repository, Resolver, Timeout,
-    certificate_directories,
+    self, ClientCertificate, Deadline, IdleTimeout, Mirrors, Options, Parallel, Repository, Resolver,
+    Timeout, certificate_directories,
 };
 
 // How registries are reached.

@@ -16,10 +16,16 @@ const REPORTED: Duration = Duration::from_secs(10);
 pub(super) fn progress(what: impl Into<String>) -> Progress {
     let what = what.into();
     if !io::stderr().is_terminal() {
-        return Progress::new(Line { what, begin: Instant::now(), done: AtomicU64::new(0), total: AtomicU64::new(0) });
+        return Progress::new(Line {
+            what,
+            begin: Instant::now(),
+            done: AtomicU64::new(0),
+            total: AtomicU64::new(0),
+        });
     }
     let bar = ProgressBar::new(0).with_message(what);
-    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec}") {
+    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec}")
+    {
         bar.set_style(style);
     }
     Progress::new(Bar(bar))

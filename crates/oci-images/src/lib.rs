@@ -7,7 +7,7 @@
 //! | [`layout`] | images, layers, OCI layouts and archives, extraction of files; no network | `labels` | |
 //! | [`mod@reference`] | names of images | nothing | |
 //! | `blocking` | work that must not run beside transfers | nothing | `registry` |
-//! | [`registry`] | the distribution protocol: a client, and a small server | `layout`, `blocking` | `registry`; `server` for the server |
+//! | [`registry`] | the distribution protocol: a client, and a small server | `layout`, `reference`, `blocking` | `registry`; `server` for the server |
 //! | [`place`] | where images are, and copying between any two places | `layout`, `registry`, `blocking` | `registry` |
 //!
 //! Both features are on by default.

@@ -80,7 +80,7 @@ impl FromStr for Place {
 impl fmt::Display for Place {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (scheme, path, name) = match self {
-            Self::Registry(reference) => return formatter.write_str(&reference.whole()),
+            Self::Registry(reference) => return formatter.write_str(&reference.to_string()),
             Self::Directory(path, name) => ("oci", path, name),
             Self::Archive(path, name) => ("oci-archive", path, name),
             Self::DockerArchive(path, name) => ("docker-archive", path, name),
@@ -229,7 +229,7 @@ impl Place {
     /// Returns the name of the image: in its registry, or as its layout or archive calls it.
     fn name(&self) -> Result<Option<String>, Error> {
         Ok(match self {
-            Self::Registry(reference) => Some(reference.whole()),
+            Self::Registry(reference) => Some(reference.to_string()),
             Self::Directory(path, name) => {
                 layout::open_directory(path)?.name_of(name.as_deref())?.map(str::to_owned)
             }

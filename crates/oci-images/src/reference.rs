@@ -8,10 +8,12 @@ use std::str::FromStr;
 
 /// The registry of names that do not have one.
 const DEFAULT_REGISTRY: &str = "docker.io";
-/// Another name of it.
+/// Another name of it, which serves its API.
 const LEGACY_REGISTRY: &str = "index.docker.io";
 /// What stands before names of one component there.
 const OFFICIAL: &str = "library/";
+/// The tag of names without a tag and a digest.
+const LATEST: &str = "latest";
 /// How many bytes a repository's name may have.
 pub const MAX_REPOSITORY: usize = 255;
 /// How many bytes a tag may have.
@@ -62,6 +64,41 @@ pub struct Reference {
 }
 
 impl Reference {
+    /// Returns the reference to a registry itself, without a repository.
+    #[cfg(feature = "registry")]
+    pub(crate) fn to_registry(registry: &str) -> Self {
+        Self { registry: registry.to_owned(), repository: String::new(), tag: None, digest: None }
+    }
+
+    /// Returns the same repository at another tag or digest.
+    #[must_use]
+    pub fn at(&self, version: &str) -> Self {
+        let (tag, digest) = if version.contains(':') { (None, Some(version)) } else { (Some(version), None) };
+        let (registry, repository) = (self.registry.clone(), self.repository.clone());
+        Self { registry, repository, tag: tag.map(str::to_owned), digest: digest.map(str::to_owned) }
+    }
+
+    /// Returns the same reference with the tag `latest`, if it has neither a tag nor a digest.
+    #[must_use]
+    pub fn or_latest(mut self) -> Self {
+        if self.tag.is_none() && self.digest.is_none() {
+            self.tag = Some(LATEST.to_owned());
+        }
+        self
+    }
+
+    /// Returns the digest, the tag or `latest`: what is read.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        self.digest().or(self.tag()).unwrap_or(LATEST)
+    }
+
+    /// Returns the host that serves the registry's API.
+    #[cfg(feature = "registry")]
+    pub(crate) fn host(&self) -> &str {
+        if self.registry == DEFAULT_REGISTRY { LEGACY_REGISTRY } else { &self.registry }
+    }
+
     /// The registry: `quay.io`, `localhost:5000`.
     #[must_use]
     pub fn registry(&self) -> &str {
@@ -159,6 +196,12 @@ fn split(name: &str) -> Result<(String, String), ReferenceError> {
     Ok((registry.to_owned(), repository))
 }
 
+/// Whether `text` is the name of a repository within a registry.
+#[cfg(feature = "server")]
+pub(crate) fn is_repository(text: &str) -> bool {
+    text.len() <= MAX_REPOSITORY && text.split('/').all(is_path_component)
+}
+
 /// Lowercase letters and digits, separated by `.`, `_`, `__` or any number of `-`.
 fn is_path_component(text: &str) -> bool {
     let plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
@@ -197,14 +240,16 @@ fn is_port(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn is_tag(text: &str) -> bool {
+/// Whether `text` is a tag.
+pub(crate) fn is_tag(text: &str) -> bool {
     let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     (1..=MAX_TAG).contains(&text.len())
         && text.bytes().next().is_some_and(word)
         && text.bytes().all(|byte| word(byte) || matches!(byte, b'.' | b'-'))
 }
 
-fn is_digest(text: &str) -> bool {
+/// Whether `text` is a digest.
+pub(crate) fn is_digest(text: &str) -> bool {
     let Some((algorithm, encoded)) = text.split_once(':') else { return false };
     let length = match algorithm {
         "sha256" => 64,

@@ -87,11 +87,11 @@ pub(super) fn collect(references: &[String], filter: &Filter, registries: &Regis
             (Some(name), None) => {
                 let is_catalog = !catalog.packages.is_empty();
                 let content = if is_catalog { Content::Catalog } else { Content::Image };
-                Some(Mirrored::of_registry(&name.whole(), "named", content)?)
+                Some(Mirrored::of_registry(&name.to_string(), "named", content)?)
             }
         };
         let mut add = |mirrored: Mirrored| {
-            found.entry(mirrored.reference.whole()).or_insert(mirrored);
+            found.entry(mirrored.reference.to_string()).or_insert(mirrored);
         };
         image.into_iter().for_each(&mut add);
         for bundle in &catalog.bundles {

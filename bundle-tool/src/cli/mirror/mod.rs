@@ -84,7 +84,7 @@ async fn copy_all(planned: &[Planned], copier: &Copier) -> Result<()> {
     let all = planned.len();
     let mut out = io::stdout().lock();
     for (number, Planned { image, target, .. }) in planned.iter().enumerate() {
-        let name = image.reference.whole();
+        let name = image.reference.to_string();
         let progress = progress(format!("{}/{all} {name}", number + 1));
         let is_there = match image.reference.digest() {
             Some(digest) => copier.has(target, digest).await.unwrap_or(false),
@@ -113,7 +113,7 @@ async fn check_all(planned: &[Planned], copier: &Copier) -> Result<Exit> {
             .with_context(|| format!("failed to check {target}"))?;
         for part in found {
             missing += 1;
-            let name = image.reference.whole();
+            let name = image.reference.to_string();
             writeln!(out, "missing: {} ({}): {part} at {target}", printable(&name), image.reason)?;
         }
     }

@@ -59,7 +59,7 @@ pub(super) fn plan(images: Vec<Mirrored>, to: &Target) -> Result<Vec<Planned>> {
         Target::Directory(path) => Ok(images
             .into_iter()
             .map(|image| {
-                let target = Place::Directory(path.clone(), Some(image.reference.whole()));
+                let target = Place::Directory(path.clone(), Some(image.reference.to_string()));
                 Planned { image, target, repository: None }
             })
             .collect()),
@@ -89,7 +89,7 @@ fn at_registry(images: Vec<Mirrored>, base: &str) -> Result<Vec<Planned>> {
         }
     }
     if let Some(same) = shared(&names).first() {
-        let sources: Vec<_> = same.iter().map(|index| images[*index].reference.whole()).collect();
+        let sources: Vec<_> = same.iter().map(|index| images[*index].reference.to_string()).collect();
         bail!(
             "{} would become {}: choose another path with --to",
             sources.join(" and "),

@@ -35,7 +35,7 @@ impl Base {
     /// Returns the annotations of an image on this base.
     pub(super) fn annotations(&self) -> BTreeMap<String, String> {
         // Local paths are meaningless on other machines.
-        let name = self.location.registry().map(|reference| (NAME.to_owned(), reference.whole()));
+        let name = self.location.registry().map(|reference| (NAME.to_owned(), reference.to_string()));
         name.into_iter().chain([(DIGEST.to_owned(), self.chosen.digest.to_string())]).collect()
     }
 }

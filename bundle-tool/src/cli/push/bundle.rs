@@ -132,5 +132,6 @@ fn build(
         files.collect(&path, &part)?;
         layers.push(layer(&files, created)?);
     }
-    Ok(Recipe { layers, labels, annotations, created, created_by: created_by(), ..Recipe::default() }.build()?)
+    Ok(Recipe { layers, labels, annotations, created, created_by: created_by(), ..Recipe::default() }
+        .build()?)
 }

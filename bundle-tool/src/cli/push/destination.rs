@@ -131,7 +131,7 @@ impl Destination {
                     Some(base) => base.with_blobs(artifact, &progress).await?,
                     None => artifact,
                 };
-                write(&target.0, artifact, &reference.whole())?;
+                write(&target.0, artifact, &reference.to_string())?;
                 format!("{}/{}@{digest}", reference.registry(), reference.repository())
             }
         };
@@ -139,7 +139,7 @@ impl Destination {
         let metadata = json!({
             "containerimage.descriptor": descriptor,
             "containerimage.digest": digest,
-            "image.name": reference.whole(),
+            "image.name": reference.to_string(),
         });
         for (file, text) in [(digest_file, digest.clone()), (metadata_file, format!("{metadata:#}\n"))] {
             let Some(mut file) = file else { continue };

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{self, StreamExt, TryStreamExt};
-use oci_spec::distribution::Reference;
 use oci_spec::image::{Descriptor, Digest, DigestAlgorithm, ImageIndex, MediaType};
 use reqwest::header::{ACCEPT, HeaderName, HeaderValue};
 use reqwest::{Method, StatusCode};
@@ -22,6 +21,7 @@ use super::progress::Progress;
 use super::reference;
 use super::session::Session;
 use crate::layout::{self, Artifact, Blob, Document, Found, Image, Platform, Search, sha256};
+use crate::reference::Reference;
 
 /// Maximum size of a manifest or an index, in bytes: what the distribution specification asks registries to accept.
 const MAX_MANIFEST: u64 = 4 << 20;
@@ -45,7 +45,7 @@ pub struct Repository {
 impl fmt::Debug for Repository {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Never the session, which has a secret.
-        formatter.debug_tuple("Repository").field(&self.reference.whole()).finish()
+        formatter.debug_tuple("Repository").field(&self.reference.to_string()).finish()
     }
 }
 
@@ -81,7 +81,7 @@ impl Repository {
             let reason = match Self::connect(&mirror, reference, options, resolver, Action::Pull, None).await
             {
                 Ok(found) => {
-                    let version = mirror.reference.digest().or(mirror.reference.tag()).unwrap_or("latest");
+                    let version = mirror.reference.version();
                     match found.find(version).await {
                         Ok(Some(_)) => return Ok(found),
                         Ok(None) => "it does not have the image".to_owned(),
@@ -155,7 +155,7 @@ impl Repository {
         resolver: &Resolver,
     ) -> Result<Self, Error> {
         if reference.digest().is_some() {
-            return Err(Error::PushToDigest { name: reference.whole() });
+            return Err(Error::PushToDigest { name: reference.to_string() });
         }
         Self::for_copying(reference, base, options, resolver).await
     }
@@ -173,7 +173,7 @@ impl Repository {
         resolver: &Resolver,
     ) -> Result<Self, Error> {
         let options = &options.started();
-        let source = source.filter(|source| source.resolve_registry() == reference.resolve_registry());
+        let source = source.filter(|source| source.host() == reference.host());
         let source = source.map(Reference::repository).filter(|name| *name != reference.repository());
         let endpoint = options.mirrors.writable(reference)?;
         Self::connect(&endpoint, reference, options, resolver, Action::Push, source).await
@@ -188,13 +188,7 @@ impl Repository {
     /// Returns the same repository for another tag or digest of it.
     #[must_use]
     pub fn at(&self, version: &str) -> Self {
-        let (registry, repository) =
-            (self.reference.registry().to_owned(), self.reference.repository().to_owned());
-        let reference = if version.contains(':') {
-            Reference::with_digest(registry, repository, version.to_owned())
-        } else {
-            Reference::with_tag(registry, repository, version.to_owned())
-        };
+        let reference = self.reference.at(version);
         Self { session: Arc::clone(&self.session), reference }
     }
 
@@ -209,7 +203,7 @@ impl Repository {
         let mut reference = self.reference.clone();
         for _ in 0..MAX_INDEX_DEPTH {
             let manifest = self.manifest(&reference).await?;
-            let name = reference.whole();
+            let name = reference.to_string();
             if !layout::is_index(manifest.descriptor().media_type()) {
                 return self.image_of(manifest, &name).await;
             }
@@ -217,10 +211,10 @@ impl Repository {
                 .map_err(|error| self.malformed(&name, "image index", &error.to_string()))?;
             let chosen = layout::choose(&index, platform)
                 .ok_or_else(|| self.malformed(&name, "image index", "it lists no image"))?;
-            reference = reference.clone_with_digest(chosen.digest().to_string());
+            reference = reference.at(chosen.digest().as_ref());
         }
         let reason = format!("indexes are nested deeper than {MAX_INDEX_DEPTH} levels");
-        Err(self.malformed(&self.reference.whole(), "image", &reason))
+        Err(self.malformed(&self.reference.to_string(), "image", &reason))
     }
 
     /// Returns the digest of what the reference names, and its image for each of `platforms`, without the bytes of layers.
@@ -240,13 +234,13 @@ impl Repository {
     async fn image_for(&self, root: &Blob, platform: &Platform) -> Result<Found, Error> {
         let mut search = Search::new(platform, root.descriptor().clone());
         while let Some(candidate) = search.next()? {
-            let reference = self.reference.clone_with_digest(candidate.descriptor.digest().to_string());
+            let reference = self.reference.at(candidate.descriptor.digest().as_ref());
             let manifest = if candidate.descriptor == *root.descriptor() {
                 root.clone()
             } else {
                 self.manifest(&reference).await?
             };
-            let name = reference.whole();
+            let name = reference.to_string();
             if layout::is_index(manifest.descriptor().media_type()) {
                 search.index(&candidate, self.document(&manifest, &name)?)?;
                 continue;
@@ -265,7 +259,7 @@ impl Repository {
             .config()
             .clone();
         if config.size() > layout::DOCUMENT_LIMIT {
-            let what = format!("the configuration of {}", self.reference.whole());
+            let what = format!("the configuration of {}", self.reference.to_string());
             return Err(layout::Error::TooLarge { what, limit: layout::DOCUMENT_LIMIT }.into());
         }
         let config = self.fetch(&Blob::absent(config), &Progress::hidden()).await?;
@@ -285,7 +279,7 @@ impl Repository {
     ///
     /// As [`Repository::image`].
     pub async fn digest(&self) -> Result<(Digest, Vec<Platform>), Error> {
-        let name = self.reference.whole();
+        let name = self.reference.to_string();
         let manifest = self.manifest(&self.reference).await?;
         let mut platforms = Vec::new();
         if layout::is_index(manifest.descriptor().media_type()) {
@@ -323,11 +317,11 @@ impl Repository {
     ) -> BoxFuture<'a, Result<Artifact, Error>> {
         async move {
             layout::check_count(count.fetch_add(1, Ordering::Relaxed) + 1)?;
-            let what = self.reference.clone_with_digest(manifest.digest().to_string()).whole();
+            let what = self.reference.at(manifest.digest().as_ref()).to_string();
             let document = self.document(&manifest, &what)?;
             layout::check_depth(depth, &document)?;
             let children = stream::iter(document.manifests).map(|child| async move {
-                let reference = self.reference.clone_with_digest(child.digest().to_string());
+                let reference = self.reference.at(child.digest().as_ref());
                 let mut manifest = self.manifest(&reference).await?;
                 if let Some(platform) = child.platform() {
                     manifest = manifest.with_platform(platform.clone());
@@ -367,7 +361,7 @@ impl Repository {
             for child in document.manifests {
                 let platform = child.platform().as_ref().map(Platform::from);
                 let platform = platform.map_or_else(String::new, |platform| format!(" for {platform}"));
-                let reference = self.reference.clone_with_digest(child.digest().to_string());
+                let reference = self.reference.at(child.digest().as_ref());
                 match self.manifest(&reference).await {
                     Ok(manifest) => pending.push((manifest, platform, depth + 1)),
                     Err(Error::NotFound { .. }) => missing.push(format!("the image{platform}")),
@@ -395,8 +389,8 @@ impl Repository {
 
     /// Returns a manifest or an index with its own media type.
     pub(super) async fn manifest(&self, reference: &Reference) -> Result<Blob, Error> {
-        let name = reference.whole();
-        let version = reference.digest().or(reference.tag()).unwrap_or("latest");
+        let name = reference.to_string();
+        let version = reference.version();
         let bytes = self.manifest_bytes(version).await.map_err(|failure| match failure {
             Failure::Status { status: StatusCode::NOT_FOUND, .. } => Error::NotFound { name: name.clone() },
             failure => self.session.error(failure, "read", &name),

@@ -89,7 +89,8 @@ fn shorten(text: &str) -> String {
     }
 }
 
-fn percent_encoded(text: &str) -> String {
+/// Returns `text` as a value of a query (RFC 3986).
+pub(super) fn percent_encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {

@@ -128,7 +128,8 @@ impl Http {
         let certificates: Vec<Certificate> = certificates.map_err(fail)?;
         let identity = identity.map(|pem| Identity::from_pem(&pem)).transpose().map_err(fail)?;
         let user_agent = options.user_agent.clone();
-        let user_agent = user_agent.unwrap_or_else(|| concat!("oci-images/", env!("CARGO_PKG_VERSION")).into());
+        let user_agent =
+            user_agent.unwrap_or_else(|| concat!("oci-images/", env!("CARGO_PKG_VERSION")).into());
         let plain = builder(&policy, &user_agent).tls_certs_only([]).build().map_err(fail)?;
         Ok(Self {
             plain,

@@ -1,6 +1,5 @@
 //! Trying a login before it is stored.
 
-use oci_spec::distribution::Reference;
 use reqwest::{Method, StatusCode};
 
 use super::auth::Credentials;
@@ -8,6 +7,7 @@ use super::error::{Action, Error};
 use super::http::Request;
 use super::options::Options;
 use super::session::Session;
+use crate::reference::Reference;
 
 /// What a registry did with credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum Login {
 /// [`Error::Denied`] if the registry does not accept them; otherwise as
 /// [`Repository::for_reading`](super::Repository::for_reading).
 pub async fn log_in(registry: &str, credentials: Credentials, options: &Options) -> Result<Login, Error> {
-    let reference = Reference::with_tag(registry.to_owned(), String::new(), String::new());
+    let reference = Reference::to_registry(registry);
     let session = Session::new(&reference, &options.started(), credentials, Action::Pull, None)?;
     let ping = Request::new(Method::GET, session.http.policy.registry().clone());
     let try_it = async {

@@ -9,13 +9,13 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use oci_spec::distribution::Reference;
 use serde::Deserialize;
 
 use super::error::Error;
 use super::file;
 use super::foreign::escape;
 use super::reference;
+use crate::reference::Reference;
 
 /// Maximum size of a file, in bytes.
 const MAX_FILE: u64 = 1 << 20;
@@ -325,7 +325,7 @@ mod tests {
 
     fn places(mirrors: &Mirrors, image: &str) -> Vec<String> {
         let endpoints = mirrors.endpoints(&image.parse().unwrap()).unwrap();
-        endpoints.iter().map(|endpoint| endpoint.reference.whole()).collect()
+        endpoints.iter().map(|endpoint| endpoint.reference.to_string()).collect()
     }
 
     const CONF: &str = r#"
@@ -472,7 +472,7 @@ mod tests {
             ("other.example.com/a:v1", false),
         ] {
             let found = mirrors.writable(&image.parse().unwrap()).unwrap();
-            assert_eq!((found.reference.whole().as_str(), found.insecure), (image, insecure));
+            assert_eq!((found.reference.to_string().as_str(), found.insecure), (image, insecure));
         }
         let blocked = mirrors.writable(&"x.blocked.example.com/a".parse().unwrap()).unwrap_err().to_string();
         assert!(blocked.contains("registries.conf"), "{blocked}");

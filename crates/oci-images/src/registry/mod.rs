@@ -53,4 +53,4 @@ pub use remedy::Remedy;
 pub use retry::Backoff;
 pub use signature::{KeyError, SigningKey, Verified, VerifyingKey};
 
-pub use oci_spec::distribution::Reference;
+pub use crate::reference::Reference;

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use futures::{StreamExt, TryStreamExt};
-use oci_spec::distribution::Reference;
 
 use super::auth::Resolver;
 use super::client::Repository;
@@ -12,6 +11,7 @@ use super::options::Options;
 use super::progress::Progress;
 use crate::blocking::blocking;
 use crate::layout::{self, Blob, Contents, Image, Platform};
+use crate::reference::Reference;
 
 /// Maximum size of a layer that is fetched to read its files, in bytes.
 const MAX_LAYER_SIZE: u64 = (2 << 30) - 1;
@@ -52,7 +52,7 @@ impl Repository {
             .filter(|layer| !layer.is_present())
             .map(|layer| (layer.digest().to_string(), layer.clone()))
             .collect();
-        check_layers(&missing, &self.reference.whole())?;
+        check_layers(&missing, &self.reference.to_string())?;
         let fetched: BTreeMap<String, Blob> = futures::stream::iter(missing)
             .map(|(digest, blob)| async move { Ok::<_, Error>((digest, self.fetch(&blob, progress).await?)) })
             .buffer_unordered(self.session.parallel)

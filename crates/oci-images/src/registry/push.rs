@@ -56,7 +56,7 @@ impl Repository {
         progress: &Progress,
     ) -> Result<Pushed, Error> {
         let artifact = artifact.into();
-        let name = self.reference.whole();
+        let name = self.reference.to_string();
         let expected = artifact.digest().as_ref();
         if self.reference.digest().is_some_and(|digest| digest != expected) {
             return Err(Error::PushToDigest { name });
@@ -96,7 +96,7 @@ impl Repository {
 
     /// Returns the tag or the digest of what is read or written.
     pub(super) fn version(&self) -> &str {
-        self.reference.digest().or(self.reference.tag()).unwrap_or("latest")
+        self.reference.version()
     }
 
     /// Sends a manifest or an index as a tag or a digest.

@@ -168,7 +168,8 @@ mod tests {
     #[test]
     fn retry_after_is_honored_up_to_a_limit() {
         for (asked, expected) in [(None, 1), (Some(4), 4), (Some(u64::MAX), 10)] {
-            let mut attempts = Backoff::new(2, Duration::from_secs(1)).start(Deadline::after(Duration::from_mins(10)));
+            let mut attempts =
+                Backoff::new(2, Duration::from_secs(1)).start(Deadline::after(Duration::from_mins(10)));
             let pause = attempts.next(&status(429, asked.map(Duration::from_secs)));
             assert_eq!(pause, Some(Duration::from_secs(expected)), "{asked:?}");
         }

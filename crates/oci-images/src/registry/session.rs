@@ -5,7 +5,6 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use oci_spec::distribution::Reference;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use reqwest::{Method, StatusCode, Url};
 use serde::Deserialize;
@@ -21,6 +20,7 @@ use super::options::Options;
 use super::remedy::Remedy;
 use super::retry::{Attempts, Backoff};
 use super::target::Policy;
+use crate::reference::Reference;
 
 /// Maximum size of a token server's response, in bytes.
 const MAX_TOKEN_RESPONSE: u64 = 64 << 10;
@@ -72,7 +72,7 @@ impl Session {
     /// As [`open`](Self::open), before it connects.
     #[cfg(feature = "server")]
     pub(super) fn check(reference: &Reference, options: &Options) -> Result<(), Error> {
-        let policy = Policy::new(reference.resolve_registry(), options)?;
+        let policy = Policy::new(reference.host(), options)?;
         Http::new(reference.registry(), policy, options, Secrets::default()).map(drop)
     }
 
@@ -84,7 +84,7 @@ impl Session {
         action: Action,
         mount_from: Option<&str>,
     ) -> Result<Self, Error> {
-        let policy = Policy::new(reference.resolve_registry(), options)?;
+        let policy = Policy::new(reference.host(), options)?;
         let secrets = Secrets::default();
         match &credentials.secret {
             Secret::Anonymous => {}

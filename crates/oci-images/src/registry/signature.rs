@@ -253,14 +253,15 @@ impl Repository {
             Err(Error::NotFound { .. }) => return Ok(Signatures { manifest: None, layers: Vec::new() }),
             Err(error) => return Err(error),
         };
-        let blobs = self.document(&manifest, &self.reference.whole())?.blobs;
+        let blobs = self.document(&manifest, &self.reference.to_string())?.blobs;
         let signed: Vec<_> =
             blobs.into_iter().filter(|blob| blob.media_type().as_ref() == PAYLOAD_TYPE).collect();
         check_count(signed.len(), self)?;
         let mut layers = Vec::new();
         for blob in signed {
             let annotations = blob.annotations().as_ref();
-            let Some(signature) = annotations.and_then(|annotations| annotations.get(SIGNATURE)).cloned() else {
+            let Some(signature) = annotations.and_then(|annotations| annotations.get(SIGNATURE)).cloned()
+            else {
                 continue;
             };
             if blob.size() > MAX_PAYLOAD {
@@ -287,7 +288,7 @@ impl Repository {
     }
 
     fn error_of(&self, error: impl ToString) -> Error {
-        self.malformed(&self.reference.whole(), "image manifest", &error.to_string())
+        self.malformed(&self.reference.to_string(), "image manifest", &error.to_string())
     }
 }
 
@@ -303,7 +304,7 @@ fn check_count(count: usize, tag: &Repository) -> Result<(), layout::Error> {
     if count <= MAX_SIGNATURES {
         return Ok(());
     }
-    let what = format!("signatures in {}", tag.reference.whole());
+    let what = format!("signatures in {}", tag.reference.to_string());
     Err(layout::Error::TooMany { what, limit: MAX_SIGNATURES as u64 })
 }
 

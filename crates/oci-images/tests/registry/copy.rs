@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use oci_images::layout::{Artifact, Blob, File, FileMap, Image, Platform, Recipe, Source, layer, write_directory};
+use oci_images::layout::{
+    Artifact, Blob, File, FileMap, Image, Platform, Recipe, Source, layer, write_directory,
+};
 use oci_images::place::{Copied, Copier, Error, Place};
 use oci_images::registry::{Progress, Repository};
 
@@ -246,7 +248,11 @@ async fn an_upload_that_was_opened_instead_of_a_mount_is_used() {
                 let number = opened.fetch_add(1, Ordering::SeqCst);
                 reply(202, &[("location", &format!("/v2/b/blobs/uploads/{number}"))], b"")
             }
-            ("PUT", path) if path.contains("/uploads/") && expires.load(Ordering::SeqCst) && last.ends_with(['1', '3', '5', '7', '9']) => {
+            ("PUT", path)
+                if path.contains("/uploads/")
+                    && expires.load(Ordering::SeqCst)
+                    && last.ends_with(['1', '3', '5', '7', '9']) =>
+            {
                 reply(404, &[], b"")
             }
             ("PUT", _) => reply(201, &[], b""),

@@ -2,8 +2,8 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use oci_images::layout::{Contents, Image, sha256};
@@ -89,13 +89,21 @@ fn credentials(address: SocketAddr) -> (tempfile::TempDir, Resolver) {
 /// The base64 of `user:hunter2`.
 const BASIC: &str = "Basic dXNlcjpodW50ZXIy";
 
-pub(crate) async fn try_pull(address: SocketAddr, options: &Options, resolver: &Resolver) -> Result<Contents, Error> {
+pub(crate) async fn try_pull(
+    address: SocketAddr,
+    options: &Options,
+    resolver: &Resolver,
+) -> Result<Contents, Error> {
     let (name, progress) = (reference(address, "a:v1"), Progress::hidden());
     let pulled = pull(&name, options, resolver, &progress);
     tokio::time::timeout(LONG, pulled).await.expect("the pull does not end")
 }
 
-pub(crate) async fn try_push(address: SocketAddr, options: &Options, resolver: &Resolver) -> Result<Pushed, Error> {
+pub(crate) async fn try_push(
+    address: SocketAddr,
+    options: &Options,
+    resolver: &Resolver,
+) -> Result<Pushed, Error> {
     let push = async {
         let repository = Repository::for_writing(&reference(address, "a:v1"), options, resolver).await?;
         repository.push(&bundle(), None, &Progress::hidden()).await
@@ -232,7 +240,10 @@ async fn the_deadline_ends_everything() {
     let error = try_pull(address, &options, &anonymous()).await.unwrap_err();
     assert!(matches!(error, Error::Expired { .. }), "{error}");
     let text = error.to_string();
-    assert!(text.contains("`GET http://") && text.contains("1.5 s") && text.contains("raise the timeout"), "{text}");
+    assert!(
+        text.contains("`GET http://") && text.contains("1.5 s") && text.contains("raise the timeout"),
+        "{text}"
+    );
 
     // A registry that is always overloaded and asks for patience.
     let (address, _) = except("/manifests/", |_, _| reply(429, &[("retry-after", "999999999")], b"")).await;

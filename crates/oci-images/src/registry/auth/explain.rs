@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use oci_spec::distribution::Reference;
-
 use super::credentials::{Credentials, Secret};
 use super::error::Error;
 use super::file::AuthFile;
 use super::helper;
 use super::resolver::Resolver;
+use crate::reference::Reference;
 use crate::registry::foreign::escape;
 
 /// What was found in a file.

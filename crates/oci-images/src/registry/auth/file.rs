@@ -96,9 +96,7 @@ impl AuthFile {
             .iter()
             .filter_map(|(key, login)| Some((key, login.as_ref()?)))
             .filter(|(_, login)| !login.is_empty())
-            .filter_map(|(key, login)| {
-                Some((covers(key, registry, repository)?, key.as_str(), login))
-            })
+            .filter_map(|(key, login)| Some((covers(key, registry, repository)?, key.as_str(), login)))
             .max_by_key(|(length, _, _)| *length)
             .map(|(_, key, login)| (key, login))
     }

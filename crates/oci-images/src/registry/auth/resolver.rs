@@ -4,12 +4,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use oci_spec::distribution::Reference;
-
 use super::credentials::Credentials;
 use super::error::Error;
 use super::file::{self, AuthFile};
 use super::helper;
+use crate::reference::Reference;
 use crate::registry::foreign::escape;
 
 /// Where the credentials for an image come from: those that are given, and files. By default there are none.
@@ -216,7 +215,8 @@ mod tests {
 
     #[test]
     fn given_credentials_are_for_their_scope_and_before_files() {
-        let (_dir, resolver) = resolver(&format!(r#"{{"auths": {{"quay.io": {{"auth": "{}"}}}}}}"#, auth("file")));
+        let (_dir, resolver) =
+            resolver(&format!(r#"{{"auths": {{"quay.io": {{"auth": "{}"}}}}}}"#, auth("file")));
         let resolver = resolver
             .with_credentials("docker.io", Credentials::basic("hub", "secret"))
             .with_credentials("quay.io/org/app", Credentials::basic("app", "secret"))

@@ -36,7 +36,9 @@ pub fn collect_garbage(directory: &Path, untagged: bool, dry_run: bool) -> Resul
         return Err(Error::NoRegistry { directory: directory.to_owned() });
     }
     let store = Store::open(directory, false)?;
-    Collector { store: &store, untagged, dry_run, garbage: Garbage::default() }.collect().map_err(directory_error(directory))
+    Collector { store: &store, untagged, dry_run, garbage: Garbage::default() }
+        .collect()
+        .map_err(directory_error(directory))
 }
 
 struct Collector<'a> {
@@ -70,11 +72,7 @@ impl Collector<'_> {
     }
 
     /// Removes what a repository does not need, and adds what it needs to `live`.
-    fn repository(
-        &mut self,
-        name: &str,
-        live: &mut BTreeSet<String>,
-    ) -> io::Result<()> {
+    fn repository(&mut self, name: &str, live: &mut BTreeSet<String>) -> io::Result<()> {
         let mut manifests = BTreeMap::new();
         for digest in self.store.manifests(name)? {
             let references = match self.store.content_bytes(&digest) {

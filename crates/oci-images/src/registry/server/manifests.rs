@@ -20,6 +20,7 @@ use super::store::Store;
 use super::uploads::query;
 use crate::blocking::blocking;
 use crate::layout::{DOCUMENT_LIMIT, sha256};
+use crate::registry::foreign::percent_encoded;
 
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 
@@ -247,19 +248,6 @@ pub(super) fn referrers(
         set(&mut response, LINK, &format!("<{next}>; rel=\"next\""));
     }
     Ok(response)
-}
-
-/// Encodes a value of a query (RFC 3986, 2.1).
-fn percent_encoded(value: &str) -> String {
-    value
-        .bytes()
-        .map(|byte| match byte {
-            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'.' | b'_' | b'~' => {
-                char::from(byte).to_string()
-            }
-            _ => format!("%{byte:02X}"),
-        })
-        .collect()
 }
 
 fn resolve(store: &Store, name: &str, reference: &Reference) -> Result<Digest, Failure> {

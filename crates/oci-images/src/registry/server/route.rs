@@ -4,6 +4,7 @@
 use oci_spec::image::Digest;
 
 use super::response::{Code, Failure};
+use crate::reference;
 
 /// What a path names. Names, tags and digests are valid by their grammars, and so are safe as paths on disk.
 #[derive(Debug, PartialEq, Eq)]
@@ -68,12 +69,7 @@ impl Reference {
         if text.contains(':') {
             return Ok(Self::Digest(digest(text)?));
         }
-        let mut bytes = text.bytes();
-        let first = bytes.next().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        let valid = first
-            && text.len() <= 128
-            && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
-        if valid {
+        if reference::is_tag(text) {
             Ok(Self::Tag(text.to_owned()))
         } else {
             Err(Failure::not_found(
@@ -85,18 +81,8 @@ impl Reference {
 }
 
 /// Returns `name` if it is a valid name of a repository.
-///
-/// The specification's grammar: parts of lowercase letters and digits, separated inside of a part by `.`, `_`, `__` or
-/// any number of `-`.
 pub(super) fn repository(name: &str) -> Result<String, Failure> {
-    let is_alphanumeric = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let is_separator = |run: &str| matches!(run, "." | "_" | "__") || run.bytes().all(|byte| byte == b'-');
-    let is_valid_part = |part: &str| {
-        let ends = part.bytes().next().is_some_and(is_alphanumeric)
-            && part.bytes().last().is_some_and(is_alphanumeric);
-        ends && part.split(|char: char| char.is_ascii_lowercase() || char.is_ascii_digit()).all(is_separator)
-    };
-    if name.len() <= 255 && name.split('/').all(is_valid_part) {
+    if reference::is_repository(name) {
         Ok(name.to_owned())
     } else {
         let message = "invalid repository name: expected lowercase letters and digits, separated by `.`, `_`, `__`, `-` or `/`";
@@ -106,9 +92,7 @@ pub(super) fn repository(name: &str) -> Result<String, Failure> {
 
 /// Parses a SHA-256 digest. Other algorithms are not supported.
 pub(super) fn digest(text: &str) -> Result<Digest, Failure> {
-    let valid = text.strip_prefix("sha256:").is_some_and(|hex| {
-        hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-    });
+    let valid = text.starts_with("sha256:") && reference::is_digest(text);
     match text.parse() {
         Ok(digest) if valid => Ok(digest),
         _ => Err(Failure::bad(
