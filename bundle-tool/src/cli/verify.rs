@@ -47,7 +47,7 @@ impl Verify {
                 let verified = repository.verify(&digest, &key).await?;
                 Ok::<_, anyhow::Error>((digest, verified))
             })
-            .with_context(|| format!("failed to verify {}", image.to_string()))?;
+            .with_context(|| format!("failed to verify {image}"))?;
         let mut out = io::stdout().lock();
         for signature in &verified {
             writeln!(out, "{}", printable(&signature.payload))?;

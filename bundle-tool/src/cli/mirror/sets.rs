@@ -21,8 +21,7 @@ const NAME: &str = "bundle-tool-mirror";
 /// Writes the files into `directory`.
 pub(super) fn write(planned: &[Planned], directory: &Path) -> Result<()> {
     let copies = || planned.iter().filter(|one| one.image.content != Content::PartOfCatalog);
-    let mapping: String =
-        copies().map(|one| format!("{}={}\n", one.image.reference.to_string(), one.target)).collect();
+    let mapping: String = copies().map(|one| format!("{}={}\n", one.image.reference, one.target)).collect();
     atomic_files::file(&directory.join("mapping.txt"), mapping.as_bytes())?;
     // Of both kinds: a workload may name by tag what a bundle names by its digest.
     let mut mirrors: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();

@@ -99,7 +99,7 @@ impl Inputs {
     /// Adds the base image.
     pub(super) fn base(mut self, base: &Base) -> Self {
         // Local paths are meaningless on other machines.
-        let uri = base.location.registry().map(|reference| format!("docker://{}", reference.to_string()));
+        let uri = base.location.registry().map(|reference| format!("docker://{reference}"));
         let named = |digest| Resource { name: Some("base".to_owned()), uri: uri.clone(), ..resource(digest) };
         self.base = base.chosen.images.iter().map(|image| named(image.digest())).collect();
         self.parameter("base", json!(named(&base.chosen.digest)))

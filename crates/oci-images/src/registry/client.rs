@@ -259,7 +259,7 @@ impl Repository {
             .config()
             .clone();
         if config.size() > layout::DOCUMENT_LIMIT {
-            let what = format!("the configuration of {}", self.reference.to_string());
+            let what = format!("the configuration of {}", self.reference);
             return Err(layout::Error::TooLarge { what, limit: layout::DOCUMENT_LIMIT }.into());
         }
         let config = self.fetch(&Blob::absent(config), &Progress::hidden()).await?;

@@ -95,7 +95,10 @@ pub enum Error {
         mirrors: Vec<String>,
     },
     /// The registry requires a login, or other permissions.
-    #[error("the registry {registry} denied {action} access to {repository} for {who}: {reason}; {remedy}")]
+    #[error(
+        "the registry {registry} denied {action} access to {repository} for {who}: {reason}; {}",
+        Remedy::of_denial(*.is_anonymous)
+    )]
     Denied {
         /// Host and port.
         registry: String,
@@ -107,8 +110,8 @@ pub enum Error {
         action: Action,
         /// What the registry reported.
         reason: String,
-        /// What may help.
-        remedy: Remedy,
+        /// Whether no credentials were used.
+        is_anonymous: bool,
     },
     /// The server that gives tokens for the registry failed.
     #[error(
@@ -194,7 +197,8 @@ impl Error {
     #[must_use]
     pub fn remedy(&self) -> Option<Remedy> {
         match self {
-            Self::Unreachable { remedy, .. } | Self::Denied { remedy, .. } => Some(remedy.clone()),
+            Self::Unreachable { remedy, .. } => Some(remedy.clone()),
+            Self::Denied { is_anonymous, .. } => Some(Remedy::of_denial(*is_anonymous)),
             Self::Mirrored { error, .. } => error.remedy(),
             Self::Stalled { .. } => Some(Remedy::RaiseIdleTimeout),
             Self::Expired { .. } => Some(Remedy::RaiseTimeout),

@@ -38,6 +38,13 @@ pub enum Remedy {
     RaiseTimeout,
 }
 
+impl Remedy {
+    /// Returns what may help if access is denied with or without credentials.
+    pub(super) fn of_denial(is_anonymous: bool) -> Self {
+        if is_anonymous { Self::LogIn } else { Self::CheckPermissions }
+    }
+}
+
 impl fmt::Display for Remedy {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {

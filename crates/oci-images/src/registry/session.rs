@@ -362,7 +362,7 @@ impl Session {
             who: self.credentials.to_string(),
             action: self.action,
             reason,
-            remedy: if self.credentials.is_anonymous() { Remedy::LogIn } else { Remedy::CheckPermissions },
+            is_anonymous: self.credentials.is_anonymous(),
         }
     }
 }

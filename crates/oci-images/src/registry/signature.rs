@@ -231,7 +231,7 @@ impl Repository {
             None => Some(new_config()),
         };
         let signed = with_layer(manifest.unwrap_or_else(new_manifest), config, layer)
-            .map_err(|error| target.error_of(error))?;
+            .map_err(|error| target.error_of(&error))?;
         target.push(signed, None, &Progress::hidden()).await?;
         Ok(tag)
     }
@@ -271,7 +271,8 @@ impl Repository {
             let payload = self.fetch(&Blob::absent(blob), &Progress::hidden()).await?.document()?;
             layers.push(Layer { signature, payload });
         }
-        let manifest = serde_json::from_slice(&manifest.document()?).map_err(|error| self.error_of(error))?;
+        let manifest =
+            serde_json::from_slice(&manifest.document()?).map_err(|error| self.error_of(&error))?;
         Ok(Signatures { manifest: Some(manifest), layers })
     }
 
@@ -287,7 +288,7 @@ impl Repository {
         Ok(serde_json::from_slice(&config.document()?).ok())
     }
 
-    fn error_of(&self, error: impl ToString) -> Error {
+    fn error_of(&self, error: &dyn std::fmt::Display) -> Error {
         self.malformed(&self.reference.to_string(), "image manifest", &error.to_string())
     }
 }
@@ -304,7 +305,7 @@ fn check_count(count: usize, tag: &Repository) -> Result<(), layout::Error> {
     if count <= MAX_SIGNATURES {
         return Ok(());
     }
-    let what = format!("signatures in {}", tag.reference.to_string());
+    let what = format!("signatures in {}", tag.reference);
     Err(layout::Error::TooMany { what, limit: MAX_SIGNATURES as u64 })
 }
 

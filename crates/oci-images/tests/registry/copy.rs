@@ -93,7 +93,7 @@ async fn an_index_keeps_its_digest_wherever_it_is_copied() {
 async fn other_tasks_run_while_a_layout_is_written() {
     let directory = tempfile::tempdir().unwrap();
     let (from, to) = (directory.path().join("from"), directory.path().join("to"));
-    write_directory(&from, &image(&[&[("a", "1")]]), "a:v1").unwrap();
+    write_directory(&from, image(&[&[("a", "1")]]), "a:v1").unwrap();
     // Writers of a layout wait for each other.
     let lock = atomic_files::DirectoryLock::acquire(&to, LONG, |_| {}).unwrap();
     let release = async {

@@ -183,9 +183,9 @@ impl Operation {
         let copier = Copier { options: options(), resolver: anonymous(), platform: None };
         let archive = directory.join("a.tar");
         let to = Place::Archive(archive.clone(), None);
-        let copied = copier.copy(&Place::Registry(name), &to, &Progress::hidden()).await;
+        let done = copier.copy(&Place::Registry(name), &to, &Progress::hidden()).await;
         let left = std::fs::read_dir(directory).unwrap().count();
-        if let Err(error) = copied {
+        if let Err(error) = done {
             assert_eq!(left, 0, "{error}");
             return Err(error.to_string());
         }

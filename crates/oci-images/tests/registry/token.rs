@@ -179,15 +179,15 @@ async fn a_bundle_travels_with_tokens_for_no_more_than_is_done() {
         let copier = Copier { options: options(), resolver: alice.clone(), platform: None };
         let copy = async |from: &Place, to: &Place| copier.copy(from, to, &Progress::hidden()).await.unwrap();
         let other = Place::Registry(reference(gate.address, &format!("org/copy-{number}:v1")));
-        let copied = copy(&Place::Registry(name), &other).await;
-        assert_eq!((copied.mounted, copied.sent), (2, 0));
+        let done = copy(&Place::Registry(name), &other).await;
+        assert_eq!((done.mounted, done.sent), (2, 0));
         let (source, target) =
             (format!("repository:org/app-{number}:pull"), format!("repository:org/copy-{number}:pull,push"));
         assert_eq!(gate.asked(), scopes([&source, &target]));
 
         let directory = tempfile::tempdir().unwrap();
         let layout = Place::Directory(directory.path().join("layout"), None);
-        assert_eq!(copy(&other, &layout).await.digest, copied.digest);
+        assert_eq!(copy(&other, &layout).await.digest, done.digest);
         let back = Place::Registry(reference(gate.address, &format!("org/back-{number}:v1")));
         assert_eq!(copy(&layout, &back).await.sent, 2);
         gate.asked();
