@@ -370,7 +370,7 @@ mod tests {
             places(&mirrors, &format!("quay.io/x/a{digest}")),
             [format!("three.example.com/quay/x/a{digest}"), format!("quay.io/x/a{digest}")]
         );
-        assert_eq!(places(&mirrors, "busybox"), ["docker.io/library/busybox:latest"]);
+        assert_eq!(places(&mirrors, "busybox"), ["docker.io/library/busybox"]);
         let insecure = mirrors.endpoints(&"quay.io/org/a:v1".parse().unwrap()).unwrap();
         assert_eq!(insecure.iter().map(|endpoint| endpoint.insecure).collect::<Vec<_>>(), [true, false]);
         let blocked = mirrors.endpoints(&"x.blocked.example.com/a".parse().unwrap());
