@@ -16,14 +16,22 @@ const MAX_NAMES: usize = 10;
 /// Returns the entries that no entry of the channel replaces or skips.
 #[must_use]
 pub fn heads(channel: &Channel) -> Vec<&Entry> {
-    let incoming: HashSet<&str> = channel
-        .entries
-        .iter()
-        .flat_map(|entry| entry.skips.iter().chain([&entry.replaces]))
+    let entries = channel.entries.iter();
+    let edges = entries.map(|entry| (entry.name.as_str(), entry.replaces.as_str(), entry.skips.as_slice()));
+    head_positions(edges).into_iter().map(|position| &channel.entries[position]).collect()
+}
+
+/// Returns the positions of the entries that no entry of their channel replaces or skips. An entry is its name, `replaces` and
+/// `skips`.
+pub fn head_positions<'e>(
+    entries: impl Iterator<Item = (&'e str, &'e str, &'e [String])> + Clone,
+) -> Vec<usize> {
+    let incoming: HashSet<&str> = entries
+        .clone()
+        .flat_map(|(_, replaces, skips)| skips.iter().map(String::as_str).chain([replaces]))
         .filter(|name| !name.is_empty())
-        .map(String::as_str)
         .collect();
-    channel.entries.iter().filter(|entry| !incoming.contains(entry.name.as_str())).collect()
+    entries.enumerate().filter(|(_, (name, ..))| !incoming.contains(name)).map(|(at, _)| at).collect()
 }
 
 /// What OLM makes of the graph of a channel.

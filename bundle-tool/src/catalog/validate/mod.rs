@@ -19,7 +19,7 @@ use crate::report::Severity;
 pub use blob::{Blob, Bundle, Channel, Deprecation, Deprecations, Entry, Package};
 pub use decode::{Decoded, Input, check_package_name, decode};
 pub use fields::bytes as base64_data;
-pub use graph::{Shape, heads, shape, upgrade_breaks};
+pub use graph::{Shape, head_positions, heads, shape, upgrade_breaks};
 pub use link::{Linked, Packages, link};
 pub use openshift::OpenshiftVersion;
 pub use problem::{Place, Problem, Rule};

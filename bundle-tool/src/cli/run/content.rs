@@ -3,10 +3,14 @@
 use anyhow::{Context as _, Result, bail};
 
 use crate::catalog;
+use crate::catalog::validate::head_positions;
 use crate::cluster::preflight::Candidate;
 use crate::model::catalog::{Catalog, Channel, Entry, Package};
 use crate::model::csv::ClusterServiceVersion;
 use crate::model::{Annotations, Bundle};
+
+/// The maximum number of heads that are named.
+const MAX_HEADS: usize = 10;
 
 /// What a bundle says about itself.
 pub(in crate::cli) struct Facts {
@@ -119,10 +123,7 @@ pub(super) fn inject(mut index: Catalog, new: Catalog, image: &str) -> Result<Ca
         match existing {
             Some(existing) => {
                 // The new bundle becomes the head of the channel.
-                let replaced: Vec<_> = existing.entries.iter().map(|entry| entry.replaces.clone()).collect();
-                let head =
-                    existing.entries.iter().map(|entry| &entry.name).find(|name| !replaced.contains(name));
-                let head = head.cloned().unwrap_or_default();
+                let head = head(existing, image)?;
                 existing.entries.extend(channel.entries.into_iter().map(|mut entry| {
                     if entry.replaces.is_empty() {
                         entry.replaces.clone_from(&head);
@@ -135,4 +136,75 @@ pub(super) fn inject(mut index: Catalog, new: Catalog, image: &str) -> Result<Ca
     }
     index.bundles.extend(new.bundles);
     Ok(index)
+}
+
+/// Returns the head of a channel of an index image.
+fn head(channel: &Channel, image: &str) -> Result<String> {
+    let entries = channel.entries.iter();
+    let edges = entries.map(|entry| (entry.name.as_str(), entry.replaces.as_str(), entry.skips.as_slice()));
+    let place = format!("channel `{}` of package `{}` in index image {image}", channel.name, channel.package);
+    let help = "choose another channel with --channel, or fix the catalog";
+    match head_positions(edges)[..] {
+        [head] => Ok(channel.entries[head].name.clone()),
+        [] => bail!("{place} has no head that the bundle can replace; {help}"),
+        ref several => {
+            let more = if several.len() > MAX_HEADS { ", …" } else { "" };
+            let names =
+                several.iter().take(MAX_HEADS).map(|head| format!("`{}`", channel.entries[*head].name));
+            let names = names.collect::<Vec<_>>().join(", ");
+            bail!("{place} has several heads, expected one that the bundle replaces: {names}{more}; {help}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The catalog of a package with one channel of these entries: name, `replaces` and `skips`.
+    fn catalog(entries: &[(&str, &str, &[&str])]) -> Catalog {
+        let entries = entries.iter().map(|(name, replaces, skips)| Entry {
+            name: (*name).to_owned(),
+            replaces: (*replaces).to_owned(),
+            skips: skips.iter().map(|name| (*name).to_owned()).collect(),
+            ..Entry::default()
+        });
+        let channel = Channel {
+            name: "stable".into(),
+            package: "gizmo".into(),
+            entries: entries.collect(),
+            ..Channel::default()
+        };
+        let package = Package { name: "gizmo".into(), ..Package::default() };
+        Catalog { packages: vec![package], channels: vec![channel], ..Catalog::default() }
+    }
+
+    fn injected(entries: &[(&str, &str, &[&str])]) -> Result<String> {
+        let catalog = inject(catalog(entries), catalog(&[("new", "", &[])]), "a/index")?;
+        let entry = catalog.channels[0].entries.last().unwrap();
+        assert_eq!((catalog.channels.len(), entry.name.as_str()), (1, "new"));
+        Ok(entry.replaces.clone())
+    }
+
+    #[test]
+    fn a_bundle_replaces_the_only_head_of_a_channel() {
+        // The next z-stream skips the last release of the previous one.
+        assert_eq!(injected(&[("v1", "", &[]), ("v2", "v1", &[]), ("v3", "v1", &["v2"])]).unwrap(), "v3");
+        assert_eq!(injected(&[("v1", "", &[])]).unwrap(), "v1");
+    }
+
+    #[test]
+    fn a_channel_without_a_head_or_with_several_is_an_error() {
+        let error = |entries: &[(&str, &str, &[&str])]| injected(entries).unwrap_err().to_string();
+        assert_eq!(
+            error(&[("v1", "", &[]), ("v2", "v1", &[]), ("v3", "v1", &[])]),
+            "channel `stable` of package `gizmo` in index image a/index has several heads, expected one that the bundle \
+             replaces: `v2`, `v3`; choose another channel with --channel, or fix the catalog"
+        );
+        assert_eq!(
+            error(&[("v1", "v2", &[]), ("v2", "v1", &[])]),
+            "channel `stable` of package `gizmo` in index image a/index has no head that the bundle can replace; choose \
+             another channel with --channel, or fix the catalog"
+        );
+    }
 }
