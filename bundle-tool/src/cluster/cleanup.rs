@@ -8,7 +8,7 @@ use super::client::{Cluster, Error, Select};
 use super::diagnose::{self, Problem};
 use super::gather::{instances, stuck_crd};
 use super::kinds::{self, Kind};
-use super::manifests::{MANAGED_BY, PART_OF, catalog_name, is_ours};
+use super::manifests::{MANAGED_BY, PART_OF, catalog_name, component_label, is_ours};
 use super::snapshot::{Snapshot, list, name_of, namespace_of, string, strings};
 use crate::model::text::counted;
 
@@ -100,7 +100,7 @@ pub fn plan(snapshot: &Snapshot, package: &str, namespace: &str, options: Option
         .filter(|one| string(one, "/spec/name") == package)
         .collect();
     plan.first.extend(subscriptions.iter().map(|one| item(kinds::SUBSCRIPTION, one)));
-    let label = format!("operators.coreos.com/{package}.{namespace}");
+    let label = component_label(package, namespace);
     for csv in snapshot.within(kinds::CSV, namespace) {
         let subscribed = subscriptions.iter().any(|one| {
             [
@@ -356,6 +356,18 @@ mod tests {
         assert_eq!(planned(None), ["ClusterCatalog"]);
         assert_eq!(planned(Some("ns")), ["ClusterExtension", "ClusterCatalog"]);
         assert_eq!(planned(Some("other")), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_csv_without_subscription_is_found_by_a_label_that_is_cut_off() {
+        let package = "a".repeat(62);
+        let mut csv = json!({"metadata": {"name": "gizmo", "namespace": "ns"}});
+        csv["metadata"]["labels"] = json!({format!("operators.coreos.com/{package}"): ""});
+        let mut snapshot = Snapshot::default();
+        snapshot.extend(kinds::CSV, [csv]);
+        let options = Options { crds: false, operator_group: false, timeout: Duration::from_secs(1) };
+        let plan = plan(&snapshot, &package, "ns", options);
+        assert_eq!(plan.rest.len(), 1);
     }
 
     #[tokio::test(start_paused = true)]

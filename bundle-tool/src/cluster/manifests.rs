@@ -22,6 +22,9 @@ const HASH: &str = "bundle-tool/catalog-digest";
 /// The maximum size of the data of one `ConfigMap`, below the API server's limit of 1 MiB.
 pub const MAX_CONFIG_MAP: usize = 1_000_000;
 
+/// The maximum number of characters of a label's name after its prefix.
+const MAX_LABEL_NAME: usize = 63;
+
 /// The port of a catalog.
 const PORT: u16 = 50051;
 
@@ -310,6 +313,19 @@ pub fn opm_image(snapshot: &Snapshot) -> Option<String> {
         .or_else(|| value.is_none().then(|| "quay.io/operator-framework/opm:latest".to_owned()))
 }
 
+/// Returns the label that OLM puts on the objects of a package that is installed in a namespace.
+///
+/// Source: `ComponentLabelKey` of `pkg/controller/operators/decorators/operator.go` of operator-lifecycle-manager.
+#[must_use]
+pub fn component_label(package: &str, namespace: &str) -> String {
+    let name = format!("{package}.{namespace}");
+    let name = match name.char_indices().nth(MAX_LABEL_NAME) {
+        Some((end, _)) => name[..end].trim_end_matches(['.', '_', '-']),
+        None => &name,
+    };
+    format!("operators.coreos.com/{name}")
+}
+
 /// Returns the labels of what is created for a package.
 #[must_use]
 pub fn labels(package: &str) -> Value {
@@ -364,6 +380,22 @@ mod tests {
         let kinds: Vec<_> = objects.iter().map(|object| object["kind"].as_str().unwrap()).collect();
         assert_eq!(kinds, ["Namespace", "CatalogSource", "OperatorGroup", "Subscription"]);
         assert_eq!(objects[1]["spec"]["grpcPodConfig"]["extractContent"]["catalogDir"], "/configs");
+    }
+
+    #[test]
+    fn the_component_label_is_cut_off_as_olm_does() {
+        let package = "a".repeat(50);
+        for (namespace, expected) in [
+            ("gizmos", format!("{package}.gizmos")),
+            ("namespace-12", format!("{package}.namespace-12")),
+            ("namespace-123", format!("{package}.namespace-12")),
+            // A label does not end with `-`.
+            ("namespace12-b", format!("{package}.namespace12")),
+        ] {
+            let label = component_label(&package, namespace);
+            assert_eq!(label, format!("operators.coreos.com/{expected}"), "{namespace}");
+        }
+        assert_eq!(component_label("gizmo", "gizmos"), "operators.coreos.com/gizmo.gizmos");
     }
 
     #[test]

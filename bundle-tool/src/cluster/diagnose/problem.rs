@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::cluster::kinds::{self, Kind};
+use crate::cluster::manifests::component_label;
 use crate::cluster::snapshot::{Snapshot, label, list, name_of, namespace_of, string, strings};
 
 /// The label of the jobs and pods that unpack bundles.
@@ -184,16 +185,13 @@ pub(super) fn covers_csv(snapshot: &Snapshot, scope: &Scope, csv: &Value) -> boo
         return name == name_of(csv);
     }
     let Some(package) = &scope.package else { return true };
-    let by_label = format!("operators.coreos.com/{package}.{}", namespace_of(csv));
-    csv.pointer("/metadata/labels").and_then(Value::as_object).is_some_and(|labels| {
-        labels
-            .keys()
-            .any(|key| *key == by_label || (key.len() == 63 + 21 && by_label.starts_with(key.as_str())))
-    }) || snapshot.within(kinds::SUBSCRIPTION, namespace_of(csv)).any(|subscription| {
-        string(subscription, "/spec/name") == package
-            && [string(subscription, "/status/currentCSV"), string(subscription, "/status/installedCSV")]
-                .contains(&name_of(csv))
-    })
+    let label = component_label(package, namespace_of(csv));
+    csv["metadata"]["labels"].get(label).is_some()
+        || snapshot.within(kinds::SUBSCRIPTION, namespace_of(csv)).any(|subscription| {
+            string(subscription, "/spec/name") == package
+                && [string(subscription, "/status/currentCSV"), string(subscription, "/status/installedCSV")]
+                    .contains(&name_of(csv))
+        })
 }
 
 /// Returns a message on one line and of limited length.
