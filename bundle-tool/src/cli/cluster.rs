@@ -8,12 +8,15 @@ use anyhow::{Context as _, Result, anyhow};
 use clap::Args;
 
 use super::images::duration;
+use super::report::terminal_width;
 use crate::cluster::install::{Failure, Report};
 use crate::cluster::{Cluster, Problem};
 use crate::model::text::printable;
 use crate::read::file::{self, Unreadable};
 use crate::rules::dns_label;
 
+/// The width of a terminal that does not tell its own.
+const WIDTH: usize = 80;
 /// The maximum size of a kubeconfig in bytes.
 const MAX_KUBECONFIG: u64 = 16 << 20;
 
@@ -123,7 +126,7 @@ impl Printer {
         let mut out = io::stderr().lock();
         // Nothing is left to do where standard error is closed.
         let _ = if self.live {
-            let width = terminal_width().saturating_sub(10);
+            let width = terminal_width(&out).unwrap_or(WIDTH).saturating_sub(10);
             let short: String = text.chars().take(width).collect();
             write!(out, "\r\x1b[2K{seconds:6.1} s  {short}").and_then(|()| out.flush())
         } else {
@@ -155,11 +158,6 @@ impl Drop for Printer {
     fn drop(&mut self) {
         self.finish();
     }
-}
-
-/// Returns the width of the terminal, as far as it is known.
-fn terminal_width() -> usize {
-    std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(100)
 }
 
 /// Prints a problem with its evidence, the last lines of a log, and what to do.

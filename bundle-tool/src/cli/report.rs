@@ -217,7 +217,7 @@ fn describe(id: &str) -> RuleDescription {
 }
 
 /// The number of columns of a terminal; nothing where the output is not one. `COLUMNS` overrides it.
-fn terminal_width(out: &impl std::os::fd::AsFd) -> Option<usize> {
+pub(super) fn terminal_width(out: &impl std::os::fd::AsFd) -> Option<usize> {
     if !out.as_fd().is_terminal() {
         return None;
     }
