@@ -72,6 +72,13 @@ pub struct TooLarge {
     pub size: usize,
 }
 
+/// Returns a random number, so that runs beside each other differ. The keys of hash maps are the standard library's only source of
+/// randomness; nothing here has to be unpredictable.
+fn random() -> u32 {
+    let hash = RandomState::new().hash_one(());
+    u32::try_from(hash >> 32).unwrap_or_default()
+}
+
 /// One run of the tests of a bundle.
 pub struct TestRun<'c> {
     cluster: &'c Cluster,
@@ -91,7 +98,7 @@ impl<'c> TestRun<'c> {
     /// # Errors
     /// A file of the bundle exceeds a `ConfigMap`.
     pub fn new(cluster: &'c Cluster, settings: Settings, bundle: &Bundle) -> Result<Self, TooLarge> {
-        let name = format!("scorecard-{:08x}", RandomState::new().hash_one(()) >> 32);
+        let name = format!("scorecard-{:08x}", random());
         let mut run = Self {
             cluster,
             deadline: Instant::now() + settings.timeout,
