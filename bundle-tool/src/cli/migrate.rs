@@ -17,8 +17,8 @@ use super::format::{Formats, OutputOption};
 use super::images::{Location, Registries};
 use super::runtime::{SharedRuntime, runtime};
 use crate::catalog::validate::{check_package_name, heads, link};
-use crate::cluster::client::Select;
 use crate::cluster::kinds;
+use crate::cluster::queries::{ANY, NOT_COPIED};
 use crate::cluster::snapshot::name_of;
 use crate::cluster::v1::manifests::{API, ClusterCatalog, ClusterExtension};
 use crate::cluster::v1::migrate::{Blocker, Operator, Plan, bundle_of, observe, yaml};
@@ -161,14 +161,12 @@ impl Migrate {
     /// Reads an operator and its CRDs from the cluster.
     async fn installed(&self) -> Result<(Operator, Vec<Json>)> {
         let cluster = self.connection.connect().await?;
-        let any = Select::default();
-        let not_copied = Select { labels: "!olm.copiedFrom", fields: "" };
         let read = [
-            (kinds::SUBSCRIPTION, None, any),
-            (kinds::CSV, None, not_copied),
-            (kinds::OPERATOR_GROUP, None, any),
-            (kinds::INSTALL_PLAN, self.connection.namespace.as_deref(), any),
-            (kinds::CATALOG_SOURCE, None, any),
+            (kinds::SUBSCRIPTION, None, ANY),
+            (kinds::CSV, None, NOT_COPIED),
+            (kinds::OPERATOR_GROUP, None, ANY),
+            (kinds::INSTALL_PLAN, self.connection.namespace.as_deref(), ANY),
+            (kinds::CATALOG_SOURCE, None, ANY),
         ];
         let snapshot = cluster.snapshot(&read).await?;
         if let Some(reason) = snapshot.unread(&read.map(|(kind, ..)| kind)) {

@@ -9,6 +9,7 @@ use super::diagnose::{self, Problem};
 use super::gather::{instances, stuck_crd};
 use super::kinds::{self, Kind};
 use super::manifests::{MANAGED_BY, PART_OF, catalog_name, component_label, is_ours};
+use super::queries::{ANY, NOT_COPIED};
 use super::snapshot::{Snapshot, list, name_of, namespace_of, string, strings};
 use crate::model::text::counted;
 
@@ -207,13 +208,12 @@ async fn read(cluster: &Cluster, package: &str, namespace: &str) -> Result<Snaps
     let within = Some(namespace);
     let ours = format!("{MANAGED_BY}={},{PART_OF}={package}", super::client::MANAGER);
     let ours = Select { labels: &ours, fields: "" };
-    let any = Select::default();
     let snapshot = cluster
         .snapshot(&[
-            (kinds::SUBSCRIPTION, within, any),
-            (kinds::INSTALL_PLAN, within, any),
-            (kinds::CSV, within, Select { labels: "!olm.copiedFrom", fields: "" }),
-            (kinds::OPERATOR_GROUP, within, any),
+            (kinds::SUBSCRIPTION, within, ANY),
+            (kinds::INSTALL_PLAN, within, ANY),
+            (kinds::CSV, within, NOT_COPIED),
+            (kinds::OPERATOR_GROUP, within, ANY),
             (kinds::CATALOG_SOURCE, within, ours),
             (kinds::DEPLOYMENT, within, ours),
             (kinds::SERVICE, within, ours),

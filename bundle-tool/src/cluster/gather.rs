@@ -8,12 +8,9 @@ use serde_json::Value;
 use super::client::{Cluster, Error, Select};
 use super::diagnose::{AUTOSCALERS, Problem, Scope, is_unschedulable, v1};
 use super::kinds::{self, Kind};
+use super::queries::{self, ANY, WARNINGS};
 use super::snapshot::{Snapshot, list, name_of, namespace_of, string};
 use crate::model::text::counted;
-
-const ANY: Select<'static> = Select { labels: "", fields: "" };
-const NOT_COPIED: Select<'static> = Select { labels: "!olm.copiedFrom", fields: "" };
-const WARNINGS: Select<'static> = Select { labels: "", fields: "type=Warning" };
 
 /// The maximum number of CRDs in deletion whose objects are looked at.
 const MAX_STUCK: usize = 4;
@@ -31,26 +28,14 @@ const MAX_NAMED: usize = 5;
 /// # Errors
 /// The API server does not respond.
 pub async fn cluster(cluster: &Cluster, namespace: Option<&str>) -> Result<Snapshot, Error> {
-    let fields = namespace.map(|name| format!("metadata.name={name}")).unwrap_or_default();
-    let this = Select { labels: "", fields: &fields };
-    let mut reads = vec![
+    let this = namespace.map(queries::named).unwrap_or_default();
+    let mut reads = queries::operators(namespace, &this);
+    reads.extend([
         // A catalog of any namespace may be one that a subscription refers to.
         (kinds::CATALOG_SOURCE, None, ANY),
-        (kinds::SUBSCRIPTION, namespace, ANY),
-        (kinds::INSTALL_PLAN, namespace, ANY),
-        (kinds::CSV, namespace, NOT_COPIED),
-        (kinds::OPERATOR_GROUP, namespace, ANY),
-        (kinds::POD, namespace, ANY),
-        (kinds::DEPLOYMENT, namespace, ANY),
-        (kinds::EVENT, namespace, WARNINGS),
-        (kinds::NAMESPACE, None, this),
         (kinds::CLUSTER_CATALOG, None, ANY),
         (kinds::CLUSTER_EXTENSION, None, ANY),
-    ];
-    if namespace.is_some() {
-        let olm = Select { labels: "app in (olm-operator,catalog-operator)", fields: "" };
-        reads.push((kinds::DEPLOYMENT, None, olm));
-    }
+    ]);
     let mut snapshot = cluster.snapshot(&reads).await?;
     // The pods of catalogs in other namespaces.
     if let Some(namespace) = namespace {

@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::client::{Cluster, Error, Select, Write};
+use super::client::{Cluster, Error, Write};
 use super::diagnose::{Log, Problem, Scope, problems};
 use super::gather::Scheduling;
 use super::kinds::{self, Kind};
 use super::manifests::Request;
+use super::queries::{self, ANY};
 use super::snapshot::{Snapshot, name_of, namespace_of, string, strings};
 use super::stage::{Progress, STABLE, Stage, Target, is_catalog_ready, plan_of, progress};
 
@@ -17,11 +18,6 @@ use super::stage::{Progress, STABLE, Stage, Target, is_catalog_ready, plan_of, p
 const INTERVAL: Duration = Duration::from_millis(500);
 /// The number of lines of a log that are shown.
 const LOG_LINES: u16 = 10;
-/// The labels of OLM's own deployments.
-const OLM: Select<'static> = Select { labels: "app in (olm-operator,catalog-operator)", fields: "" };
-const ANY: Select<'static> = Select { labels: "", fields: "" };
-const NOT_COPIED: Select<'static> = Select { labels: "!olm.copiedFrom", fields: "" };
-const WARNINGS: Select<'static> = Select { labels: "", fields: "type=Warning" };
 
 /// Why an operator is not installed.
 #[derive(Debug, thiserror::Error)]
@@ -368,23 +364,10 @@ pub async fn dry_run(cluster: &Cluster, objects: &[Value]) -> Result<Vec<Value>,
 /// # Errors
 /// The API server does not respond.
 pub async fn look(cluster: &Cluster, namespace: &str) -> Result<Snapshot, Error> {
-    let within = Some(namespace);
-    let name = format!("metadata.name={namespace}");
-    let this = Select { labels: "", fields: &name };
-    cluster
-        .snapshot(&[
-            (kinds::CATALOG_SOURCE, within, ANY),
-            (kinds::SUBSCRIPTION, within, ANY),
-            (kinds::INSTALL_PLAN, within, ANY),
-            (kinds::CSV, within, NOT_COPIED),
-            (kinds::OPERATOR_GROUP, within, ANY),
-            (kinds::POD, within, ANY),
-            (kinds::DEPLOYMENT, within, ANY),
-            (kinds::EVENT, within, WARNINGS),
-            (kinds::NAMESPACE, None, this),
-            (kinds::DEPLOYMENT, None, OLM),
-        ])
-        .await
+    let this = queries::named(namespace);
+    let mut reads = queries::operators(Some(namespace), &this);
+    reads.push((kinds::CATALOG_SOURCE, Some(namespace), ANY));
+    cluster.snapshot(&reads).await
 }
 
 /// Returns the last lines of a container's log; empty if they cannot be read.

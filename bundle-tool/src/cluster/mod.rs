@@ -12,6 +12,7 @@ pub mod kinds;
 pub mod manifests;
 pub mod olm;
 pub mod preflight;
+pub mod queries;
 pub mod samples;
 pub mod snapshot;
 pub mod stage;

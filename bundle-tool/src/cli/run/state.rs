@@ -9,8 +9,9 @@ use super::content::Facts;
 use super::source::Input;
 use crate::cluster::install::look;
 use crate::cluster::preflight::{self, InstallMode};
+use crate::cluster::queries::{ANY, NOT_COPIED};
 use crate::cluster::snapshot::{Snapshot, list, name_of, namespace_of, string, strings};
-use crate::cluster::{Cluster, Kind, Problem, kinds};
+use crate::cluster::{Cluster, Kind, Problem, diagnose, kinds};
 use crate::{diff, read};
 
 /// What is known of the cluster.
@@ -47,14 +48,9 @@ impl State {
         if let Some(reason) = snapshot.unread(&read) {
             bail!("the cluster cannot be checked, and nothing was created: {reason}");
         }
-        let any = crate::cluster::client::Select::default();
-        let all = cluster
-            .snapshot(&[
-                (kinds::CRD, None, any),
-                (kinds::SUBSCRIPTION, None, any),
-                (kinds::CSV, None, crate::cluster::client::Select { labels: "!olm.copiedFrom", fields: "" }),
-            ])
-            .await?;
+        let everywhere =
+            [(kinds::CRD, None, ANY), (kinds::SUBSCRIPTION, None, ANY), (kinds::CSV, None, NOT_COPIED)];
+        let all = cluster.snapshot(&everywhere).await?;
         for kind in [kinds::CRD, kinds::SUBSCRIPTION, kinds::CSV] {
             let elsewhere: Vec<_> =
                 all.of(kind).iter().filter(|one| namespace_of(one) != namespace).cloned().collect();
@@ -120,17 +116,7 @@ impl State {
         mode: Option<&InstallMode>,
     ) -> (std::result::Result<Option<Vec<String>>, Box<Problem>>, Vec<Problem>) {
         let mut problems = preflight::problems(&self.snapshot, &facts.candidate, &self.version);
-        let olm = crate::cluster::diagnose::olm_deployments(&self.snapshot)
-            .filter(|one| crate::cluster::snapshot::number(one, "/status/availableReplicas") == 0);
-        for deployment in olm {
-            let name = name_of(deployment);
-            problems.push(Problem::of_preflight(
-                "olm-not-running",
-                crate::cluster::diagnose::object(kinds::DEPLOYMENT, deployment),
-                format!("OLM's deployment `{name}` has no available replica"),
-                format!("see why: kubectl describe deployment {name} -n {}", namespace_of(deployment)),
-            ));
-        }
+        diagnose::olm(&self.snapshot, &mut problems);
         if !facts.candidate.is_upgrade {
             problems.extend(self.broken_crds(input, facts));
         }

@@ -108,31 +108,24 @@ pub(super) fn operator_groups(snapshot: &Snapshot, scope: &Scope, found: &mut Ve
 /// For how many seconds OLM may not run: its programs end when they lose the API server, and are started again after a back-off.
 const OLM_RESTART: u64 = 120;
 
-/// Returns the deployments of OLM among those of a snapshot.
-pub fn olm_deployments(snapshot: &Snapshot) -> impl Iterator<Item = &Value> {
-    snapshot.of(kinds::DEPLOYMENT).iter().filter(|deployment| {
+/// Reports that OLM itself does not run.
+pub fn olm(snapshot: &Snapshot, found: &mut Vec<Problem>) {
+    let deployments = snapshot.of(kinds::DEPLOYMENT).iter().filter(|deployment| {
         matches!(name_of(deployment), "olm-operator" | "catalog-operator")
             && (label(deployment, "app") == name_of(deployment)
                 || string(deployment, "/spec/selector/matchLabels/app") == name_of(deployment))
-    })
-}
-
-/// Reports that OLM itself does not run.
-pub(super) fn olm(snapshot: &Snapshot, found: &mut Vec<Problem>) {
-    for deployment in olm_deployments(snapshot) {
+    });
+    for deployment in deployments {
         if number(deployment, "/status/availableReplicas") > 0 {
             continue;
         }
         let (name, namespace) = (name_of(deployment), namespace_of(deployment));
         let stopped = deployment.pointer("/spec/replicas").and_then(Value::as_i64) == Some(0);
+        let why = if stopped { ": it is scaled to 0" } else { "" };
         let mut problem = Problem::new(
             "olm-not-running",
             object(kinds::DEPLOYMENT, deployment),
-            if stopped {
-                format!("OLM's deployment `{name}` is scaled to 0")
-            } else {
-                format!("OLM's deployment `{name}` has no available replica")
-            },
+            format!("OLM's deployment `{name}` has no available replica{why}"),
         );
         if let Some(condition) = condition(deployment, "Available", "False") {
             problem = problem.condition(condition);

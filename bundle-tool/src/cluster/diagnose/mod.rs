@@ -12,7 +12,7 @@ pub(super) mod v1;
 
 use super::snapshot::Snapshot;
 
-pub use environment::olm_deployments;
+pub use environment::olm;
 pub(super) use environment::targets;
 pub(super) use message::explain_message;
 pub use problem::{Log, Problem, Scope, UNPACK_LABEL, deletion, deployment_of, object, shortened};
@@ -32,7 +32,7 @@ pub fn problems(snapshot: &Snapshot, scope: &Scope) -> Vec<Problem> {
     csv::csvs(snapshot, scope, &mut found);
     v1::catalogs(snapshot, scope, &mut found);
     v1::extensions_not_installed(snapshot, scope, &mut found);
-    environment::olm(snapshot, &mut found);
+    olm(snapshot, &mut found);
     if found.iter().any(|problem| !problem.symptom) {
         found.retain(|problem| !problem.symptom);
     }

@@ -8,13 +8,12 @@ use super::prepare::{CRDS, Prepared};
 use super::status::{Status, is_packages, status};
 use crate::cluster::client::{Cluster, Error, Select, Write};
 use crate::cluster::kinds::{self, Kind};
+use crate::cluster::queries::{ANY, NOT_COPIED, OLM};
 use crate::cluster::snapshot::{Snapshot, condition, name_of, namespace_of, string};
 use crate::model::text::counted;
 
 /// The interval at which the cluster is polled.
 const INTERVAL: Duration = Duration::from_millis(500);
-
-const ANY: Select<'static> = Select { labels: "", fields: "" };
 
 /// The cluster roles and their bindings that OLM's manifests and OLM itself create, by the beginning of their names.
 const ROLES: &[&str] = &[
@@ -59,11 +58,10 @@ pub struct Installed {
 /// # Errors
 /// The API server does not respond.
 pub async fn look(cluster: &Cluster) -> Result<Snapshot, Error> {
-    let olm = Select { labels: "app in (olm-operator,catalog-operator)", fields: "" };
-    let packageserver = Select { labels: "!olm.copiedFrom", fields: "metadata.name=packageserver" };
+    let packageserver = Select { fields: "metadata.name=packageserver", ..NOT_COPIED };
     let mut snapshot = cluster
         .snapshot(&[
-            (kinds::DEPLOYMENT, None, olm),
+            (kinds::DEPLOYMENT, None, OLM),
             (kinds::CSV, None, packageserver),
             (kinds::CATALOG_SOURCE, None, ANY),
             (kinds::API_SERVICE, None, ANY),
@@ -79,8 +77,7 @@ pub async fn look(cluster: &Cluster) -> Result<Snapshot, Error> {
 /// # Errors
 /// The API server does not respond.
 pub async fn operators(cluster: &Cluster) -> Result<Vec<Installed>, Error> {
-    let own = Select { labels: "!olm.copiedFrom", fields: "" };
-    let found = cluster.list(kinds::CSV, None, &own).await?;
+    let found = cluster.list(kinds::CSV, None, &NOT_COPIED).await?;
     Ok(found
         .iter()
         .filter(|csv| name_of(csv) != "packageserver")
