@@ -112,9 +112,9 @@ impl Doctor {
                 "the cluster has no OLM: it serves neither operators.coreos.com nor olm.operatorframework.io"
             );
         }
-        let snapshot = gather::cluster(&cluster, scope.namespace.as_deref()).await?;
+        let mut snapshot = gather::cluster(&cluster, scope.namespace.as_deref()).await?;
         let mut found = problems(&snapshot, scope);
-        found.extend(gather::stuck_crds(&cluster, scope, &snapshot).await?);
+        found.extend(gather::stuck_crds(&cluster, scope, &mut snapshot).await?);
         let reads = found.iter().enumerate().map(|(index, problem)| {
             let cluster = &cluster;
             async move {
@@ -141,7 +141,7 @@ fn text(
         writeln!(out)?;
     }
     for (kind, reason) in &snapshot.unreadable {
-        writeln!(out, "note: {kind} objects could not be read: {}", printable(reason))?;
+        writeln!(out, "note: not all {kind} objects could be read: {}", printable(reason))?;
     }
     if found.is_empty() {
         for line in gather::summary(snapshot, scope) {

@@ -190,8 +190,14 @@ impl Migrate {
         }
         let mut crds = Vec::new();
         let names = operator.installed.iter().flat_map(|installed| &installed.crds);
+        let number = names.clone().count();
         for name in names.take(MAX_CRDS) {
             crds.extend(cluster.get(kinds::CRD, "", name).await?);
+        }
+        if number > MAX_CRDS {
+            operator
+                .notes
+                .push(format!("only the first {MAX_CRDS} of the operator's {number} CRDs are checked"));
         }
         Ok((operator, crds))
     }

@@ -222,7 +222,13 @@ async fn read(cluster: &Cluster, package: &str, namespace: &str) -> Result<Snaps
             (kinds::CLUSTER_CATALOG, None, ours),
         ])
         .await?;
-    let read = [kinds::SUBSCRIPTION, kinds::CSV, kinds::OPERATOR_GROUP, kinds::CATALOG_SOURCE];
+    let read = [
+        kinds::SUBSCRIPTION,
+        kinds::INSTALL_PLAN,
+        kinds::CSV,
+        kinds::OPERATOR_GROUP,
+        kinds::CATALOG_SOURCE,
+    ];
     match snapshot.unread(&read) {
         Some(reason) => Err(Error::Response {
             action: format!("read what belongs to package `{package}`"),
@@ -282,8 +288,11 @@ async fn gone(
         }
         let mut text = format!("waiting until {} `{}` is gone", item.kind.kind, item.name);
         if item.kind == kinds::CRD {
-            let number = instances(cluster, object).await?.len();
-            text = format!("{text}: {} left", counted(number, "object"));
+            // The number is worth no failure.
+            let instances = instances(cluster, object, 1).await.ok();
+            if let Some(number) = instances.and_then(|instances| instances.number) {
+                text = format!("{text}: {} left", counted(number, "object"));
+            }
         }
         if text != waiting {
             report(text.clone());

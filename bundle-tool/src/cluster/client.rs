@@ -1,8 +1,6 @@
 //! A connection to a cluster: reads and writes objects of the kinds in [`kinds`](super::kinds).
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
@@ -24,6 +22,8 @@ pub const MANAGER: &str = "bundle-tool";
 
 /// The maximum number of objects in one response.
 const PAGE: u32 = 250;
+/// The maximum number of objects in one response, if only their metadata is read.
+const METADATA_PAGE: u32 = 1000;
 /// The maximum number of responses for one list.
 const MAX_PAGES: usize = 16;
 /// The maximum size of a response in bytes: 250 CSVs of a quarter of a megabyte each.
@@ -126,7 +126,6 @@ pub struct Cluster {
     client: Client,
     server: String,
     namespace: String,
-    requests: Arc<AtomicUsize>,
 }
 
 /// Whether a write is stored.
@@ -179,26 +178,20 @@ impl Cluster {
         let namespace = config.default_namespace.clone();
         let client = Client::try_from(config)
             .map_err(|error| Error::Configuration { server: server.clone(), reason: chain(&error) })?;
-        Ok(Self { client, server, namespace, requests: Arc::default() })
+        Ok(Self { client, server, namespace })
     }
 
     /// Returns a connection through `client`.
     #[cfg(test)]
     pub(super) fn through(client: Client) -> Self {
         let (server, namespace) = ("http://test".into(), "default".into());
-        Self { client, server, namespace, requests: Arc::default() }
+        Self { client, server, namespace }
     }
 
     /// Returns the namespace of the configuration's context.
     #[must_use]
     pub fn default_namespace(&self) -> &str {
         &self.namespace
-    }
-
-    /// Returns the number of requests that were sent.
-    #[must_use]
-    pub fn requests(&self) -> usize {
-        self.requests.load(Ordering::Relaxed)
     }
 
     /// Returns the version of the API server, such as `1.34.1`.
@@ -234,21 +227,40 @@ impl Cluster {
         }
     }
 
-    /// Returns the objects of a kind; of all namespaces without one. Limited to the first 4000 objects.
+    /// Returns the objects of a kind; of all namespaces without one. A kind that does not exist has no objects.
     ///
     /// # Errors
-    /// The API server does not respond, or rejects the request. A kind that does not exist has no objects.
+    /// The API server does not respond, or rejects the request; or there are more than 4000 objects.
     pub async fn list(
         &self,
         kind: Kind,
         namespace: Option<&str>,
         select: &Select<'_>,
     ) -> Result<Vec<Value>, Error> {
+        self.pages(kind, namespace, select, Form::Whole).await?.complete()
+    }
+
+    /// Returns the metadata of all objects of a kind.
+    ///
+    /// # Errors
+    /// The API server does not respond, or rejects the request; or there are more than 16000 objects.
+    pub async fn list_metadata(&self, kind: Kind) -> Result<Vec<Value>, Error> {
+        self.pages(kind, None, &Select::default(), Form::Metadata).await?.complete()
+    }
+
+    /// Reads the objects of a list, up to the limit.
+    async fn pages(
+        &self,
+        kind: Kind,
+        namespace: Option<&str>,
+        select: &Select<'_>,
+        form: Form,
+    ) -> Result<Listed, Error> {
         let action = format!("list {}", kind.plural);
         let mut items = Vec::new();
         let mut token = None::<String>;
         for _ in 0..MAX_PAGES {
-            let mut parameters = ListParams::default().limit(PAGE);
+            let mut parameters = ListParams::default();
             if !select.labels.is_empty() {
                 parameters = parameters.labels(select.labels);
             }
@@ -258,59 +270,67 @@ impl Cluster {
             if let Some(token) = &token {
                 parameters = parameters.continue_token(token);
             }
-            let request = Request::new(kind.path(namespace)).list(&parameters);
+            let request = Request::new(kind.path(namespace));
+            let request = match form {
+                Form::Whole => request.list(&parameters.limit(PAGE)),
+                Form::Metadata => request.list_metadata(&parameters.limit(METADATA_PAGE)),
+            };
             let mut page = match self.send_request(request, &action).await {
-                Err(error) if error.is_not_found() => return Ok(items),
+                Err(error) if error.is_not_found() => return Ok(Listed { items, rest: None }),
                 other => other?,
             };
-            if let Some(Value::Array(found)) = page.get_mut("items").map(Value::take) {
-                items.extend(found);
-            }
-            token = Some(string(&page, "/metadata/continue").to_owned()).filter(|token| !token.is_empty());
+            items.extend(take_items(&mut page));
+            token = continue_token(&page);
             if token.is_none() {
-                break;
+                return Ok(Listed { items, rest: None });
             }
         }
-        Ok(items)
+        let reason = format!("only the first {} objects were read, and there are more", items.len());
+        Ok(Listed { items, rest: Some(Error::Response { action, reason }) })
     }
 
-    /// Reads lists of several kinds at the same time. What may not be read is noted in the snapshot.
+    /// Returns the metadata of the first objects of the collection at `path`, and how many objects there are.
+    ///
+    /// # Errors
+    /// The API server does not respond, or rejects the request.
+    pub async fn first_metadata(&self, path: &str, limit: u32, action: &str) -> Result<First, Error> {
+        let request = Request::new(path).list_metadata(&ListParams::default().limit(limit));
+        let mut page = self.send_request(request, action).await?;
+        let items = take_items(&mut page);
+        let more = match page.pointer("/metadata/remainingItemCount").and_then(Value::as_u64) {
+            Some(remaining) => usize::try_from(remaining).ok(),
+            None => continue_token(&page).is_none().then_some(0),
+        };
+        Ok(First { number: more.map(|more| items.len() + more), items })
+    }
+
+    /// Reads lists of several kinds at the same time. What may not be read, and what exceeds the limit of a list, is noted in the
+    /// snapshot.
     ///
     /// # Errors
     /// The API server does not respond.
     pub async fn snapshot(&self, reads: &[(Kind, Option<&str>, Select<'_>)]) -> Result<Snapshot, Error> {
-        let mut lists =
-            stream::iter(reads)
-                .map(|(kind, namespace, select)| async move {
-                    (*kind, self.list(*kind, *namespace, select).await)
-                })
-                .buffered(PARALLEL);
+        let mut lists = stream::iter(reads)
+            .map(|(kind, namespace, select)| async move {
+                (*kind, self.pages(*kind, *namespace, select, Form::Whole).await)
+            })
+            .buffered(PARALLEL);
         let mut snapshot = Snapshot::default();
         while let Some((kind, list)) = lists.next().await {
-            match list {
-                Ok(items) => snapshot.extend(kind, items),
-                Err(error @ Error::Unreachable { .. }) => return Err(error),
-                Err(error) => {
-                    snapshot.unreadable.insert(kind.kind, error.to_string());
+            let missing = match list {
+                Ok(Listed { items, rest }) => {
+                    snapshot.extend(kind, items);
+                    rest
                 }
+                Err(error @ Error::Unreachable { .. }) => return Err(error),
+                Err(error) => Some(error),
+            };
+            if let Some(error) = missing {
+                snapshot.unreadable.insert(kind.kind, error.to_string());
             }
         }
         snapshot.deduplicate();
         Ok(snapshot)
-    }
-
-    /// Returns the metadata of all objects of a kind, at most 4000.
-    ///
-    /// # Errors
-    /// The API server does not respond, or rejects the request.
-    pub async fn list_metadata(&self, kind: Kind) -> Result<Vec<Value>, Error> {
-        let action = format!("list {}", kind.plural);
-        let request = Request::new(kind.path(None)).list_metadata(&ListParams::default().limit(4000));
-        let mut page = self.send_request(request, &action).await?;
-        match page.get_mut("items").map(Value::take) {
-            Some(Value::Array(items)) => Ok(items),
-            _ => Ok(Vec::new()),
-        }
     }
 
     /// Applies an object on the server side, taking fields over from others.
@@ -453,7 +473,6 @@ impl Cluster {
         request: http::Request<Vec<u8>>,
         action: &str,
     ) -> Result<(StatusCode, String), Error> {
-        self.requests.fetch_add(1, Ordering::Relaxed);
         let unreachable = |reason| Error::Unreachable { server: self.server.clone(), reason };
         let exchange = async {
             let response = self
@@ -477,6 +496,49 @@ impl Cluster {
         })??;
         if status.is_success() { Ok((status, text)) } else { Err(rejected(status.as_u16(), &text, action)) }
     }
+}
+
+/// Which parts of the objects of a list are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Whole,
+    Metadata,
+}
+
+/// The objects of a list that were read.
+struct Listed {
+    items: Vec<Value>,
+    /// That there are more.
+    rest: Option<Error>,
+}
+
+impl Listed {
+    /// Returns the objects, if these are all.
+    fn complete(self) -> Result<Vec<Value>, Error> {
+        self.rest.map_or(Ok(self.items), Err)
+    }
+}
+
+/// The first objects of a collection.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct First {
+    /// The objects, with their metadata alone.
+    pub items: Vec<Value>,
+    /// The number of all objects; `None` if the API server does not say.
+    pub number: Option<usize>,
+}
+
+/// Takes the objects out of a list.
+fn take_items(page: &mut Value) -> Vec<Value> {
+    match page.get_mut("items").map(Value::take) {
+        Some(Value::Array(items)) => items,
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the token for the rest of a list.
+fn continue_token(page: &Value) -> Option<String> {
+    Some(string(page, "/metadata/continue").to_owned()).filter(|token| !token.is_empty())
 }
 
 /// Parses a response.
@@ -544,6 +606,7 @@ mod tests {
 
     use http_body_util::StreamBody;
     use hyper::body::{Bytes, Frame};
+    use serde_json::json;
 
     use super::*;
     use crate::cluster::kinds::POD;
@@ -578,6 +641,45 @@ mod tests {
             error.to_string(),
             "the API server http://test does not respond: no response within 60 seconds"
         );
+    }
+
+    /// A cluster with more objects of every kind than are read.
+    fn overfull() -> Cluster {
+        let service = tower::service_fn(|_: http::Request<Body>| {
+            let page = json!({"metadata": {"continue": "more"}, "items": [{"metadata": {"name": "a"}}]});
+            async move { Ok::<_, Infallible>(http::Response::new(Body::from(page.to_string().into_bytes()))) }
+        });
+        Cluster::through(Client::new(service, "default"))
+    }
+
+    #[tokio::test]
+    async fn a_list_that_is_not_complete_is_an_error_or_noted() {
+        let expected = "failed to list pods: only the first 16 objects were read, and there are more";
+        let cluster = overfull();
+        assert_eq!(cluster.list(POD, None, &Select::default()).await.unwrap_err().to_string(), expected);
+        assert_eq!(cluster.list_metadata(POD).await.unwrap_err().to_string(), expected);
+        let snapshot = cluster.snapshot(&[(POD, None, Select::default())]).await.unwrap();
+        assert_eq!(snapshot.of(POD).len(), 1);
+        assert_eq!(snapshot.unread(&[POD]), Some(expected));
+    }
+
+    #[tokio::test]
+    async fn the_number_of_objects_is_what_the_api_server_says() {
+        for (metadata, expected) in [
+            (json!({}), Some(1)),
+            (json!({"continue": "more", "remainingItemCount": 41}), Some(42)),
+            (json!({"continue": "more"}), None),
+        ] {
+            let page = json!({"metadata": metadata, "items": [{}]}).to_string();
+            let service = tower::service_fn(move |request: http::Request<Body>| {
+                assert_eq!(request.uri().query(), Some("&limit=1"));
+                assert!(request.headers()["accept"].to_str().unwrap().contains("PartialObjectMetadataList"));
+                let page = page.clone();
+                async { Ok::<_, Infallible>(http::Response::new(Body::from(page.into_bytes()))) }
+            });
+            let cluster = Cluster::through(Client::new(service, "default"));
+            assert_eq!(cluster.first_metadata("/apis/a/v1/b", 1, "list").await.unwrap().number, expected);
+        }
     }
 
     #[test]

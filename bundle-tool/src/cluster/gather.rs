@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::client::{Cluster, Error, Select};
+use super::client::{Cluster, Error, First, Select};
 use super::diagnose::{AUTOSCALERS, Problem, Scope, is_unschedulable, v1};
 use super::kinds::{self, Kind};
 use super::queries::{self, ANY, WARNINGS};
@@ -21,7 +21,9 @@ const MAX_NAMESPACES: usize = 3;
 /// How long nodes and what autoscalers do are remembered: nodes are large.
 const SCHEDULING: Duration = Duration::from_secs(10);
 /// The maximum number of objects of a CRD that are named.
-const MAX_NAMED: usize = 5;
+const MAX_NAMED: u32 = 5;
+/// The maximum number of other namespaces whose catalogs are looked at.
+const MAX_CATALOG_NAMESPACES: usize = 3;
 
 /// Reads the objects that explain the state of operators, of one namespace or of all.
 ///
@@ -37,28 +39,30 @@ pub async fn cluster(cluster: &Cluster, namespace: Option<&str>) -> Result<Snaps
         (kinds::CLUSTER_EXTENSION, None, ANY),
     ]);
     let mut snapshot = cluster.snapshot(&reads).await?;
-    // The pods of catalogs in other namespaces.
     if let Some(namespace) = namespace {
-        let elsewhere: BTreeSet<String> = snapshot
-            .of(kinds::SUBSCRIPTION)
-            .iter()
-            .map(|one| string(one, "/spec/sourceNamespace").to_owned())
-            .filter(|one| !one.is_empty() && one != namespace)
-            .take(3)
-            .collect();
-        for other in &elsewhere {
-            let catalogs = Select { labels: super::manifests::CATALOG_LABEL, fields: "" };
-            let more = cluster
-                .snapshot(&[(kinds::POD, Some(other), catalogs), (kinds::EVENT, Some(other), WARNINGS)])
-                .await?;
-            for kind in [kinds::POD, kinds::EVENT] {
-                snapshot.extend(kind, more.of(kind).iter().cloned());
-            }
-        }
+        catalog_pods(cluster, namespace, &mut snapshot).await?;
     }
-    snapshot.deduplicate();
     Scheduling::default().add(cluster, &mut snapshot).await?;
     Ok(snapshot)
+}
+
+/// Adds the pods of the catalogs in other namespaces that the subscriptions of a namespace refer to.
+async fn catalog_pods(cluster: &Cluster, namespace: &str, snapshot: &mut Snapshot) -> Result<(), Error> {
+    let sources = snapshot.of(kinds::SUBSCRIPTION).iter().map(|one| string(one, "/spec/sourceNamespace"));
+    let elsewhere: BTreeSet<String> =
+        sources.filter(|one| !one.is_empty() && *one != namespace).map(str::to_owned).collect();
+    let catalogs = Select { labels: super::manifests::CATALOG_LABEL, fields: "" };
+    for other in elsewhere.iter().take(MAX_CATALOG_NAMESPACES) {
+        let reads = [(kinds::POD, Some(other.as_str()), catalogs), (kinds::EVENT, Some(other), WARNINGS)];
+        snapshot.merge(cluster.snapshot(&reads).await?);
+    }
+    let skipped: Vec<_> =
+        elsewhere.iter().skip(MAX_CATALOG_NAMESPACES).map(|name| format!("`{name}`")).collect();
+    if !skipped.is_empty() {
+        let reason = format!("skipped the pods of catalogs in {}", skipped.join(", "));
+        snapshot.unreadable.insert(kinds::POD.kind, reason);
+    }
+    Ok(())
 }
 
 /// What explains pods that cannot be scheduled: nodes, and events of autoscalers.
@@ -117,14 +121,15 @@ async fn scale_ups(cluster: &Cluster, namespaces: &BTreeSet<String>) -> Result<V
     Ok(cluster.snapshot(&reads).await?.of(kinds::EVENT).to_vec())
 }
 
-/// Returns CRDs that are being deleted and cannot be, with the objects that block them.
+/// Returns CRDs that are being deleted and cannot be, with the objects that block them. CRDs that could not be read, or were
+/// skipped, are noted in the snapshot.
 ///
 /// # Errors
 /// The API server does not respond.
 pub async fn stuck_crds(
     cluster: &Cluster,
     scope: &Scope,
-    snapshot: &Snapshot,
+    snapshot: &mut Snapshot,
 ) -> Result<Vec<Problem>, Error> {
     let owned: BTreeSet<&str> = snapshot
         .of(kinds::CSV)
@@ -138,35 +143,51 @@ pub async fn stuck_crds(
             .filter(|crd| !string(crd, "/metadata/deletionTimestamp").is_empty())
             .map(|crd| name_of(crd).to_owned())
             .filter(|name| scope.package.is_none() || owned.contains(name.as_str()))
-            .take(MAX_STUCK)
             .collect(),
         Err(error @ Error::Unreachable { .. }) => return Err(error),
-        Err(_) => return Ok(Vec::new()),
+        Err(error) => {
+            snapshot.unreadable.insert(kinds::CRD.kind, error.to_string());
+            return Ok(Vec::new());
+        }
     };
+    if names.len() > MAX_STUCK {
+        let reason = format!("looked at {MAX_STUCK} of {} CRDs that are being deleted", names.len());
+        snapshot.unreadable.insert(kinds::CRD.kind, reason);
+    }
     let mut found = Vec::new();
-    for name in names {
-        if let Some(crd) = cluster.get(kinds::CRD, "", &name).await? {
+    for name in names.iter().take(MAX_STUCK) {
+        if let Some(crd) = cluster.get(kinds::CRD, "", name).await? {
             found.push(stuck_crd(cluster, &crd).await?);
         }
     }
     Ok(found)
 }
 
-/// Returns why a CRD that is being deleted still exists.
+/// Returns why a CRD that is being deleted still exists. If its objects cannot be read, the reason is evidence: it may be a
+/// conversion webhook that is gone.
 ///
 /// # Errors
 /// The API server does not respond.
 pub async fn stuck_crd(cluster: &Cluster, crd: &Value) -> Result<Problem, Error> {
     let name = name_of(crd);
-    let instances = instances(cluster, crd).await?;
+    let (instances, unread) = match instances(cluster, crd, MAX_NAMED).await {
+        Ok(instances) => (instances, None),
+        Err(error @ Error::Unreachable { .. }) => return Err(error),
+        Err(error) => (First::default(), Some(error.to_string())),
+    };
+    let number = instances.number.map_or_else(
+        || "still exists".to_owned(),
+        |number| format!("still has {}", counted(number, "object")),
+    );
     let mut problem = Problem::of_preflight(
         "deletion-blocked",
         format!("CustomResourceDefinition `{name}`"),
-        format!("CRD `{name}` is being deleted and still has {}", counted(instances.len(), "object")),
+        format!("CRD `{name}` is being deleted and {number}"),
         "keep the operator running until it has removed its finalizers; if it is gone, remove them: \
          kubectl patch KIND NAME -n NAMESPACE --type=merge -p '{\"metadata\":{\"finalizers\":null}}'"
             .into(),
     );
+    problem.evidence.extend(unread);
     for condition in list(crd, "/status/conditions").iter().filter(|one| one["type"] == "Terminating") {
         problem.evidence.push(format!(
             "condition Terminating: {}: {}",
@@ -174,7 +195,7 @@ pub async fn stuck_crd(cluster: &Cluster, crd: &Value) -> Result<Problem, Error>
             string(condition, "/message")
         ));
     }
-    for instance in instances.iter().take(MAX_NAMED) {
+    for instance in &instances.items {
         let finalizers: Vec<_> =
             list(instance, "/metadata/finalizers").iter().filter_map(Value::as_str).collect();
         let finalizers = if finalizers.is_empty() { "none".to_owned() } else { finalizers.join(", ") };
@@ -188,24 +209,22 @@ pub async fn stuck_crd(cluster: &Cluster, crd: &Value) -> Result<Problem, Error>
     Ok(problem)
 }
 
-/// Returns the objects of a CRD, at most 500.
+/// Returns the first objects of a CRD, and how many there are. They are read in the storage version: objects of
+/// other versions are converted, and the webhook that does that may be gone.
 ///
 /// # Errors
 /// The API server does not respond, or rejects the request.
-pub async fn instances(cluster: &Cluster, crd: &Value) -> Result<Vec<Value>, Error> {
-    let version = list(crd, "/spec/versions")
-        .iter()
-        .find(|version| version["served"] == true)
+pub async fn instances(cluster: &Cluster, crd: &Value, limit: u32) -> Result<First, Error> {
+    let served = || list(crd, "/spec/versions").iter().filter(|version| version["served"] == true);
+    let version = served()
+        .find(|version| version["storage"] == true)
+        .or_else(|| served().next())
         .map_or("v1", |version| string(version, "/name"));
     let (group, plural) = (string(crd, "/spec/group"), string(crd, "/spec/names/plural"));
-    let path = format!("/apis/{group}/{version}/{plural}?limit=500");
-    match cluster.get_path(&path, &format!("list {plural}.{group}")).await {
-        Ok(mut page) => match page.get_mut("items").map(Value::take) {
-            Some(Value::Array(items)) => Ok(items),
-            _ => Ok(Vec::new()),
-        },
-        Err(error) if error.is_not_found() => Ok(Vec::new()),
-        Err(error) => Err(error),
+    let path = format!("/apis/{group}/{version}/{plural}");
+    match cluster.first_metadata(&path, limit, &format!("list {plural}.{group}")).await {
+        Err(error) if error.is_not_found() => Ok(First { number: Some(0), ..First::default() }),
+        result => result,
     }
 }
 

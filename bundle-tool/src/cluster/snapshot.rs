@@ -10,7 +10,7 @@ use super::kinds::Kind;
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     objects: BTreeMap<&'static str, Vec<Value>>,
-    /// Kinds that could not be read, with the reason.
+    /// Kinds that could not be read, or not completely, with the reason.
     pub unreadable: BTreeMap<&'static str, String>,
 }
 
@@ -18,6 +18,15 @@ impl Snapshot {
     /// Adds the objects of a list; their items need not have a kind.
     pub fn extend(&mut self, kind: Kind, objects: impl IntoIterator<Item = Value>) {
         self.objects.entry(kind.kind).or_default().extend(objects);
+    }
+
+    /// Adds what another snapshot has: its objects, and what could not be read for it.
+    pub fn merge(&mut self, other: Self) {
+        for (kind, objects) in other.objects {
+            self.objects.entry(kind).or_default().extend(objects);
+        }
+        self.unreadable.extend(other.unreadable);
+        self.deduplicate();
     }
 
     /// Adds an object of a known kind, or the items of a list; returns how many objects were added.

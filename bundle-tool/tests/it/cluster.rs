@@ -633,3 +633,35 @@ fn what_the_user_may_not_create_is_known_before_the_namespace_exists() {
         server.requests().into_iter().filter(|request| request.starts_with("PATCH ")).collect();
     assert!(writes.is_empty(), "{writes:?}");
 }
+
+#[test]
+fn doctor_says_what_it_skipped() {
+    let directory = tempfile::tempdir().unwrap();
+    let kubeconfig = directory.path().join("kubeconfig");
+    let server = ApiServer::start(|request, _| match request.split_once(' ').unwrap().1 {
+        "/apis" => (200, json!({"groups": [{"name": "operators.coreos.com"}]})),
+        "/apis/operators.coreos.com/v1alpha1/namespaces/gizmos/subscriptions" => {
+            let subscription = |index: usize| {
+                json!({
+                    "metadata": {"name": format!("s{index}"), "namespace": "gizmos"},
+                    "spec": {"name": "gizmo", "sourceNamespace": format!("catalogs-{index}")},
+                })
+            };
+            (200, json!({"items": (0..5).map(subscription).collect::<Vec<_>>()}))
+        }
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions" => {
+            (200, json!({"metadata": {"continue": "more"}, "items": [{"metadata": {"name": "a"}}]}))
+        }
+        _ => (200, json!({"items": []})),
+    });
+    server.kubeconfig(&kubeconfig);
+    let output = tool(&["doctor", "-n", "gizmos"], &kubeconfig);
+    let out = text(&output.stdout);
+    for expected in [
+        "note: not all Pod objects could be read: skipped the pods of catalogs in `catalogs-3`, `catalogs-4`\n",
+        "note: not all CustomResourceDefinition objects could be read: failed to list customresourcedefinitions: only the first \
+         16 objects were read, and there are more\n",
+    ] {
+        assert!(out.contains(expected), "{out}{}", text(&output.stderr));
+    }
+}

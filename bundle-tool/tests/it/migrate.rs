@@ -125,6 +125,13 @@ fn bad_input_is_one_error() {
 
 /// A cluster with an operator that OLM v0 has installed; `has_v1` is whether it has OLM v1 too.
 fn cluster(has_v1: bool) -> ApiServer {
+    cluster_with(has_v1, 1)
+}
+
+/// The same, whose operator owns a number of CRDs.
+fn cluster_with(has_v1: bool, crds: usize) -> ApiServer {
+    let crd = |index| json!({"name": format!("gizmos{index}.example.com"), "kind": "Gizmo", "version": "v1"});
+    let owned: Vec<_> = (0..crds).map(crd).collect();
     ApiServer::start(move |request, _| {
         let list = |items: Value| (200, json!({"items": items}));
         let path = request.strip_prefix("GET /apis/").unwrap_or_default();
@@ -138,7 +145,7 @@ fn cluster(has_v1: bool) -> ApiServer {
                     "operatorframework.io/properties":
                         "{\"properties\": [{\"type\": \"olm.package.required\", \"value\": {\"packageName\": \"x\"}}]}"}},
                 "spec": {"version": "1.2.0", "installModes": [{"type": "AllNamespaces", "supported": true}],
-                    "customresourcedefinitions": {"owned": [{"name": "gizmos.example.com", "kind": "Gizmo", "version": "v1"}]}},
+                    "customresourcedefinitions": {"owned": owned}},
                 "status": {"phase": "Succeeded"}}])),
             "operators.coreos.com/v1/operatorgroups" => {
                 list(json!([{"metadata": {"name": "all", "namespace": "gizmos"}}]))
@@ -176,6 +183,18 @@ fn an_installed_operator_is_planned_and_nothing_is_changed() {
     let output = migrate(&["other-operator"], &kubeconfig);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("package `other-operator` is not installed"));
+}
+
+#[test]
+fn crds_that_are_not_checked_are_noted() {
+    let directory = tempfile::tempdir().unwrap();
+    let kubeconfig = directory.path().join("kubeconfig");
+    for (crds, expected) in [(500, false), (501, true)] {
+        cluster_with(true, crds).kubeconfig(&kubeconfig);
+        let out = text(&migrate(&["gizmo-operator"], &kubeconfig).stdout);
+        let note = "  note: only the first 500 of the operator's 501 CRDs are checked\n";
+        assert_eq!(out.contains(note), expected, "{out}");
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::source::Input;
 use crate::cluster::install::look;
 use crate::cluster::preflight::{self, InstallMode};
 use crate::cluster::queries::{ANY, NOT_COPIED};
-use crate::cluster::snapshot::{Snapshot, list, name_of, namespace_of, string, strings};
+use crate::cluster::snapshot::{Snapshot, list, name_of, string, strings};
 use crate::cluster::{Cluster, Kind, Problem, diagnose, kinds};
 use crate::{diff, read};
 
@@ -50,12 +50,7 @@ impl State {
         }
         let everywhere =
             [(kinds::CRD, None, ANY), (kinds::SUBSCRIPTION, None, ANY), (kinds::CSV, None, NOT_COPIED)];
-        let all = cluster.snapshot(&everywhere).await?;
-        for kind in [kinds::CRD, kinds::SUBSCRIPTION, kinds::CSV] {
-            let elsewhere: Vec<_> =
-                all.of(kind).iter().filter(|one| namespace_of(one) != namespace).cloned().collect();
-            snapshot.extend(kind, elsewhere);
-        }
+        snapshot.merge(cluster.snapshot(&everywhere).await?);
         if snapshot.of(kinds::DEPLOYMENT).iter().all(|one| name_of(one) != "catalog-operator")
             && !snapshot.unreadable.contains_key(kinds::DEPLOYMENT.kind)
         {
