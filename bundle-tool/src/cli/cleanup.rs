@@ -10,6 +10,7 @@ use super::cluster::{Connection, Printer, print_problem};
 use super::exit::Exit;
 use super::images::duration;
 use super::runtime::runtime;
+use crate::cluster::Deadline;
 use crate::cluster::cleanup::{self, Failure, Options};
 
 #[derive(Debug, Args)]
@@ -45,11 +46,7 @@ impl Cleanup {
         self.connection.check_namespace()?;
         let cluster = self.connection.connect().await?;
         let namespace = self.connection.namespace(&cluster);
-        let options = Options {
-            crds: self.delete_crds,
-            operator_group: self.delete_operator_groups,
-            timeout: self.timeout,
-        };
+        let options = Options { crds: self.delete_crds, operator_group: self.delete_operator_groups };
         let mut printer = Printer::new();
         let mut show = |text: String| printer.step(&text);
         let snapshot = cleanup::look(&cluster, &self.package, &namespace, &mut show).await;
@@ -66,7 +63,9 @@ impl Cleanup {
                 self.package
             );
         }
-        let result = cleanup::run(&cluster, &plan, options, &mut |text| printer.step(&text)).await;
+        let result =
+            cleanup::run(&cluster, &plan, Deadline::after(self.timeout), &mut |text| printer.step(&text))
+                .await;
         printer.finish();
         match result {
             Ok(()) => {}

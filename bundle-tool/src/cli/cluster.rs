@@ -10,7 +10,7 @@ use clap::Args;
 use super::images::duration;
 use super::report::terminal_width;
 use crate::cluster::install::{Failure, Report};
-use crate::cluster::{Cluster, Problem};
+use crate::cluster::{Cluster, Deadline, Problem};
 use crate::model::text::printable;
 use crate::read::file::{self, Unreadable};
 use crate::rules::dns_label;
@@ -55,6 +55,17 @@ impl ReadTimeout {
             ))
         })
     }
+}
+
+/// Waits for work that comes before the first change, no longer than until the deadline; `state` is what the work has not changed.
+pub(super) async fn within<T>(
+    deadline: Deadline,
+    state: &str,
+    work: impl Future<Output = Result<T>>,
+) -> Result<T> {
+    tokio::time::timeout(deadline.left(), work).await.unwrap_or_else(|_| {
+        Err(anyhow!("timed out after {} s, and {state}; set a longer --timeout", deadline.limit().as_secs()))
+    })
 }
 
 impl Connection {

@@ -64,9 +64,9 @@ impl Registries {
         Self { ca_file, plain_http, timeout: Some(timeout), ..Self::default() }
     }
 
-    /// Returns the same registries with the whole time for another task: it starts with the next call of [`Self::options`].
-    pub(super) fn for_another_task(&self) -> Self {
-        Self { deadline: OnceLock::new(), ..self.clone() }
+    /// Returns the same registries with a time for another task: it starts with the next call of [`Self::options`].
+    pub(super) fn for_another_task(&self, timeout: Duration) -> Self {
+        Self { timeout: Some(timeout), deadline: OnceLock::new(), ..self.clone() }
     }
 
     /// Returns the library's form of the arguments. The time for all requests starts with the first call.
@@ -203,12 +203,12 @@ mod tests {
     }
 
     #[test]
-    fn another_task_has_the_whole_time() {
+    fn another_task_has_its_own_time() {
         let first = Registries::new(Vec::new(), Vec::new(), Duration::from_mins(1));
         let timeout = first.options().timeout;
         assert_eq!(first.options().timeout, timeout);
         assert_eq!(first.clone().options().timeout, timeout);
-        assert_ne!(first.for_another_task().options().timeout, timeout);
+        assert_ne!(first.for_another_task(Duration::from_mins(1)).options().timeout, timeout);
     }
 
     #[test]

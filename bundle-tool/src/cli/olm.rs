@@ -8,11 +8,12 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, Subcommand};
 use sha2::{Digest as _, Sha256};
 
-use super::cluster::{Connection, Printer, ReadTimeout};
+use super::cluster::{Connection, Printer, ReadTimeout, within};
 use super::exit::Exit;
 use super::format::{Format, OutputOption};
 use super::images::duration;
 use super::runtime::runtime;
+use crate::cluster::Deadline;
 use crate::cluster::olm::{self, Mirror, Options, Status};
 use crate::model::text::printable;
 use crate::read;
@@ -135,6 +136,7 @@ fn documents(name: &str) -> Result<Vec<serde_json::Value>> {
 
 impl Install {
     async fn install(&self) -> Result<Exit> {
+        let deadline = Deadline::after(self.timeout);
         let mut found = Vec::new();
         for name in &self.manifests {
             found.extend(documents(name)?);
@@ -143,7 +145,7 @@ impl Install {
         let prepared = olm::prepare(found, &options)?;
         let cluster = self.connection.connect().await?;
         let mut printer = Printer::new();
-        let result = olm::install(&cluster, &prepared, self.timeout, &mut |text| printer.step(text)).await;
+        let result = olm::install(&cluster, &prepared, deadline, &mut |text| printer.step(text)).await;
         printer.finish();
         let status = result.context("OLM is not installed; run the same command again to continue")?;
         let mut out = io::stdout().lock();
@@ -192,12 +194,14 @@ fn text(status: &Status, out: &mut dyn io::Write) -> io::Result<()> {
 
 impl Uninstall {
     async fn uninstall(&self) -> Result<Exit> {
+        let deadline = Deadline::after(self.timeout);
         let cluster = self.connection.connect().await?;
-        let status = olm::status(&olm::look(&cluster).await?);
-        if !status.installed {
+        let read = async { Ok((olm::status(&olm::look(&cluster).await?), olm::operators(&cluster).await?)) };
+        let (status, operators) = within(deadline, "nothing was removed", read).await?;
+        // Without its CRDs, the rest of an interrupted removal may be left.
+        if !status.installed && status.namespace.is_empty() {
             bail!("OLM is not installed");
         }
-        let operators = olm::operators(&cluster).await?;
         if !operators.is_empty() && !self.force {
             let names: Vec<_> =
                 operators.iter().take(10).map(|one| format!("{}/{}", one.namespace, one.csv)).collect();
@@ -209,7 +213,7 @@ impl Uninstall {
         }
         let namespace = if status.namespace.is_empty() { "olm" } else { &status.namespace };
         let mut printer = Printer::new();
-        let result = olm::uninstall(&cluster, namespace, self.timeout, &mut |text| printer.step(text)).await;
+        let result = olm::uninstall(&cluster, namespace, deadline, &mut |text| printer.step(text)).await;
         printer.finish();
         result.context("OLM was not removed completely; run the same command again to continue")?;
         let mut out = io::stdout().lock();

@@ -1,10 +1,11 @@
 //! Removes an operator: its subscription, CSV, catalog and, on request, its CRDs with their objects.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use super::client::{Cluster, Error, Select};
+use super::deadline::Deadline;
 use super::diagnose::{self, Problem};
 use super::gather::{instances, stuck_crd};
 use super::kinds::{self, Kind};
@@ -25,8 +26,6 @@ pub struct Options {
     pub crds: bool,
     /// Whether the `OperatorGroup` is deleted, if this program created it and no other subscription needs it.
     pub operator_group: bool,
-    /// The maximum time.
-    pub timeout: Duration,
 }
 
 /// An object that is deleted.
@@ -172,11 +171,11 @@ pub async fn look(
     namespace: &str,
     report: &mut dyn FnMut(String),
 ) -> Result<Snapshot, Error> {
-    let deadline = Instant::now() + EXECUTION;
+    let deadline = Deadline::after(EXECUTION);
     let mut is_reported = false;
     loop {
         let snapshot = read(cluster, package, namespace).await?;
-        let Some(plan) = executed(&snapshot, package, namespace).filter(|_| Instant::now() < deadline) else {
+        let Some(plan) = executed(&snapshot, package, namespace).filter(|_| !deadline.is_over()) else {
             return Ok(snapshot);
         };
         if !is_reported {
@@ -204,17 +203,22 @@ fn executed<'s>(snapshot: &'s Snapshot, package: &str, namespace: &str) -> Optio
     })
 }
 
+/// Reads what belongs to a package. Without the lists that decide what is deleted, nothing is.
 async fn read(cluster: &Cluster, package: &str, namespace: &str) -> Result<Snapshot, Error> {
     let within = Some(namespace);
     let ours = format!("{MANAGED_BY}={},{PART_OF}={package}", super::client::MANAGER);
     let ours = Select { labels: &ours, fields: "" };
-    let snapshot = cluster
+    let required = [
+        (kinds::SUBSCRIPTION, ANY),
+        (kinds::INSTALL_PLAN, ANY),
+        (kinds::CSV, NOT_COPIED),
+        (kinds::OPERATOR_GROUP, ANY),
+        (kinds::CATALOG_SOURCE, ours),
+    ];
+    let lists = required.iter().map(|(kind, select)| cluster.list(*kind, within, select));
+    let lists = futures::future::try_join_all(lists).await?;
+    let mut snapshot = cluster
         .snapshot(&[
-            (kinds::SUBSCRIPTION, within, ANY),
-            (kinds::INSTALL_PLAN, within, ANY),
-            (kinds::CSV, within, NOT_COPIED),
-            (kinds::OPERATOR_GROUP, within, ANY),
-            (kinds::CATALOG_SOURCE, within, ours),
             (kinds::DEPLOYMENT, within, ours),
             (kinds::SERVICE, within, ours),
             (kinds::CONFIG_MAP, within, ours),
@@ -222,40 +226,33 @@ async fn read(cluster: &Cluster, package: &str, namespace: &str) -> Result<Snaps
             (kinds::CLUSTER_CATALOG, None, ours),
         ])
         .await?;
-    let read = [
-        kinds::SUBSCRIPTION,
-        kinds::INSTALL_PLAN,
-        kinds::CSV,
-        kinds::OPERATOR_GROUP,
-        kinds::CATALOG_SOURCE,
-    ];
-    match snapshot.unread(&read) {
-        Some(reason) => Err(Error::Response {
-            action: format!("read what belongs to package `{package}`"),
-            reason: reason.to_owned(),
-        }),
-        None => Ok(snapshot),
+    for ((kind, _), objects) in required.iter().zip(lists) {
+        snapshot.extend(*kind, objects);
     }
+    Ok(snapshot)
 }
 
-/// Deletes what a plan lists, in its order, and waits until it is gone.
+/// Deletes what a plan lists, in its order, and waits until it is gone. Temporary errors do not end it before the deadline:
+/// half of an operator would be left.
 ///
 /// # Errors
 /// Something blocks a deletion, or the cluster cannot be used.
 pub async fn run(
     cluster: &Cluster,
     plan: &Plan,
-    options: Options,
+    deadline: Deadline,
     report: &mut dyn FnMut(String),
 ) -> Result<(), Failure> {
-    let deadline = Instant::now() + options.timeout;
     for items in [&plan.first, &plan.crds, &plan.rest] {
         for item in items {
-            if cluster.delete(item.kind, &item.namespace, &item.name).await? {
+            let delete = async |_: &mut dyn FnMut(String)| {
+                cluster.delete(item.kind, &item.namespace, &item.name).await
+            };
+            if deadline.retry(Error::is_temporary, report, delete).await? {
                 report(format!("deleting {} `{}`", item.kind.kind, item.name));
             }
         }
-        gone(cluster, items, (deadline, options.timeout), report).await?;
+        gone(cluster, items, deadline, report).await?;
     }
     Ok(())
 }
@@ -264,42 +261,62 @@ pub async fn run(
 async fn gone(
     cluster: &Cluster,
     items: &[Item],
-    (deadline, timeout): (Instant, Duration),
+    deadline: Deadline,
     report: &mut dyn FnMut(String),
 ) -> Result<(), Failure> {
     let mut waiting = String::new();
     loop {
-        let reads = items.iter().map(|item| cluster.get(item.kind, &item.namespace, &item.name));
-        let left: Vec<(&Item, Value)> = futures::future::try_join_all(reads)
-            .await?
-            .into_iter()
-            .zip(items)
-            .filter_map(|(object, item)| Some((item, object?)))
-            .collect();
-        let Some((item, object)) = left.first() else { return Ok(()) };
-        if Instant::now() >= deadline {
-            return Err(Failure::Blocked(Box::new(blocked(cluster, item, object, timeout).await?)));
-        }
-        // OLM may create an object again: it repeats an InstallPlan whose status it could not write.
-        for (item, _) in left.iter().filter(|(_, object)| object["metadata"]["deletionTimestamp"].is_null()) {
-            if cluster.delete(item.kind, &item.namespace, &item.name).await? {
-                report(format!("deleting {} `{}`, which was created again", item.kind.kind, item.name));
+        let text = match left(cluster, items, deadline, report).await {
+            Ok(None) => return Ok(()),
+            Ok(Some(text)) => text,
+            Err(Failure::Cluster(error)) if error.is_temporary() && !deadline.is_over() => {
+                format!("{error}; trying again")
             }
-        }
-        let mut text = format!("waiting until {} `{}` is gone", item.kind.kind, item.name);
-        if item.kind == kinds::CRD {
-            // The number is worth no failure.
-            let instances = instances(cluster, object, 1).await.ok();
-            if let Some(number) = instances.and_then(|instances| instances.number) {
-                text = format!("{text}: {} left", counted(number, "object"));
-            }
-        }
+            Err(failure) => return Err(failure),
+        };
         if text != waiting {
             report(text.clone());
             waiting = text;
         }
         tokio::time::sleep(INTERVAL).await;
     }
+}
+
+/// Returns what is left of objects that are deleted, and deletes again what was created again; nothing if all are gone. Once the
+/// deadline is over, what is left is a failure.
+async fn left(
+    cluster: &Cluster,
+    items: &[Item],
+    deadline: Deadline,
+    report: &mut dyn FnMut(String),
+) -> Result<Option<String>, Failure> {
+    let reads = items.iter().map(|item| cluster.get(item.kind, &item.namespace, &item.name));
+    let left: Vec<(&Item, Value)> = futures::future::try_join_all(reads)
+        .await?
+        .into_iter()
+        .zip(items)
+        .filter_map(|(object, item)| Some((item, object?)))
+        .collect();
+    let Some((item, object)) = left.first() else { return Ok(None) };
+    if deadline.is_over() {
+        return Err(Failure::Blocked(Box::new(blocked(cluster, item, object, deadline.limit()).await?)));
+    }
+    // OLM may create an object again: it repeats an InstallPlan whose status it could not write.
+    for (item, _) in left.iter().filter(|(_, object)| object["metadata"]["deletionTimestamp"].is_null()) {
+        if cluster.delete(item.kind, &item.namespace, &item.name).await? {
+            report(format!("deleting {} `{}`, which was created again", item.kind.kind, item.name));
+        }
+    }
+    let text = format!("waiting until {} `{}` is gone", item.kind.kind, item.name);
+    if item.kind != kinds::CRD {
+        return Ok(Some(text));
+    }
+    // The number is worth no failure.
+    let number = instances(cluster, object, 1).await.ok().and_then(|instances| instances.number);
+    Ok(Some(match number {
+        Some(number) => format!("{text}: {} left", counted(number, "object")),
+        None => text,
+    }))
 }
 
 /// Returns why an object still exists.
@@ -338,9 +355,10 @@ async fn blocked(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::convert::Infallible;
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Arc, Mutex};
 
     use kube::Client;
     use kube::client::Body;
@@ -352,7 +370,7 @@ mod tests {
     fn the_catalog_of_olm_v1_is_deleted_unless_an_extension_needs_it() {
         let labels = json!({MANAGED_BY: crate::cluster::client::MANAGER, PART_OF: "gizmo"});
         let of = |kind: Kind, name: &str, spec: Value| json!({"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name, "labels": labels}, "spec": spec});
-        let options = Options { crds: true, operator_group: true, timeout: Duration::from_secs(1) };
+        let options = Options { crds: true, operator_group: true };
         let planned = |extension: Option<&str>| {
             let mut snapshot = Snapshot::default();
             snapshot.add(of(kinds::CLUSTER_CATALOG, &catalog_name("gizmo"), json!({})));
@@ -365,18 +383,6 @@ mod tests {
         assert_eq!(planned(None), ["ClusterCatalog"]);
         assert_eq!(planned(Some("ns")), ["ClusterExtension", "ClusterCatalog"]);
         assert_eq!(planned(Some("other")), Vec::<&str>::new());
-    }
-
-    #[test]
-    fn a_csv_without_subscription_is_found_by_a_label_that_is_cut_off() {
-        let package = "a".repeat(62);
-        let mut csv = json!({"metadata": {"name": "gizmo", "namespace": "ns"}});
-        csv["metadata"]["labels"] = json!({format!("operators.coreos.com/{package}"): ""});
-        let mut snapshot = Snapshot::default();
-        snapshot.extend(kinds::CSV, [csv]);
-        let options = Options { crds: false, operator_group: false, timeout: Duration::from_secs(1) };
-        let plan = plan(&snapshot, &package, "ns", options);
-        assert_eq!(plan.rest.len(), 1);
     }
 
     #[tokio::test(start_paused = true)]
@@ -412,7 +418,7 @@ mod tests {
         let mut steps = Vec::new();
         let snapshot = look(&cluster, "gizmo", "ns", &mut |step| steps.push(step)).await.unwrap();
         assert_eq!(steps, ["waiting until OLM has executed InstallPlan `one`"]);
-        let options = Options { crds: false, operator_group: false, timeout: Duration::from_secs(1) };
+        let options = Options { crds: false, operator_group: false };
         let plan = plan(&snapshot, "gizmo", "ns", options);
         assert_eq!(
             plan.rest.iter().map(|item| item.kind.kind).collect::<Vec<_>>(),
@@ -444,11 +450,112 @@ mod tests {
         let cluster = Cluster::through(Client::new(service, "default"));
         let csv = Item { kind: kinds::CSV, namespace: "default".into(), name: "gizmo".into() };
         let plan = Plan { rest: vec![csv], ..Plan::default() };
-        let options = Options { crds: false, operator_group: false, timeout: Duration::from_mins(1) };
+        let deadline = Deadline::after(Duration::from_mins(1));
         let mut steps = Vec::new();
-        run(&cluster, &plan, options, &mut |step| steps.push(step)).await.unwrap();
+        run(&cluster, &plan, deadline, &mut |step| steps.push(step)).await.unwrap();
         assert_eq!(counted.load(Ordering::Relaxed), 2);
         assert!(steps.iter().any(|step| step.ends_with("which was created again")), "{steps:?}");
+    }
+
+    /// A cluster that responds to `METHOD /path` as a function says, which also gets how often that was requested before.
+    fn responding(respond: impl Fn(&str, usize) -> (u16, Value) + Send + Sync + 'static) -> Cluster {
+        let counts = Mutex::new(BTreeMap::<String, usize>::new());
+        let shared = Arc::new((respond, counts));
+        let service = tower::service_fn(move |request: http::Request<Body>| {
+            let shared = shared.clone();
+            async move {
+                let request = format!("{} {}", request.method(), request.uri().path());
+                let before = {
+                    let mut counts = shared.1.lock().unwrap();
+                    let count = counts.entry(request.clone()).or_default();
+                    *count += 1;
+                    *count - 1
+                };
+                let (status, body) = (shared.0)(&request, before);
+                let response = http::Response::builder().status(status);
+                Ok::<_, Infallible>(response.body(Body::from(body.to_string().into_bytes())).unwrap())
+            }
+        });
+        Cluster::through(Client::new(service, "default"))
+    }
+
+    fn crd() -> Value {
+        json!({
+            "metadata": {"name": "gizmos.example.com", "deletionTimestamp": "2026-01-01T00:00:00Z"},
+            "spec": {"group": "example.com", "names": {"plural": "gizmos", "kind": "Gizmo"}, "versions": [
+                {"name": "v1alpha1", "served": true, "storage": false},
+                {"name": "v1", "served": true, "storage": true}]},
+        })
+    }
+
+    fn plan_of_crd() -> Plan {
+        let item = Item { kind: kinds::CRD, namespace: String::new(), name: "gizmos.example.com".into() };
+        Plan { crds: vec![item], ..Plan::default() }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn temporary_errors_do_not_end_a_deletion() {
+        let fails = |status: u16| (status, json!({"message": "not now"}));
+        let cluster = responding(move |request, before| match (request.split_once(' ').unwrap(), before) {
+            (("DELETE", _), 0) => fails(409),
+            (("GET", "/apis/example.com/v1/gizmos"), 0) => {
+                let metadata = json!({"continue": "more", "remainingItemCount": 700});
+                (200, json!({"metadata": metadata, "items": [{}]}))
+            }
+            // Objects in the other version need a webhook, which is gone.
+            (("GET", path), _) if path.ends_with("/gizmos") => fails(500),
+            (("GET", _), 1) => fails(503),
+            (("GET", _), 4..) => (404, json!({"message": "not found"})),
+            _ => (200, crd()),
+        });
+        let mut steps = Vec::new();
+        let deadline = Deadline::after(Duration::from_mins(1));
+        run(&cluster, &plan_of_crd(), deadline, &mut |step| steps.push(step)).await.unwrap();
+        let name = "CustomResourceDefinition `gizmos.example.com`";
+        assert_eq!(
+            steps,
+            [
+                format!("failed to delete {name}: not now; trying again"),
+                format!("deleting {name}"),
+                format!("waiting until {name} is gone: 701 objects left"),
+                format!("failed to read {name}: not now; trying again"),
+                format!("waiting until {name} is gone"),
+            ]
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_crd_whose_objects_cannot_be_read_is_named_with_the_reason() {
+        let cluster = responding(|request, _| match request {
+            request if request.ends_with("/gizmos") => (500, json!({"message": "no webhook"})),
+            _ => (200, crd()),
+        });
+        let result =
+            run(&cluster, &plan_of_crd(), Deadline::after(Duration::from_secs(1)), &mut |_| ()).await;
+        let Err(Failure::Blocked(problem)) = result else { panic!("{result:?}") };
+        assert_eq!(problem.message, "CRD `gizmos.example.com` is being deleted and still exists");
+        assert_eq!(problem.evidence, ["failed to list gizmos.example.com: no webhook"]);
+    }
+
+    #[tokio::test]
+    async fn nothing_is_planned_from_a_list_that_is_not_complete() {
+        let cluster = responding(|request, _| {
+            let more = if request.ends_with("/subscriptions") { "more" } else { "" };
+            (200, json!({"metadata": {"continue": more}, "items": []}))
+        });
+        let error = look(&cluster, "gizmo", "ns", &mut |_| ()).await.unwrap_err().to_string();
+        assert!(error.starts_with("failed to list subscriptions: only the first "), "{error}");
+    }
+
+    #[test]
+    fn a_csv_without_subscription_is_found_by_a_label_that_is_cut_off() {
+        let package = "a".repeat(62);
+        let mut csv = json!({"metadata": {"name": "gizmo", "namespace": "ns"}});
+        csv["metadata"]["labels"] = json!({format!("operators.coreos.com/{package}"): ""});
+        let mut snapshot = Snapshot::default();
+        snapshot.extend(kinds::CSV, [csv]);
+        let plan = plan(&snapshot, &package, "ns", Options { crds: false, operator_group: false });
+        assert_eq!(plan.rest.len(), 1);
     }
 
     #[tokio::test(start_paused = true)]
@@ -475,8 +582,8 @@ mod tests {
             let deployment =
                 Item { kind: kinds::DEPLOYMENT, namespace: "default".into(), name: "gizmo".into() };
             let plan = Plan { rest: vec![deployment], ..Plan::default() };
-            let options = Options { crds: false, operator_group: false, timeout: Duration::from_secs(1) };
-            let result = run(&cluster, &plan, options, &mut |_| ()).await;
+            let deadline = Deadline::after(Duration::from_secs(1));
+            let result = run(&cluster, &plan, deadline, &mut |_| ()).await;
             let Err(Failure::Blocked(problem)) = result else { panic!("{result:?}") };
             assert_eq!(problem.message, expected);
         }

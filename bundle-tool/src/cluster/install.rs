@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::client::{Cluster, Error, Write};
+use super::deadline::Deadline;
 use super::diagnose::{Log, Problem, Scope, problems};
 use super::gather::Scheduling;
 use super::kinds::{self, Kind};
@@ -84,15 +85,19 @@ pub struct Installation<'c> {
     cluster: &'c Cluster,
     package: String,
     target: Target,
-    started: Instant,
-    timeout: Duration,
-    changes: Changes,
+    deadline: Deadline,
+    changes: &'c mut Changes,
 }
 
 impl<'c> Installation<'c> {
-    /// Returns an installation that ends within `timeout`.
+    /// Returns an installation that ends at `deadline`, and records what it creates and changes.
     #[must_use]
-    pub fn new(cluster: &'c Cluster, request: &Request, timeout: Duration) -> Self {
+    pub fn new(
+        cluster: &'c Cluster,
+        request: &Request,
+        deadline: Deadline,
+        changes: &'c mut Changes,
+    ) -> Self {
         Self {
             cluster,
             package: request.package.clone(),
@@ -102,16 +107,9 @@ impl<'c> Installation<'c> {
                 subscription: request.subscription_name(),
                 csv: request.csv.clone(),
             },
-            started: Instant::now(),
-            timeout,
-            changes: Changes::default(),
+            deadline,
+            changes,
         }
-    }
-
-    /// Returns what was changed so far.
-    #[must_use]
-    pub fn changes(&self) -> &Changes {
-        &self.changes
     }
 
     /// Creates the objects and waits until the CSV is Succeeded.
@@ -191,7 +189,7 @@ impl<'c> Installation<'c> {
     ) -> Result<Value, Error> {
         let Some(kind) = Kind::of(object) else { return Ok(Value::Null) };
         let apply = async || self.cluster.apply(kind, object, Write::Stored).await;
-        let applied = repeated(self.started, self.timeout, stage, report, apply).await?;
+        let applied = repeated(self.deadline, stage, report, apply).await?;
         self.changes.record(kind, object, applied.is_new);
         Ok(applied.object)
     }
@@ -211,7 +209,7 @@ impl<'c> Installation<'c> {
             let Some(kind) = Kind::of(object).filter(|kind| kind.namespaced) else { continue };
             let merge =
                 async || self.cluster.merge(kind, namespace_of(object), name_of(object), &patch).await;
-            repeated(self.started, self.timeout, Stage::Catalog, report, merge).await?;
+            repeated(self.deadline, Stage::Catalog, report, merge).await?;
         }
         Ok(())
     }
@@ -255,7 +253,7 @@ impl<'c> Installation<'c> {
                         return Err(self.failure(found.swap_remove(index)).await);
                     }
                 }
-                Err(error) if error.is_temporary() && self.started.elapsed() < self.timeout => {
+                Err(error) if error.is_temporary() && !self.deadline.is_over() => {
                     let text = format!("{error}; trying again");
                     let stage = last.as_ref().map_or(Stage::Catalog, |progress: &Progress| progress.stage);
                     let now = Progress { stage, text };
@@ -268,13 +266,13 @@ impl<'c> Installation<'c> {
                 }
                 Err(error) => return Err(error.into()),
             }
-            if self.started.elapsed() >= self.timeout {
+            if self.deadline.is_over() {
                 let progress = last.unwrap_or_else(|| Progress {
                     stage: Stage::Catalog,
                     text: "nothing was observed".into(),
                 });
                 return Err(Failure::Timeout {
-                    after: self.timeout,
+                    after: self.deadline.limit(),
                     progress: Box::new(progress),
                     problems: found,
                 });
@@ -324,27 +322,15 @@ impl<'c> Installation<'c> {
     }
 }
 
-/// Repeats a request for as long as the API server does not take it, up to `timeout` after `started`, and reports that once.
+/// Repeats a request until `deadline` for as long as the API server does not take it, and reports that once.
 pub(super) async fn repeated<T>(
-    started: Instant,
-    timeout: Duration,
+    deadline: Deadline,
     stage: Stage,
     report: &mut dyn FnMut(Report),
     request: impl AsyncFn() -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let mut is_reported = false;
-    loop {
-        match request().await {
-            Err(error) if error.is_unavailable() && started.elapsed() < timeout => {
-                if !is_reported {
-                    is_reported = true;
-                    report(Report::Progress(Progress { stage, text: format!("{error}; trying again") }));
-                }
-                tokio::time::sleep(INTERVAL).await;
-            }
-            result => return result,
-        }
-    }
+    let mut show = |text| report(Report::Progress(Progress { stage, text }));
+    deadline.retry(Error::is_unavailable, &mut show, async |_| request().await).await
 }
 
 /// Validates objects on the server, and creates none; returns them as they would be stored.

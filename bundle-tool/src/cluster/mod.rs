@@ -5,6 +5,7 @@
 
 pub mod cleanup;
 pub mod client;
+pub mod deadline;
 pub mod diagnose;
 pub mod gather;
 pub mod install;
@@ -20,6 +21,7 @@ pub mod test_pods;
 pub mod v1;
 
 pub use client::{Cluster, Error};
+pub use deadline::Deadline;
 pub use diagnose::{Problem, Scope};
 pub use kinds::Kind;
 pub use snapshot::Snapshot;

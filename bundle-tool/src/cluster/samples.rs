@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::client::{Cluster, Error, Write};
+use super::deadline::Deadline;
 use super::snapshot::{list, name_of, number, string};
 use crate::model::text::excerpt;
 
@@ -230,7 +231,7 @@ impl Sample {
 pub async fn settle(
     cluster: &Cluster,
     samples: &mut [Sample],
-    timeout: Duration,
+    deadline: Deadline,
     report: &mut dyn FnMut(String),
 ) -> Result<(), Failure> {
     let started = Instant::now();
@@ -260,11 +261,10 @@ pub async fn settle(
                 Readiness::NotReady(reason) => waiting = Some((sample.name(), reason.clone())),
             }
         }
-        let elapsed = started.elapsed();
         match waiting {
-            None if !is_accepted || elapsed >= GRACE => return Ok(()),
-            Some((object, reason)) if elapsed >= timeout => {
-                return Err(Failure::NotReady { object, after: timeout, reason });
+            None if !is_accepted || started.elapsed() >= GRACE => return Ok(()),
+            Some((object, reason)) if deadline.is_over() => {
+                return Err(Failure::NotReady { object, after: deadline.limit(), reason });
             }
             None => {}
             Some((object, reason)) => {
@@ -279,31 +279,30 @@ pub async fn settle(
     }
 }
 
-/// Compares the samples with what they are now. The operator has ten seconds to change them, and `timeout` to make those ready
-/// again that were.
+/// Compares the samples with what they are now. The operator has ten seconds to change them, and until `deadline` to make those
+/// ready again that were.
 ///
 /// # Errors
 /// The cluster cannot be used.
 pub async fn compare(
     cluster: &Cluster,
     samples: &[Sample],
-    timeout: Duration,
+    deadline: Deadline,
     report: &mut dyn FnMut(String),
 ) -> Result<Vec<Kept>, Error> {
     let started = Instant::now();
     let mut last = String::new();
     loop {
-        let elapsed = started.elapsed();
         let mut found = Vec::new();
         let mut waiting = None;
         for sample in samples {
-            match sample.kept(cluster, elapsed < timeout).await? {
+            match sample.kept(cluster, !deadline.is_over()).await? {
                 Some(kept) => found.push(kept),
                 None => waiting = Some(format!("waiting until {} is ready again", sample.name())),
             }
         }
         match waiting {
-            None if elapsed >= GRACE => return Ok(found),
+            None if started.elapsed() >= GRACE => return Ok(found),
             Some(text) if text != last => {
                 report(text.clone());
                 last = text;

@@ -288,7 +288,27 @@ fn edges_after_one_that_cannot_be_tried_are_tested() {
 
 /// A server that does not delete the CRD.
 fn keeps_crd(request: &str) -> Option<u16> {
-    (request == format!("DELETE {CRD}")).then_some(500)
+    (request == format!("DELETE {CRD}")).then_some(403)
+}
+
+#[test]
+fn temporary_errors_do_not_end_the_removal() {
+    let fixture = Fixture::failing(
+        "True",
+        |_| {},
+        |request| {
+            static FAILURES: AtomicUsize = AtomicUsize::new(0);
+            let (sample, crd) = (format!("DELETE {SAMPLE}"), format!("DELETE {CRD}"));
+            let status = if request == sample { 409 } else { 500 };
+            let bit = if request == sample { 1 } else { 2 };
+            let fails = [sample, crd].iter().any(|one| one == request);
+            (fails && FAILURES.fetch_or(bit, Ordering::Relaxed) & bit == 0).then_some(status)
+        },
+    );
+    let (status, out, err) = fixture.run(&["bundles/old", "bundles/new"]);
+    assert_eq!(status, Some(0), "{out}{err}");
+    assert_eq!(err.matches(": it fails; trying again\n").count(), 2, "{err}");
+    assert_eq!(fixture.left(), Vec::<String>::new(), "{err}");
 }
 
 /// An upgrade that loses a field of the sample.

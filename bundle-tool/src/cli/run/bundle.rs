@@ -16,7 +16,8 @@ use crate::cli::exit::Exit;
 use crate::cli::report::check_bundle;
 use crate::cli::runtime::runtime;
 use crate::cli::signals::interrupted;
-use crate::cluster::install::{Failure, Installation, Report, dry_run};
+use crate::cluster::Deadline;
+use crate::cluster::install::{Changes, Failure, Installation, Report, dry_run};
 use crate::cluster::preflight::{InstallMode, denied};
 
 /// Install a bundle on a cluster with OLM, and explain what goes wrong
@@ -203,7 +204,9 @@ impl RunBundle {
             return self.preview.print(&objects);
         }
         let (Some(cluster), Some(state)) = (cluster, state) else { bail!("no cluster is configured") };
-        let mut installation = Installation::new(&cluster, &request, self.common.options.timeout);
+        let mut changes = Changes::default();
+        let deadline = Deadline::after(self.common.options.timeout);
+        let mut installation = Installation::new(&cluster, &request, deadline, &mut changes);
         let create_namespace = self.create_namespace && !state.has_namespace(&namespace);
         if let Some(problem) = denied(&cluster, &namespace, &objects).await {
             printer.finish();
@@ -245,12 +248,12 @@ impl RunBundle {
                 Ok(Exit::Success)
             }
             Ok(false) => {
-                unfinished::print(installation.changes(), &facts.candidate, "")?;
+                unfinished::print(&changes, &facts.candidate, "")?;
                 bail!("interrupted")
             }
             Err(failure) => {
                 print_failure(&failure)?;
-                unfinished::print(installation.changes(), &facts.candidate, "")?;
+                unfinished::print(&changes, &facts.candidate, "")?;
                 match failure {
                     Failure::Cluster(error) => Err(error.into()),
                     _ => bail!("{} is not installed", request.csv),

@@ -23,7 +23,7 @@ use crate::cluster::preflight::InstallMode;
 use crate::cluster::snapshot::string;
 use crate::cluster::v1::install;
 use crate::cluster::v1::manifests::{ClusterCatalog, ClusterExtension, namespace};
-use crate::cluster::{Cluster, kinds};
+use crate::cluster::{Cluster, Deadline, kinds};
 use crate::diff;
 use crate::model::Bundle;
 use crate::report::Suite;
@@ -87,11 +87,11 @@ impl<'i> Installer<'i> {
             return self.preview.print(&stored);
         }
         let candidate = &facts.candidate;
-        let (csv, timeout) = (&candidate.csv, self.common.options.timeout);
+        let (csv, deadline) = (&candidate.csv, Deadline::after(self.common.options.timeout));
         let mut changes = Changes::default();
         let mut show = |report: Report| printer.report(&report);
         let result = tokio::select! {
-            result = install::run(&cluster, &objects, csv, timeout, &mut changes, &mut show) => Some(result),
+            result = install::run(&cluster, &objects, csv, deadline, &mut changes, &mut show) => Some(result),
             () = interrupted() => None,
         };
         printer.finish();

@@ -24,12 +24,15 @@ use crate::cli::runtime::runtime;
 use crate::cli::signals::interrupted;
 use crate::cli::versions::Versions;
 use crate::cluster::cleanup::{self, Item, Plan};
-use crate::cluster::install::{Failure, Installation, Report};
+use crate::cluster::install::{Changes, Failure, Installation, Report};
 use crate::cluster::preflight::InstallMode;
 use crate::cluster::samples::{self, Sample};
 use crate::cluster::snapshot::name_of;
-use crate::cluster::{Cluster, Error, kinds};
+use crate::cluster::{Cluster, Deadline, Error, kinds};
 use crate::model::csv::ClusterServiceVersion;
+
+/// What is removed with the operator.
+const CLEANUP: cleanup::Options = cleanup::Options { crds: true, operator_group: true };
 
 /// Test that an upgrade keeps an operator's objects
 ///
@@ -296,10 +299,9 @@ impl Test<'_> {
             self.printer.step(&format!("creating sample `{}`", name_of(sample)));
             self.left.samples.push(Sample::create(self.cluster, sample, &self.left.namespace).await?);
         }
-        let timeout = self.command.options.timeout;
         self.printer.step("waiting for the samples");
-        let printer = &mut self.printer;
-        samples::settle(self.cluster, &mut self.left.samples, timeout, &mut |text| printer.step(&text))
+        let (deadline, printer) = (self.deadline(), &mut self.printer);
+        samples::settle(self.cluster, &mut self.left.samples, deadline, &mut |text| printer.step(&text))
             .await
             .with_context(|| format!("the samples cannot be used with {}", upgrade.from))?;
         new.facts.candidate.is_upgrade = true;
@@ -318,8 +320,8 @@ impl Test<'_> {
             }
         }
         self.printer.step("comparing the samples");
-        let printer = &mut self.printer;
-        upgrade.samples = samples::compare(self.cluster, &self.left.samples, timeout, &mut |text| {
+        let (deadline, printer) = (self.deadline(), &mut self.printer);
+        upgrade.samples = samples::compare(self.cluster, &self.left.samples, deadline, &mut |text| {
             printer.step(&text);
         })
         .await?;
@@ -331,7 +333,7 @@ impl Test<'_> {
     /// Reads and validates a bundle.
     async fn version(&mut self, place: Place) -> Result<Version> {
         let name = place.name();
-        let input = place.read(&self.registries.for_another_task()).await?;
+        let input = place.read(&self.registries.for_another_task(self.command.options.timeout)).await?;
         let mut facts = facts(&input.bundle, "", self.channel.as_deref())?;
         let chosen = self.command.options.connection.namespace.clone();
         self.left.namespace = chosen.unwrap_or_else(|| own_namespace(&facts.candidate.package));
@@ -378,7 +380,7 @@ impl Test<'_> {
         let printer = &mut self.printer;
         let show = &mut |text: String| printer.step(&text);
         let snapshot = cleanup::look(self.cluster, &self.left.package, namespace, show).await?;
-        let plan = cleanup::plan(&snapshot, &self.left.package, namespace, self.cleanup_options());
+        let plan = cleanup::plan(&snapshot, &self.left.package, namespace, CLEANUP);
         let csv = snapshot.within(kinds::CSV, namespace).map(name_of).find(|name| csvs.contains(name));
         let existing = [plan.first, plan.rest].concat().into_iter().next();
         let existing = existing
@@ -393,16 +395,12 @@ impl Test<'_> {
         Ok(!exists)
     }
 
-    /// Returns what is removed with the operator.
-    fn cleanup_options(&self) -> cleanup::Options {
-        cleanup::Options { crds: true, operator_group: true, timeout: self.command.options.timeout }
-    }
-
     /// Installs a version, or upgrades to it.
     async fn install(&mut self, version: &mut Version) -> Result<Result<(), Failure>> {
         let Version { input, facts } = version;
         let command = self.command;
-        let registries = self.registries.for_another_task();
+        let deadline = self.deadline();
+        let registries = self.registries.for_another_task(deadline.left());
         let state = State::read(self.cluster, &facts.candidate.namespace).await?;
         let targets = match state.check(input, facts, command.install_mode.as_ref()) {
             (Ok(targets), problems) if problems.is_empty() || command.force => targets,
@@ -422,8 +420,9 @@ impl Test<'_> {
             is_dry_run: false,
         };
         let request = command.options.request(input, facts, wanted, Some(&state), &registries).await?;
-        let mut installation = Installation::new(self.cluster, &request, command.options.timeout);
         let objects = request.objects()?;
+        let mut changes = Changes::default();
+        let mut installation = Installation::new(self.cluster, &request, deadline, &mut changes);
         self.left.is_installed = true;
         self.left.is_created |= request.create_namespace;
         let printer = &mut self.printer;
@@ -433,21 +432,30 @@ impl Test<'_> {
         Ok(result)
     }
 
+    /// Returns the end of an installation, an upgrade, a wait or a removal that begins now.
+    fn deadline(&self) -> Deadline {
+        Deadline::after(self.command.options.timeout)
+    }
+
     /// Removes everything that was created.
     async fn remove(&mut self) -> Result<()> {
-        let options = self.cleanup_options();
+        let deadline = self.deadline();
         let (package, namespace) = (&self.left.package, &self.left.namespace);
         // While the operator runs and can remove its finalizers.
         for sample in self.left.samples.iter().rev() {
-            sample.delete(self.cluster).await?;
+            let show = &mut |text: String| self.printer.step(&text);
+            deadline.retry(Error::is_temporary, show, async |_| sample.delete(self.cluster).await).await?;
         }
         self.left.samples.clear();
         let mut plans = Vec::new();
         if self.left.is_installed {
             let printer = &mut self.printer;
             let show = &mut |text: String| printer.step(&text);
-            let snapshot = cleanup::look(self.cluster, package, namespace, show).await?;
-            let mut plan = cleanup::plan(&snapshot, package, namespace, options);
+            let look = async |show: &mut dyn FnMut(String)| {
+                cleanup::look(self.cluster, package, namespace, show).await
+            };
+            let snapshot = deadline.retry(Error::is_temporary, show, look).await?;
+            let mut plan = cleanup::plan(&snapshot, package, namespace, CLEANUP);
             for name in &self.left.crds {
                 let crd = Item { kind: kinds::CRD, namespace: String::new(), name: name.clone() };
                 if !plan.crds.contains(&crd) {
@@ -462,7 +470,7 @@ impl Test<'_> {
         }
         for plan in &plans {
             let printer = &mut self.printer;
-            match cleanup::run(self.cluster, plan, options, &mut |text| printer.step(&text)).await {
+            match cleanup::run(self.cluster, plan, deadline, &mut |text| printer.step(&text)).await {
                 Ok(()) => {}
                 Err(cleanup::Failure::Blocked(problem)) => {
                     self.printer.finish();

@@ -1,12 +1,13 @@
 //! Installs and removes OLM.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use super::prepare::{CRDS, Prepared};
 use super::status::{Status, is_packages, status};
 use crate::cluster::client::{Cluster, Error, Select, Write};
+use crate::cluster::deadline::Deadline;
 use crate::cluster::kinds::{self, Kind};
 use crate::cluster::queries::{ANY, NOT_COPIED, OLM};
 use crate::cluster::snapshot::{Snapshot, condition, name_of, namespace_of, string};
@@ -85,37 +86,30 @@ pub async fn operators(cluster: &Cluster) -> Result<Vec<Installed>, Error> {
         .collect())
 }
 
-/// Waits for a condition of the cluster.
-struct Wait {
-    started: Instant,
-    timeout: Duration,
-}
-
-impl Wait {
-    async fn until(
-        &self,
-        what: &str,
-        report: &mut dyn FnMut(&str),
-        mut check: impl AsyncFnMut() -> Result<Option<String>, Error>,
-    ) -> Result<(), Failure> {
-        let mut last = String::new();
-        loop {
-            let waiting = match check().await {
-                Ok(None) => return Ok(()),
-                Ok(Some(state)) => state,
-                Err(error) if error.is_temporary() || error.is_not_found() => error.to_string(),
-                Err(error) => return Err(error.into()),
-            };
-            let waiting = format!("{what}: {waiting}");
-            if self.started.elapsed() >= self.timeout {
-                return Err(Failure::Timeout { after: self.timeout, waiting });
-            }
-            if last != waiting {
-                report(&waiting);
-                last = waiting;
-            }
-            tokio::time::sleep(INTERVAL).await;
+/// Waits until a condition of the cluster holds.
+async fn until(
+    deadline: Deadline,
+    what: &str,
+    report: &mut dyn FnMut(&str),
+    mut check: impl AsyncFnMut() -> Result<Option<String>, Error>,
+) -> Result<(), Failure> {
+    let mut last = String::new();
+    loop {
+        let waiting = match check().await {
+            Ok(None) => return Ok(()),
+            Ok(Some(state)) => state,
+            Err(error) if error.is_temporary() || error.is_not_found() => error.to_string(),
+            Err(error) => return Err(error.into()),
+        };
+        let waiting = format!("{what}: {waiting}");
+        if deadline.is_over() {
+            return Err(Failure::Timeout { after: deadline.limit(), waiting });
         }
+        if last != waiting {
+            report(&waiting);
+            last = waiting;
+        }
+        tokio::time::sleep(INTERVAL).await;
     }
 }
 
@@ -126,15 +120,14 @@ impl Wait {
 pub async fn install(
     cluster: &Cluster,
     prepared: &Prepared,
-    timeout: Duration,
+    deadline: Deadline,
     report: &mut dyn FnMut(&str),
 ) -> Result<Status, Failure> {
-    let wait = Wait { started: Instant::now(), timeout };
     report(&format!("creating {} CRDs", prepared.crds.len()));
     for (kind, object) in &prepared.crds {
-        create(cluster, *kind, object, &wait, report).await?;
+        create(cluster, *kind, object, deadline, report).await?;
     }
-    wait.until("CRDs", report, async || {
+    until(deadline, "CRDs", report, async || {
         for (_, object) in &prepared.crds {
             let found = cluster.get(kinds::CRD, "", name_of(object)).await?;
             if found.as_ref().and_then(|crd| condition(crd, "Established", "True")).is_none() {
@@ -146,9 +139,9 @@ pub async fn install(
     .await?;
     report(&format!("creating {}", counted(prepared.objects.len(), "object")));
     for (kind, object) in &prepared.objects {
-        create(cluster, *kind, object, &wait, report).await?;
+        create(cluster, *kind, object, deadline, report).await?;
     }
-    wait.until("OLM", report, async || {
+    until(deadline, "OLM", report, async || {
         let found = status(&look(cluster).await?);
         // Catalogs may take long, or be out of reach; OLM runs without them.
         let missing =
@@ -164,11 +157,11 @@ async fn create(
     cluster: &Cluster,
     kind: Kind,
     object: &Value,
-    wait: &Wait,
+    deadline: Deadline,
     report: &mut dyn FnMut(&str),
 ) -> Result<(), Failure> {
     let what = format!("{} `{}`", kind.kind, name_of(object));
-    wait.until(&what, report, async || match cluster.apply(kind, object, Write::Stored).await {
+    until(deadline, &what, report, async || match cluster.apply(kind, object, Write::Stored).await {
         Ok(_) => Ok(None),
         Err(error) if error.is_forbidden() && error.to_string().contains("being terminated") => {
             Ok(Some(error.to_string()))
@@ -185,50 +178,73 @@ async fn create(
 pub async fn uninstall(
     cluster: &Cluster,
     namespace: &str,
-    timeout: Duration,
+    deadline: Deadline,
     report: &mut dyn FnMut(&str),
 ) -> Result<(), Failure> {
-    let wait = Wait { started: Instant::now(), timeout };
     // While OLM runs, it creates again what belongs to the package server, and removes what belongs to a deleted CSV.
     report("deleting the package server");
-    cluster.delete(kinds::CSV, namespace, "packageserver").await?;
-    wait.until("ClusterServiceVersion `packageserver`", report, async || {
+    remove(cluster, kinds::CSV, namespace, "packageserver", deadline, report).await?;
+    until(deadline, "ClusterServiceVersion `packageserver`", report, async || {
         Ok(cluster.get(kinds::CSV, namespace, "packageserver").await?.map(|_| "is being deleted".into()))
     })
     .await?;
     report("deleting CRDs");
     for name in CRDS {
-        cluster.delete(kinds::CRD, "", name).await?;
+        remove(cluster, kinds::CRD, "", name, deadline, report).await?;
     }
-    wait.until("CRDs", report, async || {
+    until(deadline, "CRDs", report, async || {
         let names = cluster.list_metadata(kinds::CRD).await?;
         let left = names.iter().map(name_of).find(|name| CRDS.contains(name));
         Ok(left.map(|name| format!("`{name}` is being deleted")))
     })
     .await?;
     report(&format!("deleting namespace {namespace}"));
-    cluster.delete(kinds::NAMESPACE, "", namespace).await?;
+    remove(cluster, kinds::NAMESPACE, "", namespace, deadline, report).await?;
     for kind in [kinds::CLUSTER_ROLE_BINDING, kinds::CLUSTER_ROLE] {
-        for object in cluster.list_metadata(kind).await? {
-            let name = name_of(&object);
+        let objects = retried(deadline, report, async || cluster.list_metadata(kind).await).await?;
+        for name in objects.iter().map(name_of) {
             if ROLES
                 .iter()
                 .any(|start| name == *start || start.ends_with(['-', '.']) && name.starts_with(start))
             {
-                cluster.delete(kind, "", name).await?;
+                remove(cluster, kind, "", name, deadline, report).await?;
             }
         }
     }
     let auth_reader = "packageserver-service-auth-reader";
-    cluster.delete(kinds::ROLE_BINDING, "kube-system", auth_reader).await?;
-    for object in cluster.list(kinds::API_SERVICE, None, &ANY).await?.iter().filter(|one| is_packages(one)) {
+    remove(cluster, kinds::ROLE_BINDING, "kube-system", auth_reader, deadline, report).await?;
+    let services = async || cluster.list(kinds::API_SERVICE, None, &ANY).await;
+    let services = retried(deadline, report, services).await?;
+    for object in services.iter().filter(|one| is_packages(one)) {
         if !string(object, "/spec/service/name").is_empty() {
-            cluster.delete(kinds::API_SERVICE, "", name_of(object)).await?;
+            remove(cluster, kinds::API_SERVICE, "", name_of(object), deadline, report).await?;
         }
     }
-    wait.until(&format!("namespace `{namespace}`"), report, async || {
+    until(deadline, &format!("namespace `{namespace}`"), report, async || {
         let found = cluster.get(kinds::NAMESPACE, "", namespace).await?;
         Ok(found.map(|_| "is being deleted".into()))
     })
     .await
+}
+
+/// Deletes an object; temporary errors are repeated, so that none leaves half of OLM behind.
+async fn remove(
+    cluster: &Cluster,
+    kind: Kind,
+    namespace: &str,
+    name: &str,
+    deadline: Deadline,
+    report: &mut dyn FnMut(&str),
+) -> Result<(), Error> {
+    retried(deadline, report, async || cluster.delete(kind, namespace, name).await).await.map(|_| ())
+}
+
+/// Repeats a request while its error is temporary.
+async fn retried<T>(
+    deadline: Deadline,
+    report: &mut dyn FnMut(&str),
+    request: impl AsyncFn() -> Result<T, Error>,
+) -> Result<T, Error> {
+    let mut show = |text: String| report(&text);
+    deadline.retry(Error::is_temporary, &mut show, async |_| request().await).await
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::manifests::API;
 use crate::cluster::client::{Cluster, Error, Write};
+use crate::cluster::deadline::Deadline;
 use crate::cluster::diagnose::{Problem, object as named, shortened, v1};
 use crate::cluster::install::{Changes, Failure, Report, repeated};
 use crate::cluster::kinds::{self, Kind};
@@ -58,21 +59,20 @@ pub async fn run(
     cluster: &Cluster,
     objects: &[Value],
     bundle: &str,
-    timeout: Duration,
+    deadline: Deadline,
     changes: &mut Changes,
     report: &mut dyn FnMut(Report),
 ) -> Result<(), Failure> {
-    let started = Instant::now();
     for object in objects {
         let Some(kind) = Kind::of(object) else { continue };
         let apply = async || cluster.apply(kind, object, Write::Stored).await;
-        let applied = repeated(started, timeout, stage_of(kind), report, apply).await?;
+        let applied = repeated(deadline, stage_of(kind), report, apply).await?;
         changes.record(kind, object, applied.is_new);
         if kind == kinds::CLUSTER_CATALOG || kind == kinds::CLUSTER_EXTENSION {
             // An object that exists keeps the conditions of its former specification until its controller has seen this one.
             let generation = applied.object["metadata"]["generation"].as_i64().unwrap_or_default();
             let waited = Waited { cluster, kind, name: name_of(object), bundle, generation };
-            waited.wait(started, timeout, report).await?;
+            waited.wait(deadline, report).await?;
         }
     }
     Ok(())
@@ -93,12 +93,7 @@ struct Waited<'w> {
 }
 
 impl Waited<'_> {
-    async fn wait(
-        &self,
-        started: Instant,
-        timeout: Duration,
-        report: &mut dyn FnMut(Report),
-    ) -> Result<(), Failure> {
+    async fn wait(&self, deadline: Deadline, report: &mut dyn FnMut(Report)) -> Result<(), Failure> {
         let stage = stage_of(self.kind);
         let mut retrying: Option<Instant> = None;
         let mut last = Progress { stage, text: String::new() };
@@ -138,9 +133,9 @@ impl Waited<'_> {
                 last.text = text;
                 report(Report::Progress(last.clone()));
             }
-            if started.elapsed() >= timeout {
+            if deadline.is_over() {
                 return Err(Failure::Timeout {
-                    after: timeout,
+                    after: deadline.limit(),
                     progress: Box::new(last),
                     problems: Vec::new(),
                 });
@@ -251,7 +246,7 @@ mod tests {
             &cluster(states),
             &[catalog.object(), extension.object()],
             "gizmo.v1.2.0",
-            Duration::from_mins(5),
+            Deadline::after(Duration::from_mins(5)),
             &mut changes,
             &mut |report| {
                 if let Report::Progress(progress) = report {
