@@ -13,13 +13,15 @@ use super::exit::Exit;
 use super::format::{Format, OutputOption};
 use super::images::duration;
 use super::runtime::runtime;
-use crate::cluster::Deadline;
 use crate::cluster::olm::{self, Mirror, Options, Status};
+use crate::cluster::{Deadline, Snapshot};
 use crate::model::text::printable;
 use crate::read;
 
 /// The maximum size of one file of manifests: the CRDs of OLM 0.46 have 650 KB.
 const MAX_MANIFESTS: u64 = 16 << 20;
+/// The namespace of OLM's manifests.
+const NAMESPACE: &str = "olm";
 
 #[derive(Debug, Args)]
 pub(super) struct Olm {
@@ -159,10 +161,7 @@ impl ShowStatus {
     async fn show(&self) -> Result<Exit> {
         let read = async { Ok(olm::look(&self.connection.connect().await?).await?) };
         let snapshot = self.timeout.of(read).await?;
-        if let Some((kind, reason)) = snapshot.unreadable.iter().next() {
-            bail!("the state of OLM cannot be read: {kind}: {reason}");
-        }
-        let status = olm::status(&snapshot);
+        let status = status_of(&snapshot)?;
         let mut out = io::BufWriter::new(io::stdout().lock());
         match self.format.output {
             Format::Text => text(&status, &mut out)?,
@@ -174,6 +173,14 @@ impl ShowStatus {
         out.flush()?;
         Ok(if status.is_ready() { Exit::Success } else { Exit::Findings })
     }
+}
+
+/// Returns the state of OLM. It is not known if something could not be read: that would count as missing.
+fn status_of(snapshot: &Snapshot) -> Result<Status> {
+    if let Some((kind, reason)) = snapshot.unreadable.iter().next() {
+        bail!("the state of OLM cannot be read: {kind}: {reason}");
+    }
+    Ok(olm::status(snapshot))
 }
 
 fn text(status: &Status, out: &mut dyn io::Write) -> io::Result<()> {
@@ -196,7 +203,7 @@ impl Uninstall {
     async fn uninstall(&self) -> Result<Exit> {
         let deadline = Deadline::after(self.timeout);
         let cluster = self.connection.connect().await?;
-        let read = async { Ok((olm::status(&olm::look(&cluster).await?), olm::operators(&cluster).await?)) };
+        let read = async { Ok((status_of(&olm::look(&cluster).await?)?, olm::operators(&cluster).await?)) };
         let (status, operators) = within(deadline, "nothing was removed", read).await?;
         // Without its CRDs, the rest of an interrupted removal may be left.
         if !status.installed && status.namespace.is_empty() {
@@ -211,7 +218,15 @@ impl Uninstall {
                 names.join(", ")
             );
         }
-        let namespace = if status.namespace.is_empty() { "olm" } else { &status.namespace };
+        let namespace = if status.namespace.is_empty() {
+            writeln!(
+                io::stderr(),
+                "note: the cluster has no deployment of OLM; removing namespace `{NAMESPACE}`, that of OLM's manifests"
+            )?;
+            NAMESPACE
+        } else {
+            &status.namespace
+        };
         let mut printer = Printer::new();
         let result = olm::uninstall(&cluster, namespace, deadline, &mut |text| printer.step(text)).await;
         printer.finish();

@@ -634,6 +634,67 @@ fn what_the_user_may_not_create_is_known_before_the_namespace_exists() {
     assert!(writes.is_empty(), "{writes:?}");
 }
 
+/// A cluster with OLM's CRDs, until they are deleted; listing deployments has this status.
+fn crds_of_olm(deployments: u16) -> ApiServer {
+    let deleted = std::sync::Mutex::new(std::collections::BTreeSet::new());
+    ApiServer::start(move |request, _| {
+        let (method, path) = request.split_once(' ').unwrap();
+        let mut deleted = deleted.lock().unwrap();
+        match (method, path) {
+            ("GET", "/apis/apps/v1/deployments") => (deployments, json!({"message": "no", "items": []})),
+            ("GET", path) if path.ends_with("/customresourcedefinitions") => {
+                let names = [
+                    "catalogsources",
+                    "clusterserviceversions",
+                    "installplans",
+                    "olmconfigs",
+                    "operatorconditions",
+                    "operatorgroups",
+                    "operators",
+                    "subscriptions",
+                ];
+                let names = names.map(|name| format!("{name}.operators.coreos.com"));
+                let names = names.iter().filter(|name| !deleted.contains(&format!("{path}/{name}")));
+                let items: Vec<_> = names.map(|name| json!({"metadata": {"name": name}})).collect();
+                (200, json!({"items": items}))
+            }
+            ("GET", path) if path.ends_with('s') => (200, json!({"items": []})),
+            ("DELETE", _) => {
+                deleted.insert(path.to_owned());
+                (200, json!({}))
+            }
+            _ => (404, json!({"message": "not found"})),
+        }
+    })
+}
+
+#[test]
+fn olm_is_not_removed_from_a_namespace_that_is_not_known() {
+    let directory = tempfile::tempdir().unwrap();
+    let kubeconfig = directory.path().join("kubeconfig");
+    for status in [403, 500] {
+        let server = crds_of_olm(status);
+        server.kubeconfig(&kubeconfig);
+        let output = tool(&["olm", "uninstall"], &kubeconfig);
+        assert_eq!(output.status.code(), Some(2));
+        assert_eq!(
+            text(&output.stderr),
+            "error: the state of OLM cannot be read: Deployment: failed to list deployments: no\n"
+        );
+        let requests = server.requests();
+        assert!(requests.iter().all(|request| request.starts_with("GET ")), "{requests:?}");
+    }
+    let server = crds_of_olm(200);
+    server.kubeconfig(&kubeconfig);
+    let output = tool(&["olm", "uninstall"], &kubeconfig);
+    let err = text(&output.stderr);
+    assert!(output.status.success(), "{err}");
+    let note =
+        "note: the cluster has no deployment of OLM; removing namespace `olm`, that of OLM's manifests\n";
+    assert!(err.contains(note), "{err}");
+    assert!(server.requests().contains(&"DELETE /api/v1/namespaces/olm".to_owned()));
+}
+
 #[test]
 fn doctor_says_what_it_skipped() {
     let directory = tempfile::tempdir().unwrap();
