@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 /// A server that responds to `METHOD /path` (without the query) as a function says: a status and a body. With status 0, it closes
-/// the connection instead.
+/// the connection instead. The method of a dry run of `PATCH` is `DRY-RUN`.
 pub(crate) struct ApiServer {
     address: String,
     requests: Arc<Mutex<Vec<String>>>,
@@ -74,7 +74,8 @@ fn answer(
     let mut parts = first.split_whitespace();
     let (method, target) = (parts.next().unwrap(), parts.next().unwrap());
     let path = target.split('?').next().unwrap();
-    let request = format!("{method} {path}");
+    let is_dry_run = method == "PATCH" && target.contains("dryRun=All");
+    let request = format!("{} {path}", if is_dry_run { "DRY-RUN" } else { method });
     seen.lock().unwrap().push(request.clone());
     let (status, value) = respond(&request, &String::from_utf8_lossy(&body));
     if status == 0 {

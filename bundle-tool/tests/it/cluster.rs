@@ -145,6 +145,17 @@ fn reading_a_cluster_that_does_not_answer_has_an_end() {
             "error: reading the cluster took longer than 1 s; check the API server, or set a longer --timeout\n"
         );
     }
+    // With the time for everything, nothing has more time than that.
+    for (command, expected) in [
+        (&["run", "bundle", "tests/fixtures/bundle", "-n", "gizmos"][..], "nothing was created"),
+        (&["olm", "uninstall"], "nothing was removed"),
+    ] {
+        let output = tool(&[command, &["--timeout", "1s"]].concat(), &kubeconfig);
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{err}");
+        let expected = format!("error: timed out after 1 s, and {expected}; set a longer --timeout\n");
+        assert!(err.ends_with(&expected), "{err}");
+    }
 }
 
 #[test]
@@ -270,6 +281,7 @@ fn olm_v1_after(unavailable: usize, is_there: bool) -> ApiServer {
             {
                 (0, json!(null))
             }
+            ("DRY-RUN", _) => (200, serde_json::from_str(body).unwrap()),
             ("PATCH", _) => {
                 let applied: serde_json::Value = serde_json::from_str(body).unwrap();
                 deleted.lock().unwrap().insert(format!("applied {name}"));
@@ -315,7 +327,7 @@ fn olm_v1_installs_from_what_is_pushed() {
     assert!(output.status.success(), "{err}");
     assert_eq!(text(&output.stdout), "gizmo-operator.v1.2.0 is installed in namespace gizmos by OLM v1\n");
     let writes: Vec<String> =
-        server.requests().into_iter().filter(|request| !request.starts_with("GET ")).collect();
+        server.requests().into_iter().filter(|request| request.starts_with("PATCH ")).collect();
     assert_eq!(
         writes,
         [
@@ -365,6 +377,7 @@ fn olm_v1_with_gizmo(applied: std::sync::Arc<std::sync::Mutex<Vec<serde_json::Va
             ("GET", "/apis/olm.operatorframework.io/v1") => {
                 (200, json!({"resources": [{"name": "clustercatalogs"}, {"name": "clusterextensions"}]}))
             }
+            ("DRY-RUN", _) => (200, serde_json::from_str(body).unwrap()),
             ("PATCH", _) => {
                 let object: serde_json::Value = serde_json::from_str(body).unwrap();
                 applied.push(object.clone());
@@ -485,6 +498,7 @@ fn only_an_installation_with_olm_v1_that_did_not_exist_is_to_be_removed() {
                 ("GET", "/apis/olm.operatorframework.io/v1") => {
                     (200, json!({"resources": [{"name": "clustercatalogs"}, {"name": "clusterextensions"}]}))
                 }
+                ("DRY-RUN", _) => (200, serde_json::from_str(body).unwrap()),
                 ("PATCH", _) => (if is_there { 200 } else { 201 }, serde_json::from_str(body).unwrap()),
                 ("GET", "/api/v1/namespaces/gizmos") => (200, object),
                 ("GET", path) if path.contains("olm.operatorframework.io") && (is_there || is_applied) => {
@@ -582,9 +596,9 @@ fn what_olm_v1_installed_is_removed_only_with_its_crds() {
     );
 }
 
-/// A cluster with OLM and without objects, where the user may create anything but deployments.
-fn olm_v0() -> ApiServer {
-    ApiServer::start(|request, body| {
+/// A cluster with OLM and without objects, where the user may create anything but one kind.
+fn olm_v0(denied: &'static str) -> ApiServer {
+    ApiServer::start(move |request, body| {
         let names = |names: &[&str]| names.iter().map(|name| json!({"name": name})).collect::<Vec<_>>();
         match request {
             "GET /version" => (200, json!({"gitVersion": "v1.34.1"})),
@@ -605,7 +619,7 @@ fn olm_v0() -> ApiServer {
             "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews" => {
                 let review: serde_json::Value = serde_json::from_str(body).unwrap();
                 let attributes = &review["spec"]["resourceAttributes"];
-                let allowed = attributes["resource"] != "deployments" || attributes["namespace"] != "gizmos";
+                let allowed = attributes["resource"] != denied || attributes["namespace"] != "gizmos";
                 (201, json!({"status": {"allowed": allowed}}))
             }
             request if request.starts_with("GET ") => (200, json!({"items": []})),
@@ -618,7 +632,7 @@ fn olm_v0() -> ApiServer {
 fn what_the_user_may_not_create_is_known_before_the_namespace_exists() {
     let directory = tempfile::tempdir().unwrap();
     let kubeconfig = directory.path().join("kubeconfig");
-    let server = olm_v0();
+    let server = olm_v0("deployments");
     server.kubeconfig(&kubeconfig);
     let output = tool(&IN_NEW_NAMESPACE, &kubeconfig);
     assert_eq!(output.status.code(), Some(2));
@@ -632,6 +646,81 @@ fn what_the_user_may_not_create_is_known_before_the_namespace_exists() {
     let writes: Vec<_> =
         server.requests().into_iter().filter(|request| request.starts_with("PATCH ")).collect();
     assert!(writes.is_empty(), "{writes:?}");
+}
+
+/// Returns whether the registry below a directory has the repository of the bundle.
+fn is_pushed(directory: &Path) -> bool {
+    let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.is_dir()).any(|path| path.ends_with("gizmo-bundle") || is_pushed(&path))
+}
+
+/// Fails unless a command failed with this in its last line, and pushed nothing to the registry.
+fn assert_nothing_pushed(output: &Output, last: &str, directory: &Path) {
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.lines().last().unwrap().contains(last), "{err}");
+    assert!(!err.contains("pushed and not removed"), "{err}");
+    assert!(!is_pushed(directory), "{err}");
+}
+
+#[test]
+fn nothing_is_pushed_before_the_checks() {
+    let directory = tempfile::tempdir().unwrap();
+    let kubeconfig = directory.path().join("kubeconfig");
+    let registry = Registry::start(directory.path());
+    let push_to = format!("{}/gizmo-bundle", registry.address);
+    let arguments = ["--push-to", &push_to, "--use-http"];
+    let server = olm_v0("catalogsources");
+    server.kubeconfig(&kubeconfig);
+    let output = tool(&[&IN_NEW_NAMESPACE[..], &arguments].concat(), &kubeconfig);
+    let denied =
+        "nothing was created: you may not create catalogsources.operators.coreos.com in namespace `gizmos`";
+    assert_nothing_pushed(&output, denied, directory.path());
+    // OLM v1 on a cluster that rejects the catalog.
+    let server = ApiServer::start(|request, _| match request.split_once(' ').unwrap() {
+        ("GET", "/apis/olm.operatorframework.io/v1") => {
+            (200, json!({"resources": [{"name": "clustercatalogs"}, {"name": "clusterextensions"}]}))
+        }
+        ("GET", "/api/v1/namespaces/gizmos") => (200, json!({"metadata": {"name": "gizmos"}})),
+        ("DRY-RUN", path) if path.contains("/clustercatalogs/") => (422, json!({"message": "no such field"})),
+        ("DRY-RUN" | "PATCH", _) => (200, json!({"metadata": {}})),
+        _ => (404, json!({"message": "not found"})),
+    });
+    server.kubeconfig(&kubeconfig);
+    let run = ["run", "bundle", "tests/fixtures/bundle", "--olm", "v1", "-n", "gizmos"];
+    let output = tool(&[&run[..], &["--install-mode", "OwnNamespace"], &arguments].concat(), &kubeconfig);
+    let rejected =
+        "nothing was created: failed to create ClusterCatalog `gizmo-operator-catalog`: no such field";
+    assert_nothing_pushed(&output, rejected, directory.path());
+    let requests = server.requests();
+    assert!(requests.iter().all(|request| !request.starts_with("PATCH ")), "{requests:?}");
+    assert!(requests.iter().any(|request| request.ends_with("selfsubjectaccessreviews")), "{requests:?}");
+}
+
+#[test]
+fn what_was_pushed_is_named_if_the_installation_fails() {
+    let directory = tempfile::tempdir().unwrap();
+    let kubeconfig = directory.path().join("kubeconfig");
+    let registry = Registry::start(directory.path());
+    let push_to = format!("{}/gizmo-bundle", registry.address);
+    let server = ApiServer::start(|request, body| match request.split_once(' ').unwrap() {
+        ("GET", "/apis/olm.operatorframework.io/v1") => {
+            (200, json!({"resources": [{"name": "clustercatalogs"}, {"name": "clusterextensions"}]}))
+        }
+        ("GET", "/api/v1/namespaces/gizmos") => (200, json!({"metadata": {"name": "gizmos"}})),
+        ("DRY-RUN", _) => (200, serde_json::from_str(body).unwrap()),
+        ("PATCH", _) => (403, json!({"message": "no"})),
+        _ => (404, json!({"message": "not found"})),
+    });
+    server.kubeconfig(&kubeconfig);
+    let run = ["run", "bundle", "tests/fixtures/bundle", "--olm", "v1", "-n", "gizmos"];
+    let more = ["--install-mode", "OwnNamespace", "--push-to", &push_to, "--use-http"];
+    let output = tool(&[&run[..], &more].concat(), &kubeconfig);
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    let pushed = format!("note: pushed and not removed: {push_to}:v1.2.0, {push_to}:v1.2.0-index\n");
+    let error = "error: failed to create ClusterCatalog `gizmo-operator-catalog`: no\n";
+    assert!(err.ends_with(&format!("{pushed}{error}")) && is_pushed(directory.path()), "{err}");
 }
 
 /// A cluster with OLM's CRDs, until they are deleted; listing deployments has this status.

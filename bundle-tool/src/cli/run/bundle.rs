@@ -1,31 +1,26 @@
 //! `bundle-tool run bundle`: installs a bundle.
 
-use std::io::{self, Write};
-
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
+use serde_json::Value;
 
-use super::content;
+use super::checked::{Accepted, Read};
 use super::preview::{DryRun, Preview};
-use super::request::{Common, Wanted};
+use super::request::Common;
 use super::source::Input;
-use super::state::State;
-use super::{unfinished, v1};
-use crate::cli::cluster::{Printer, print_failure, print_problems};
+use super::{content, v0, v1};
+use crate::cli::cluster::{Printer, within};
 use crate::cli::exit::Exit;
-use crate::cli::report::check_bundle;
 use crate::cli::runtime::runtime;
-use crate::cli::signals::interrupted;
 use crate::cluster::Deadline;
-use crate::cluster::install::{Changes, Failure, Installation, Report, dry_run};
-use crate::cluster::preflight::{InstallMode, denied};
+use crate::cluster::preflight::InstallMode;
 
 /// Install a bundle on a cluster with OLM, and explain what goes wrong
 ///
 /// Serves a catalog with the bundle from the cluster, subscribes to it and waits until the operator runs. The bundle is an
 /// image, or a directory or archive: then the catalog contains the manifests themselves, and no registry is used unless
-/// --push-to is given. Everything that can be checked is checked before anything is created. The first problem that does not
-/// resolve itself ends the wait, with its reason.
+/// --push-to is given. Everything that can be checked is checked before anything is pushed or created. The first problem that
+/// does not resolve itself ends the wait, with its reason.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Install a bundle directory, without a registry
@@ -96,7 +91,9 @@ impl RunBundle {
     }
 
     async fn install(&self) -> Result<Exit> {
-        self.common.options.connection.check_namespace()?;
+        let options = &self.common.options;
+        let deadline = Deadline::after(options.timeout);
+        options.connection.check_namespace()?;
         let for_v1 = match self.olm {
             Olm::V0 => None,
             Olm::V1 => {
@@ -108,157 +105,82 @@ impl RunBundle {
             }
         };
         let mut printer = Printer::new();
-        // Printing what would be sent needs no cluster, if nothing of the cluster is asked for.
-        let offline = self.preview.dry_run == Some(DryRun::Client)
-            && self.common.options.access.ca_secret_name.is_none();
-        let cluster = match self.common.options.connection.connect().await {
-            Ok(cluster) => Some(cluster),
-            Err(_) if offline => None,
-            Err(error) => return Err(error),
-        };
-        let namespace = match (&self.common.options.connection.namespace, &cluster) {
-            (Some(namespace), _) => namespace.clone(),
-            (None, Some(cluster)) => self.common.options.connection.namespace(cluster),
-            (None, None) => "default".to_owned(),
-        };
-        let registries = self
-            .common
-            .options
-            .access
-            .registries(
-                cluster.as_ref(),
-                &namespace,
-                &[
-                    Some(&self.common.reference),
-                    self.index_image.as_deref(),
-                    self.common.options.push_to.as_deref(),
-                ],
-                self.common.options.timeout,
-            )
-            .await?;
-        printer.step(&format!("reading {}", self.common.reference));
-        let mut input = Input::read(&self.common.reference, &registries.options).await?;
-        let mut facts = content::facts(&input.bundle, &namespace, self.common.options.channel.as_deref())?;
-        facts.candidate.create_namespace = self.create_namespace;
-        facts.candidate.is_upgrade = self.is_upgrade;
-        if let Some(installer) = for_v1 {
-            return installer.install(cluster, input, &facts, &registries.options, printer).await;
-        }
-        if !self.common.force && !check_bundle(&input.bundle)? {
-            bail!(
-                "bundle {} is invalid and was not installed; use --force to install it anyway",
-                self.common.reference
-            );
-        }
-        let state = match &cluster {
-            Some(cluster) if !offline => Some(State::read(cluster, &namespace).await?),
-            Some(cluster) => State::read(cluster, &namespace).await.ok(),
-            None => None,
-        };
-        let mut targets = match &self.install_mode {
-            Some(mode) if mode.kind == "OwnNamespace" => Some(vec![namespace.clone()]),
-            mode => Some(mode.as_ref().map(|mode| mode.namespaces.clone()).unwrap_or_default()),
-        };
-        if let Some(state) = &state {
-            printer.step("checking the cluster");
-            match state.check(&input, &facts, self.install_mode.as_ref()) {
-                (Ok(found), problems) if problems.is_empty() || self.common.force || offline => {
-                    targets = found;
-                    printer.finish();
-                    print_problems("warning", &problems)?;
-                }
-                (group, mut problems) => {
-                    problems.extend(group.err().map(|problem| *problem));
-                    printer.finish();
-                    print_problems("error", &problems)?;
-                    bail!("nothing was created");
-                }
+        let checks = Box::pin(self.checked(for_v1, deadline, &mut printer));
+        match within(deadline, "nothing was created", checks).await? {
+            Next::Print(objects) => {
+                printer.finish();
+                self.preview.print(&objects)
             }
+            Next::Install(accepted) => accepted.install(deadline, &mut printer).await,
         }
-        let mut replaces = String::new();
-        if let (true, Some(state)) = (self.is_upgrade, &state) {
-            replaces = state.installed(&facts)?;
-            printer.finish();
-            if replaces != facts.candidate.csv
-                && state.breaks(&replaces, &input, &facts)?
-                && !self.common.force
-            {
-                bail!(
-                    "the upgrade breaks existing objects, and nothing was changed; use --force to upgrade anyway"
-                );
-            }
-        }
-        let wanted = Wanted {
-            targets,
-            replaces: &replaces,
-            index_image: self.index_image.as_deref(),
-            create_namespace: self.create_namespace,
-            is_dry_run: self.preview.dry_run.is_some(),
+    }
+
+    /// Reads and checks everything, before anything is pushed or created.
+    async fn checked(
+        &self,
+        for_v1: Option<v1::Installer<'_>>,
+        deadline: Deadline,
+        printer: &mut Printer,
+    ) -> Result<Next> {
+        let read = self.read(deadline, printer).await?;
+        let checked = if let Some(installer) = for_v1 {
+            installer.check(read, printer).await?
+        } else {
+            let installer = v0::Installer {
+                common: &self.common,
+                install_mode: self.install_mode.as_ref(),
+                index_image: self.index_image.as_deref(),
+                create_namespace: self.create_namespace,
+                is_dry_run: self.preview.dry_run.is_some(),
+            };
+            installer.check(read, printer).await?
         };
-        let options = &self.common.options;
-        let request =
-            options.request(&mut input, &facts, wanted, state.as_ref(), &registries.options).await?;
-        let objects = request.objects()?;
         if self.preview.dry_run == Some(DryRun::Client) {
-            printer.finish();
-            return self.preview.print(&objects);
+            return Ok(Next::Print(checked.objects));
         }
-        let (Some(cluster), Some(state)) = (cluster, state) else { bail!("no cluster is configured") };
-        let mut changes = Changes::default();
-        let deadline = Deadline::after(self.common.options.timeout);
-        let mut installation = Installation::new(&cluster, &request, deadline, &mut changes);
-        let create_namespace = self.create_namespace && !state.has_namespace(&namespace);
-        if let Some(problem) = denied(&cluster, &namespace, &objects).await {
-            printer.finish();
-            print_problems(if self.common.force { "warning" } else { "error" }, &[problem])?;
-            if !self.common.force {
-                bail!("nothing was created");
-            }
-        }
-        if !create_namespace {
-            let stored = dry_run(&cluster, &objects).await.context("nothing was created")?;
-            let problems = state.rejected_pods(&cluster, &input, &facts, &objects).await;
-            // On OpenShift, the security context constraints of the service account decide.
-            let is_certain = !(self.common.force || state.openshift);
-            if !problems.is_empty() {
-                printer.finish();
-                print_problems(if is_certain { "error" } else { "warning" }, &problems)?;
-            }
-            if is_certain && !problems.is_empty() {
-                bail!("nothing was created");
-            }
-            if self.preview.dry_run == Some(DryRun::Server) {
-                printer.finish();
-                return self.preview.print(&stored);
-            }
-        } else if self.preview.dry_run == Some(DryRun::Server) {
-            bail!("namespace `{namespace}` does not exist: --dry-run=server needs it; use --dry-run=client");
-        }
-        let mut show = |report: Report| printer.report(&report);
-        let result = tokio::select! {
-            result = installation.run(&objects, &mut show) => result.map(|()| true),
-            () = interrupted() => Ok(false),
-        };
-        printer.finish();
-        match result {
-            Ok(true) => {
-                let mut out = io::stdout().lock();
-                writeln!(out, "{} is installed in namespace {namespace}", request.csv)?;
-                out.flush()?;
-                Ok(Exit::Success)
-            }
-            Ok(false) => {
-                unfinished::print(&changes, &facts.candidate, "")?;
-                bail!("interrupted")
-            }
-            Err(failure) => {
-                print_failure(&failure)?;
-                unfinished::print(&changes, &facts.candidate, "")?;
-                match failure {
-                    Failure::Cluster(error) => Err(error.into()),
-                    _ => bail!("{} is not installed", request.csv),
-                }
+        let namespace = checked.facts.candidate.namespace.clone();
+        let mut accepted = checked.accepted(self.common.force, printer).await?;
+        match (self.preview.dry_run, accepted.stored.take()) {
+            (None, _) => Ok(Next::Install(Box::new(accepted))),
+            (Some(_), Some(stored)) => Ok(Next::Print(stored)),
+            (Some(_), None) => {
+                bail!(
+                    "namespace `{namespace}` does not exist: --dry-run=server needs it; use --dry-run=client"
+                )
             }
         }
     }
+
+    /// Reads the bundle, and connects to the cluster.
+    async fn read(&self, deadline: Deadline, printer: &mut Printer) -> Result<Read> {
+        let options = &self.common.options;
+        // Printing what would be sent needs no cluster, if nothing of the cluster is asked for.
+        let is_offline =
+            self.preview.dry_run == Some(DryRun::Client) && options.access.ca_secret_name.is_none();
+        let cluster = match options.connection.connect().await {
+            Ok(cluster) => Some(cluster),
+            Err(_) if is_offline => None,
+            Err(error) => return Err(error),
+        };
+        let namespace = match (&options.connection.namespace, &cluster) {
+            (Some(namespace), _) => namespace.clone(),
+            (None, Some(cluster)) => options.connection.namespace(cluster),
+            (None, None) => "default".to_owned(),
+        };
+        let images = [Some(&*self.common.reference), self.index_image.as_deref(), options.push_to.as_deref()];
+        let registries =
+            options.access.registries(cluster.as_ref(), &namespace, &images, deadline.left()).await?;
+        printer.step(&format!("reading {}", self.common.reference));
+        let input = Input::read(&self.common.reference, &registries.options).await?;
+        let mut facts = content::facts(&input.bundle, &namespace, options.channel.as_deref())?;
+        facts.candidate.create_namespace = self.create_namespace;
+        facts.candidate.is_upgrade = self.is_upgrade;
+        Ok(Read { cluster, is_offline, registries, input, facts })
+    }
+}
+
+/// What follows the checks.
+enum Next {
+    Print(Vec<Value>),
+    Install(Box<Accepted>),
 }

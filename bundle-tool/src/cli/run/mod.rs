@@ -2,6 +2,7 @@
 
 mod access;
 mod bundle;
+mod checked;
 pub(super) mod content;
 mod preview;
 pub(super) mod request;
@@ -9,6 +10,7 @@ pub(super) mod source;
 pub(super) mod state;
 mod unfinished;
 mod upgrade;
+mod v0;
 mod v1;
 
 use anyhow::Result;

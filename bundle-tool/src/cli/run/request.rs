@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::access::{Access, Pods, Security};
 use super::content::{self, Facts};
-use super::source::{self, Input};
+use super::source::{self, Input, Uploads};
 use super::state::State;
 use crate::cli::cluster::Connection;
 use crate::cli::images::{Location, Registries, duration};
@@ -57,12 +57,13 @@ pub(in crate::cli) struct Wanted<'w> {
     pub(in crate::cli) index_image: Option<&'w str>,
     /// Whether the namespace is created if it does not exist.
     pub(in crate::cli) create_namespace: bool,
-    /// Whether nothing is pushed.
+    /// Whether nothing is built and pushed.
     pub(in crate::cli) is_dry_run: bool,
 }
 
 impl Options {
-    /// Returns the request for a bundle, after pushing what `--push-to` asks for.
+    /// Returns the request for a bundle, with the images that `--push-to` asks for: they are built, and to be pushed before the
+    /// request's objects are created.
     pub(in crate::cli) async fn request(
         &self,
         input: &mut Input,
@@ -70,10 +71,11 @@ impl Options {
         wanted: Wanted<'_>,
         state: Option<&State>,
         registries: &Registries,
-    ) -> Result<Request> {
+    ) -> Result<(Request, Uploads)> {
         let tag = self.push_to.as_ref().map(|name| tagged(name, &facts.version));
+        let mut uploads = Uploads::default();
         if let (Some(name), false) = (&tag, wanted.is_dry_run) {
-            input.push(name, registries).await?;
+            uploads.0.push(input.build(name)?);
         } else if let Some(name) = &tag {
             input.image = Some(name.clone());
         }
@@ -98,16 +100,19 @@ impl Options {
             Some(name) => {
                 let index = format!("{name}-index");
                 let serves_itself = source::serves_itself();
-                let image = if wanted.is_dry_run {
+                let name = if wanted.is_dry_run {
                     index
                 } else {
-                    source::push_index(&index, &text, serves_itself, registries).await?
+                    let upload = source::build_index(&index, &text, serves_itself)?;
+                    let name = upload.by_digest();
+                    uploads.0.push(upload);
+                    name
                 };
-                Catalog::Image { name: image, serves_itself }
+                Catalog::Image { name, serves_itself }
             }
             None => self.pods.served(text, state)?,
         };
-        Ok(Request {
+        let request = Request {
             package: facts.candidate.package.clone(),
             channel: facts.channels.first().cloned().unwrap_or_default(),
             csv: facts.candidate.csv.clone(),
@@ -118,7 +123,8 @@ impl Options {
             restricted: self.pods.security_context_config == Security::Restricted,
             create_namespace: wanted.create_namespace
                 && state.is_none_or(|state| !state.has_namespace(&facts.candidate.namespace)),
-        })
+        };
+        Ok((request, uploads))
     }
 }
 

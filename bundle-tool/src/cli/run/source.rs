@@ -11,7 +11,7 @@ use crate::cli::push;
 use crate::model::{Annotations, Bundle};
 use crate::read;
 use oci_images::layout::{Contents, Image, Platform};
-use oci_images::registry::{Repository, Resolver};
+use oci_images::registry::{Reference, Repository, Resolver};
 
 /// A bundle, and how it can be pushed.
 pub(in crate::cli) struct Input {
@@ -62,14 +62,15 @@ impl Input {
         Self { bundle, image: None, built: None }
     }
 
-    /// Pushes the bundle's image, and remembers its name by digest.
-    pub(super) async fn push(&mut self, name: &str, registries: &Registries) -> Result<()> {
+    /// Builds the bundle's image, which is to be pushed, and remembers its name by digest.
+    pub(super) fn build(&mut self, name: &str) -> Result<Upload> {
         let image = match self.built.take() {
             Some(image) => image,
             None => push::bundle_image(Path::new(&self.bundle.path), &self.bundle)?,
         };
-        self.image = Some(push_image(name, &image, registries).await?);
-        Ok(())
+        let upload = Upload { reference: Repository::parse(name)?, image };
+        self.image = Some(upload.by_digest());
+        Ok(upload)
     }
 }
 
@@ -89,16 +90,44 @@ fn same_labels(reference: &str, bundle: &Bundle, labels: &BTreeMap<String, Strin
     Ok(())
 }
 
-/// Pushes an image, and returns its name by digest.
-async fn push_image(name: &str, image: &Image, registries: &Registries) -> Result<String> {
-    let reference = Repository::parse(name)?;
-    let push = || format!("failed to push {name}");
-    let repository = Repository::for_writing(&reference, &registries.options(), &Resolver::from_env())
-        .await
-        .with_context(push)?;
-    let progress = progress(format!("pushing {name}"));
-    repository.push(image, None, &progress).await.with_context(push)?;
-    Ok(format!("{}/{}@{}", reference.registry(), reference.repository(), image.digest()))
+/// An image that is built, and pushed once everything is checked.
+pub(super) struct Upload {
+    reference: Reference,
+    image: Image,
+}
+
+impl Upload {
+    /// Returns the name of the image by digest, which is known before it is pushed.
+    pub(super) fn by_digest(&self) -> String {
+        format!("{}/{}@{}", self.reference.registry(), self.reference.repository(), self.image.digest())
+    }
+
+    async fn push(&self, registries: &Registries) -> Result<()> {
+        let name = self.reference.to_string();
+        let push = || format!("failed to push {name}");
+        let repository =
+            Repository::for_writing(&self.reference, &registries.options(), &Resolver::from_env())
+                .await
+                .with_context(push)?;
+        let progress = progress(format!("pushing {name}"));
+        repository.push(&self.image, None, &progress).await.with_context(push)?;
+        Ok(())
+    }
+}
+
+/// The images that an installation needs in a registry, in the order in which they are pushed.
+#[derive(Default)]
+pub(in crate::cli) struct Uploads(pub(super) Vec<Upload>);
+
+impl Uploads {
+    /// Pushes the images; adds the name of each to `pushed`.
+    pub(in crate::cli) async fn push(&self, registries: &Registries, pushed: &mut Vec<String>) -> Result<()> {
+        for upload in &self.0 {
+            upload.push(registries).await?;
+            pushed.push(upload.reference.to_string());
+        }
+        Ok(())
+    }
 }
 
 /// Returns whether an index image can serve itself: not where the running program cannot serve from an image FROM scratch.
@@ -106,16 +135,10 @@ pub(super) fn serves_itself() -> bool {
     push::can_serve_itself()
 }
 
-/// Pushes an index image, which serves itself or has only the data; returns its name by digest.
-pub(super) async fn push_index(
-    name: &str,
-    catalog: &[u8],
-    serves_itself: bool,
-    registries: &Registries,
-) -> Result<String> {
+/// Builds an index image, which serves itself or has only the data.
+pub(super) fn build_index(name: &str, catalog: &[u8], serves_itself: bool) -> Result<Upload> {
     let scratch = tempfile::tempdir().context("failed to create a temporary directory")?;
     atomic_files::file(&scratch.path().join("catalog.json"), catalog)?;
-    let directory = scratch.path();
-    let image = push::index_image(directory, serves_itself)?;
-    push_image(name, &image, registries).await
+    let image = push::index_image(scratch.path(), serves_itself)?;
+    Ok(Upload { reference: Repository::parse(name)?, image })
 }

@@ -5,14 +5,26 @@ use std::io::{self, Write};
 use crate::cluster::install::Changes;
 use crate::cluster::preflight::Candidate;
 
-/// Prints what was created and changed. Only an installation of an operator that was not there before is to be removed, with
-/// `bundle-tool cleanup` and `options`; anything else is to be continued.
-pub(super) fn print(changes: &Changes, candidate: &Candidate, options: &str) -> io::Result<()> {
-    write(&mut io::stderr().lock(), changes, candidate, options)
+/// What was pushed, created and changed.
+#[derive(Debug, Default)]
+pub(super) struct Unfinished {
+    /// The names of images.
+    pub(super) pushed: Vec<String>,
+    /// The objects.
+    pub(super) changes: Changes,
 }
 
-fn write(out: &mut impl Write, changes: &Changes, candidate: &Candidate, options: &str) -> io::Result<()> {
-    let Changes { created, changed, had_operator } = changes;
+/// Prints what was pushed, created and changed. Only an installation of an operator that was not there before is to be removed,
+/// with `bundle-tool cleanup` and `options`; anything else is to be continued.
+pub(super) fn print(left: &Unfinished, candidate: &Candidate, options: &str) -> io::Result<()> {
+    write(&mut io::stderr().lock(), left, candidate, options)
+}
+
+fn write(out: &mut impl Write, left: &Unfinished, candidate: &Candidate, options: &str) -> io::Result<()> {
+    let Unfinished { pushed, changes: Changes { created, changed, had_operator } } = left;
+    if !pushed.is_empty() {
+        writeln!(out, "note: pushed and not removed: {}", pushed.join(", "))?;
+    }
     if created.is_empty() && changed.is_empty() {
         return Ok(());
     }
@@ -42,10 +54,15 @@ mod tests {
     use super::*;
 
     fn written(changes: &Changes, is_upgrade: bool, options: &str) -> String {
+        let left = Unfinished { changes: changes.clone(), ..Unfinished::default() };
+        written_of(&left, is_upgrade, options)
+    }
+
+    fn written_of(left: &Unfinished, is_upgrade: bool, options: &str) -> String {
         let candidate =
             Candidate { package: "gizmo".into(), namespace: "ns".into(), is_upgrade, ..Candidate::default() };
         let mut out = Vec::new();
-        write(&mut out, changes, &candidate, options).unwrap();
+        write(&mut out, left, &candidate, options).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -70,5 +87,11 @@ mod tests {
             )
         );
         assert_eq!(written(&Changes::default(), false, ""), "");
+    }
+
+    #[test]
+    fn what_was_pushed_is_named() {
+        let left = Unfinished { pushed: vec!["a/b:v1".into()], ..Unfinished::default() };
+        assert_eq!(written_of(&left, false, ""), "note: pushed and not removed: a/b:v1\n");
     }
 }

@@ -1,29 +1,25 @@
 //! `run bundle --olm v1` and `run bundle-upgrade --olm v1`: installs a bundle with OLM v1, and upgrades to one.
 
-use std::io::{self, Write as _};
+use std::io;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use oci_images::registry::Repository;
 use serde_json::{Map, Value};
 
+use super::checked::{Checked, How, Read};
 use super::content::{self, Facts};
 use super::preview::{DryRun, Preview};
 use super::request::{Common, tagged};
-use super::source::{self, Input};
+use super::source::{self, Input, Uploads};
 use super::state::compare;
-use super::unfinished;
-use crate::cli::cluster::{Printer, print_failure};
-use crate::cli::exit::Exit;
-use crate::cli::images::Registries;
+use crate::cli::cluster::Printer;
 use crate::cli::report::check_bundle_with;
-use crate::cli::signals::interrupted;
-use crate::cluster::install::{Changes, Failure, Report, dry_run};
 use crate::cluster::manifests::{catalog_name, is_ours, labels};
 use crate::cluster::preflight::InstallMode;
 use crate::cluster::snapshot::string;
 use crate::cluster::v1::install;
 use crate::cluster::v1::manifests::{ClusterCatalog, ClusterExtension, namespace};
-use crate::cluster::{Cluster, Deadline, kinds};
+use crate::cluster::{Cluster, kinds};
 use crate::diff;
 use crate::model::Bundle;
 use crate::report::Suite;
@@ -59,62 +55,19 @@ impl<'i> Installer<'i> {
         Ok(Self { common, push_to, install_mode, create_namespace, preview })
     }
 
-    /// Checks the bundle and the cluster, pushes the images, and waits until the bundle is installed.
-    pub(super) async fn install(
-        &self,
-        cluster: Option<Cluster>,
-        mut input: Input,
-        facts: &Facts,
-        registries: &Registries,
-        mut printer: Printer,
-    ) -> Result<Exit> {
-        let dry = self.preview.dry_run;
-        let requested = self.requested(cluster.as_ref(), &input, facts, &mut printer).await?;
-        let image = if dry.is_none() {
-            self.push(&mut input, facts, &requested.replaces, registries).await?
+    /// Checks the bundle and the cluster, and builds what is requested.
+    pub(super) async fn check(&self, read: Read, printer: &mut Printer) -> Result<Checked> {
+        let Read { cluster, registries, mut input, facts, .. } = read;
+        let requested = self.requested(cluster.as_ref(), &input, &facts, printer).await?;
+        let mut uploads = Uploads::default();
+        let index = format!("{}-index", tagged(self.push_to, &facts.version));
+        let image = if self.preview.dry_run.is_none() {
+            self.build(&mut input, &facts, &requested.replaces, &index, &mut uploads)?
         } else {
-            self.index(facts)
+            index
         };
-        let objects = objects(facts, &image, requested);
-        if dry == Some(DryRun::Client) {
-            printer.finish();
-            return self.preview.print(&objects);
-        }
-        let Some(cluster) = cluster else { bail!("no cluster is configured") };
-        if dry == Some(DryRun::Server) {
-            let stored = dry_run(&cluster, &objects).await.context("nothing was created")?;
-            printer.finish();
-            return self.preview.print(&stored);
-        }
-        let candidate = &facts.candidate;
-        let (csv, deadline) = (&candidate.csv, Deadline::after(self.common.options.timeout));
-        let mut changes = Changes::default();
-        let mut show = |report: Report| printer.report(&report);
-        let result = tokio::select! {
-            result = install::run(&cluster, &objects, csv, deadline, &mut changes, &mut show) => Some(result),
-            () = interrupted() => None,
-        };
-        printer.finish();
-        match result {
-            Some(Ok(())) => {
-                let mut out = io::stdout().lock();
-                writeln!(out, "{csv} is installed in namespace {} by OLM v1", candidate.namespace)?;
-                out.flush()?;
-                Ok(Exit::Success)
-            }
-            Some(Err(failure)) => {
-                print_failure(&failure)?;
-                unfinished::print(&changes, candidate, " --delete-crds")?;
-                match failure {
-                    Failure::Cluster(error) => Err(error.into()),
-                    _ => bail!("{csv} is not installed"),
-                }
-            }
-            None => {
-                unfinished::print(&changes, candidate, " --delete-crds")?;
-                bail!("interrupted")
-            }
-        }
+        let objects = objects(&facts, &image, requested);
+        Ok(Checked { cluster, registries, facts, objects, uploads, how: How::V1 })
     }
 
     /// Checks the cluster and the bundle, and returns what is requested.
@@ -164,27 +117,26 @@ impl<'i> Installer<'i> {
         Ok(requested)
     }
 
-    /// Returns the name of the catalog image.
-    fn index(&self, facts: &Facts) -> String {
-        format!("{}-index", tagged(self.push_to, &facts.version))
-    }
-
-    /// Pushes the bundle and its catalog; returns the name of the catalog image by digest.
-    async fn push(
+    /// Builds the images of the bundle and its catalog; returns the name of the catalog image by digest.
+    fn build(
         &self,
         input: &mut Input,
         facts: &Facts,
         installed: &str,
-        registries: &Registries,
+        index: &str,
+        uploads: &mut Uploads,
     ) -> Result<String> {
-        input.push(&tagged(self.push_to, &facts.version), registries).await?;
+        uploads.0.push(input.build(&tagged(self.push_to, &facts.version))?);
         // The same bundle again continues what was interrupted.
         let replaces = if installed == facts.candidate.csv { "" } else { installed };
         let catalog = content::single(&input.bundle, input.image.as_deref(), facts, replaces)?;
         let mut text = Vec::new();
         catalog.write_json(&mut text)?;
         // catalogd reads the catalog's files, and runs nothing.
-        source::push_index(&self.index(facts), &text, false, registries).await
+        let upload = source::build_index(index, &text, false)?;
+        let name = upload.by_digest();
+        uploads.0.push(upload);
+        Ok(name)
     }
 }
 

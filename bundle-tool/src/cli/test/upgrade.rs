@@ -419,8 +419,10 @@ impl Test<'_> {
             create_namespace: facts.candidate.create_namespace,
             is_dry_run: false,
         };
-        let request = command.options.request(input, facts, wanted, Some(&state), &registries).await?;
+        let (request, uploads) =
+            command.options.request(input, facts, wanted, Some(&state), &registries).await?;
         let objects = request.objects()?;
+        uploads.push(&registries, &mut Vec::new()).await?;
         let mut changes = Changes::default();
         let mut installation = Installation::new(self.cluster, &request, deadline, &mut changes);
         self.left.is_installed = true;

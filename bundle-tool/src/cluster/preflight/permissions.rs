@@ -11,14 +11,17 @@ use crate::cluster::snapshot::string;
 /// What the API server answers questions about permissions at.
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
-/// Returns what the user may not do of an installation in a namespace: create `objects` by server-side apply, and approve the
-/// `InstallPlan`. In a namespace that does not exist yet, no dry run finds that.
+/// Returns what the user may not do of an installation in a namespace: create `objects` by server-side apply and, if one is a
+/// `Subscription`, approve the `InstallPlan`. In a namespace that does not exist yet, no dry run finds that.
 ///
 /// Questions that the API server does not answer count as allowed.
 ///
 /// Source: `SelfSubjectAccessReview` of the API `authorization.k8s.io/v1`; an apply that creates needs both verbs.
 pub async fn denied(cluster: &Cluster, namespace: &str, objects: &[Value]) -> Option<Problem> {
-    let mut wanted = vec![(kinds::INSTALL_PLAN, "patch")];
+    let mut wanted = Vec::new();
+    if objects.iter().any(|object| Kind::of(object) == Some(kinds::SUBSCRIPTION)) {
+        wanted.push((kinds::INSTALL_PLAN, "patch"));
+    }
     for kind in objects.iter().filter_map(Kind::of) {
         for verb in ["create", "patch"] {
             if !wanted.contains(&(kind, verb)) {
@@ -41,7 +44,11 @@ pub async fn denied(cluster: &Cluster, namespace: &str, objects: &[Value]) -> Op
     let mut problem = Problem::of_preflight(
         "permission-denied",
         format!("Namespace `{namespace}`"),
-        format!("you may not {verb} {} in namespace `{namespace}`", resource(*first)),
+        if first.namespaced {
+            format!("you may not {verb} {} in namespace `{namespace}`", resource(*first))
+        } else {
+            format!("you may not {verb} {}", resource(*first))
+        },
         format!(
             "ask an administrator to grant the permissions, or to install: kubectl auth can-i --list -n {namespace}"
         ),
