@@ -335,6 +335,14 @@ fn olm_v1_installs_from_what_is_pushed() {
             "PATCH /apis/olm.operatorframework.io/v1/clusterextensions/gizmo-operator",
         ]
     );
+    // An image of a registry is pushed to another repository.
+    let (image, copy) = (format!("{push_to}:v1.2.0"), format!("{}/copy", registry.address));
+    let arguments =
+        ["run", "bundle", &image, "--olm", "v1", "-n", "gizmos", "--push-to", &copy, "--use-http"];
+    let output = tool(&[&arguments[..], &["--install-mode", "OwnNamespace"]].concat(), &kubeconfig);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let rendered = tool(&["render", &format!("{copy}:v1.2.0"), "--plain-http"], &kubeconfig);
+    assert!(rendered.status.success(), "{}", text(&rendered.stderr));
 }
 
 #[test]

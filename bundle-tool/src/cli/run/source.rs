@@ -19,7 +19,7 @@ pub(in crate::cli) struct Input {
     pub(in crate::cli) bundle: Bundle,
     /// The image that the cluster can pull, by digest.
     pub(super) image: Option<String>,
-    /// The image that can be pushed.
+    /// The image that can be pushed; a directory has none yet.
     built: Option<Image>,
 }
 
@@ -53,8 +53,7 @@ impl Input {
         let labels = contents.labels.clone();
         let bundle = read::bundle::files(reference, &contents.into_bundle());
         same_labels(reference, &bundle, &labels)?;
-        let built = pushed.is_none().then_some(image);
-        Ok(Self { bundle, image: pushed, built })
+        Ok(Self { bundle, image: pushed, built: Some(image) })
     }
 
     /// Returns a bundle whose manifests are at hand.
