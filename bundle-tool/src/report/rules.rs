@@ -53,9 +53,13 @@ pub struct Example {
 pub fn page(rule: &RuleText) -> String {
     let mut text = format!("# {}\n\n**{}** · suite `{}`", rule.id, rule.severity, rule.suite);
     if !rule.rejected_by.is_empty() {
-        let rejections = rule.rejected_by.iter().map(|validator| match validator.since(rule.sources) {
-            Some((product, release)) => format!("{validator} since {product} {release}"),
-            None => validator.to_string(),
+        let rejections = rule.rejected_by.iter().map(|validator| {
+            let name = validator.to_string();
+            match validator.since(rule.sources) {
+                Some((product, release)) if product == name => format!("{name} since {release}"),
+                Some((product, release)) => format!("{name} since {product} {release}"),
+                None => name,
+            }
         });
         let _ = write!(text, " · rejected by {}", rejections.collect::<Vec<_>>().join(", "));
     }

@@ -141,9 +141,9 @@ async fn serve(direction: Direction, ending: Ending) -> Registry {
     Registry { address, limit, log }
 }
 
-fn options() -> Options {
+fn options(attempts: u32) -> Options {
     let mut options = crate::options();
-    options.backoff = Backoff::new(2, Duration::ZERO);
+    options.backoff = Backoff::new(attempts, Duration::ZERO);
     // One request after the other, so that every number of bytes stands for one place.
     options.parallel = Parallel(1);
     options
@@ -177,10 +177,10 @@ impl Operation {
     async fn connect_and_run(self, address: SocketAddr, directory: &Path) -> Result<(), String> {
         let name = reference(address, "a:v1");
         if self == Self::Push {
-            let repository = Repository::for_writing(&name, &options(), &anonymous()).await;
+            let repository = Repository::for_writing(&name, &options(2), &anonymous()).await;
             return self.run(&repository.map_err(|error| error.to_string())?).await;
         }
-        let copier = Copier { options: options(), resolver: anonymous(), platform: None };
+        let copier = Copier { options: options(2), resolver: anonymous(), platform: None };
         let archive = directory.join("a.tar");
         let to = Place::Archive(archive.clone(), None);
         let done = copier.copy(&Place::Registry(name), &to, &Progress::hidden()).await;
@@ -205,7 +205,8 @@ async fn one_connection_ends(operation: Operation, direction: Direction) {
     let workers = (0..WORKERS).map(|worker| async move {
         let registry = serve(direction, Ending::First).await;
         let name = reference(registry.address, "a:v1");
-        let repository = Repository::for_writing(&name, &options(), &anonymous()).await.unwrap();
+        // Besides the one that ends, the pool may have connections that have ended since the last transfer.
+        let repository = Repository::for_writing(&name, &options(5), &anonymous()).await.unwrap();
         *registry.limit.lock().unwrap() = Some(usize::MAX);
         in_time(operation.run(&repository)).await.unwrap();
         let total = usize::MAX - registry.limit.lock().unwrap().unwrap();
