@@ -154,7 +154,8 @@ impl ControllerMetrics {
 /// The numbers of the whole manager.
 #[derive(Debug, Default)]
 struct Common {
-    leader: bool,
+    /// Whether the manager leads; nothing in a program without a manager.
+    leader: Option<bool>,
     requests: BTreeMap<(String, u16), u64>,
     certificate_expires: Option<i64>,
     controllers: BTreeMap<String, Arc<ControllerMetrics>>,
@@ -234,7 +235,7 @@ impl Metrics {
 
     /// Records whether this manager leads.
     pub(crate) fn leads(&self, leads: bool) {
-        self.common().leader = leads;
+        self.common().leader = Some(leads);
     }
 
     /// Records a response of the API server; 0 stands for none.
@@ -282,9 +283,15 @@ impl Metrics {
             }
         }
 
-        page.about("leader_election_master_status", "gauge", "1 if this manager is the leader, 0 otherwise");
-        let leader = if common.leader { "1" } else { "0" };
-        page.line("leader_election_master_status", &format!("name=\"{}\"", self.operator), leader);
+        if let Some(leads) = common.leader {
+            page.about(
+                "leader_election_master_status",
+                "gauge",
+                "1 if this manager is the leader, 0 otherwise",
+            );
+            let labels = format!("name=\"{}\"", self.operator);
+            page.line("leader_election_master_status", &labels, if leads { "1" } else { "0" });
+        }
         page.about(
             "rest_client_requests_total",
             "counter",

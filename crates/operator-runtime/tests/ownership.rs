@@ -4,7 +4,7 @@
 
 use k8s_openapi::api::core::v1::{ConfigMap, Node};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
-use kube::api::{Api, DeleteParams, PostParams};
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::{CustomResource, ResourceExt};
 use operator_runtime::conditions::State::{False, True};
 use operator_runtime::controller::{Children, Exists, Invalid, Key, Observed, Owns, Reconciler};
@@ -254,6 +254,23 @@ async fn the_api_server_rejects_the_first_apply_of_an_object_that_exists() {
         })
         .await;
     running.stop().await;
+
+    // Kinds with a storage of their own.
+    let ports = json!({"selector": {"a": "b"}, "ports": [{"port": 80}]});
+    let budget = json!({"selector": {"matchLabels": {"a": "b"}}, "maxUnavailable": 1});
+    for (api_version, kind, spec) in [("v1", "Service", ports), ("policy/v1", "PodDisruptionBudget", budget)]
+    {
+        let object = json!({
+            "apiVersion": api_version, "kind": kind, "metadata": {"name": "first", "resourceVersion": "1"}, "spec": spec,
+        });
+        let object: DynamicObject = serde_json::from_value(object).unwrap();
+        let kind = ApiResource::from_gvk(&object.types.as_ref().unwrap().try_into().unwrap());
+        let api: Api<DynamicObject> = Api::default_namespaced_with(plane.client().clone(), &kind);
+        let apply = || async { api.patch("first", &PatchParams::apply("a"), &Patch::Apply(&object)).await };
+        apply().await.unwrap();
+        let error = apply().await.unwrap_err();
+        assert!(matches!(&error, kube::Error::Api(status) if status.is_conflict()), "{error}");
+    }
 }
 
 /// A namespaced kind that owns a cluster-scoped one.

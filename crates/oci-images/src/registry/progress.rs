@@ -22,8 +22,8 @@ use tokio::sync::watch;
 /// ```
 pub trait ProgressSink: Send + Sync {
     /// Receives the number of bytes that are done, and of those that are known to be necessary. Both grow; what has to be
-    /// transferred again is subtracted from `done`. Called for every part that is transferred, by one thread at a time, which
-    /// waits for it.
+    /// transferred again is subtracted from `done`, which never exceeds `total`. Called for every part that is transferred, by
+    /// one thread at a time, which waits for it.
     fn update(&self, done: u64, total: u64);
 }
 
@@ -78,19 +78,19 @@ impl Progress {
             change(done);
             // Here, so that updates have the order of the changes.
             if let Some(sink) = &self.0.sink {
-                sink.update(done.bytes, done.total);
+                sink.update(done.bytes.min(done.total), done.total);
             }
         });
     }
 
     /// Adds `bytes` to what is expected.
     pub(super) fn expect(&self, bytes: u64) {
-        self.change(|done| done.total += bytes);
+        self.change(|done| done.total = done.total.saturating_add(bytes));
     }
 
     /// Adds `bytes` to what is done.
     pub(super) fn advance(&self, bytes: u64) {
-        self.change(|done| done.bytes += bytes);
+        self.change(|done| done.bytes = done.bytes.saturating_add(bytes));
     }
 
     /// Removes `bytes` that were done and have to be done again.

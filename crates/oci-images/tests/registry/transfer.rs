@@ -86,13 +86,13 @@ async fn the_time_of_a_repository_begins_when_it_is_connected() {
     let registry = Running::start().await;
     let name = reference(registry.address, "a:v1");
     let mut options = options();
-    options.timeout = Timeout::After(Duration::from_secs(2));
+    options.timeout = Timeout::After(Duration::from_secs(5));
     let push = async |options: &Options| {
         let repository = Repository::for_writing(&name, options, &anonymous()).await?;
         repository.push(&image(&[&[("a", "1")]]), None, &Progress::hidden()).await
     };
-    let deadline = Deadline::after(Duration::from_secs(2));
-    tokio::time::sleep(Duration::from_millis(2100)).await;
+    let deadline = Deadline::after(Duration::from_secs(5));
+    tokio::time::sleep(Duration::from_millis(5100)).await;
     push(&options).await.unwrap();
     // Unless several share it.
     options.timeout = Timeout::At(deadline);

@@ -24,7 +24,7 @@ const MAX_CONCURRENT_WRITES: usize = 16;
 /// Without it, an object of somebody else with other fields would get an owner, and be deleted with it.
 ///
 /// Source: `Store.Update` of Kubernetes' `k8s.io/apiserver/pkg/registry/generic/registry`, which compares versions only if the
-/// object exists.
+/// object exists. Services had a storage of their own, which rejected it, before Kubernetes 1.25.
 const VERSION_OF_NONE: &str = "1";
 
 /// The result of one step.
@@ -130,6 +130,8 @@ impl Target<'_> {
                     let message = format!("a {kind} named {name} exists and does not belong to this {owner}");
                     return Done::Failed(Problem { retry: true, ..Problem::blocked(kind, &message) });
                 }
+                // The conflict was about something else, such as a quota, or the object is gone: the next attempt creates it.
+                Err(kube::Error::Api(status)) if status.is_not_found() => {}
                 Err(error) => response = Err(error),
             }
         }

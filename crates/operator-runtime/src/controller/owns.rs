@@ -73,7 +73,7 @@ impl Owns {
     /// that existed before and has neither this owner nor the operator's label is never changed: the condition `Degraded`
     /// shows that it is in the way. One with the label and without an owner was orphaned, and is adopted.
     ///
-    /// Children of a namespaced kind are in the namespace of their owner.
+    /// A namespaced object owns children in its own namespace only; `desired` of a cluster-scoped one sets their namespaces.
     pub fn child<K, V>(&mut self) -> ChildOptions<'_>
     where
         K: Resource<DynamicType = (), Scope: 'static>,

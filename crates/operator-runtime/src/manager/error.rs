@@ -63,10 +63,10 @@ pub enum Error {
     #[error(transparent)]
     Tls(#[from] tls::Error),
     /// Another manager may lead now.
-    #[error("leader election lost; exiting")]
+    #[error("leader election lost")]
     LeaderElectionLost,
     /// A controller could not start.
-    #[error("controller {name}")]
+    #[error("controller `{name}` failed")]
     Controller {
         /// The controller's name: its kind in lower case.
         name: String,
@@ -74,7 +74,7 @@ pub enum Error {
         source: controller::Error,
     },
     /// A task ended with an error.
-    #[error("task {name}")]
+    #[error("task `{name}` failed")]
     Task {
         /// The task's name.
         name: String,

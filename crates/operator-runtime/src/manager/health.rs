@@ -6,6 +6,7 @@ use super::serve::{self, Limits};
 use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::get;
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -36,11 +37,17 @@ pub(super) async fn serve(
     Ok(async move {
         match listener {
             Some(listener) => {
-                serve::serve(listener, None, router, Limits::default(), std::future::pending()).await;
+                serve::serve(listener, None, router, limits(), std::future::pending()).await;
             }
             None => std::future::pending().await,
         }
     })
+}
+
+/// The kubelet opens a connection for each probe: others must not keep it waiting.
+fn limits() -> Limits {
+    let short = Duration::from_secs(10);
+    Limits { header_timeout: short, request_timeout: short, write_timeout: short, ..Limits::default() }
 }
 
 /// Binds an address in Go's notation: a port alone (`:8081`) means all interfaces.

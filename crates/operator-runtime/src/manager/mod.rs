@@ -261,6 +261,7 @@ impl Manager {
         };
         let namespace = namespace(&options);
         let instance = instance(&options);
+        metrics.leads(false);
 
         let with_webhooks = options.enable_webhooks && !operator.webhooks.is_empty();
         let (certified, is_certified) = watch::channel(!with_webhooks);
@@ -509,11 +510,12 @@ async fn start_webhooks(
         }
         None => return Err(Error::NoCertificate { directory: directory.clone() }),
     }
+    let draining = stop.clone();
     let shutdown = async move {
         let _ = stop.wait_for(|stop| *stop).await;
         tokio::time::sleep(WEBHOOK_DRAIN_DELAY).await;
     };
-    let server = servers::webhooks(listener, &certificate, &operator.webhooks, shutdown)?;
+    let server = servers::webhooks(listener, &certificate, &operator.webhooks, draining, shutdown)?;
     let (drain, drained) = watch::channel(false);
     tasks.spawn(async move {
         server.await;

@@ -6,7 +6,9 @@ use crate::admission::{Handler, Webhook};
 use crate::conversion::{self, CONVERT_PATH};
 use crate::metrics::Metrics;
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::map_response;
+use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec};
@@ -20,6 +22,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 
 /// The largest admission review: two objects of at most 1.5 MiB each, etcd's limit, and little else.
 const MAX_REVIEW_BYTES: usize = 4 * 1024 * 1024;
@@ -29,19 +32,29 @@ const MAX_TOKEN_BYTES: usize = 8 * 1024;
 /// Serves the webhooks. When `shutdown` completes, no new connection is accepted, and the requests in flight are
 /// completed before the server returns.
 ///
+/// While `draining`, each response closes its connection: the API server opens another one, to a pod that stays. On one that is
+/// kept until the shutdown, a request could arrive when it is closed, and would not be answered.
+///
 /// # Errors
 /// When TLS cannot be configured.
 pub(crate) fn webhooks<S>(
     listener: TcpListener,
     certificate: &Certificate,
     webhooks: &[Webhook],
+    draining: watch::Receiver<bool>,
     shutdown: S,
 ) -> Result<impl Future<Output = ()> + use<S>, tls::Error>
 where
     S: Future<Output = ()> + Send + 'static,
 {
     let acceptor = certificate.acceptor()?;
-    Ok(serve(listener, Some(acceptor), router(webhooks), Limits::default(), shutdown))
+    let router = router(webhooks).layer(map_response(move |mut response: Response| {
+        if *draining.borrow() {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        std::future::ready(response)
+    }));
+    Ok(serve(listener, Some(acceptor), router, Limits::default(), shutdown))
 }
 
 /// Returns the routes of webhooks. Conversions share one path: a review says which kind it is about.
@@ -452,13 +465,30 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let webhook = Webhook::defaulting::<Cluster>(|_| Admission::allowed());
-        let server = webhooks(listener, &certificate, std::slice::from_ref(&webhook), async {
+        let (drain, draining) = watch::channel(false);
+        let server = webhooks(listener, &certificate, std::slice::from_ref(&webhook), draining, async {
             let _ = stopped.await;
         });
         let server = tokio::spawn(server.unwrap());
 
-        let mut connection = connect(address, authority.certificate.as_bytes()).await.unwrap();
         let body = json!({"request": {"uid": "7", "object": {"spec": {"size": 1}}}}).to_string();
+        let request = format!(
+            "POST {} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            webhook.path(),
+            body.len()
+        );
+        let mut kept = connect(address, authority.certificate.as_bytes()).await.unwrap();
+        let mut received = [0; 15];
+        kept.write_all(request.as_bytes()).await.unwrap();
+        kept.read_exact(&mut received).await.unwrap();
+        drain.send(true).unwrap();
+        kept.write_all(request.as_bytes()).await.unwrap();
+        let mut responses = String::new();
+        kept.read_to_string(&mut responses).await.unwrap();
+        let closed = responses.matches("connection: close").count();
+        assert_eq!((responses.matches("\"uid\":\"7\"").count(), closed), (2, 1), "{responses}");
+
+        let mut connection = connect(address, authority.certificate.as_bytes()).await.unwrap();
         let head = format!(
             "POST {} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: {}\r\n\r\n",
             webhook.path(),

@@ -314,6 +314,7 @@ mod tests {
     #[test]
     fn the_alerts_have_the_form_of_their_kind_and_use_metrics_that_are_served() {
         let metrics = Metrics::new(&IDENTITY);
+        metrics.leads(false);
         metrics.certificate(0);
         let page = metrics.page();
         let spec: RuleSpec = read(alerts(naming(), &operator()), "PrometheusRule");

@@ -279,7 +279,13 @@ impl ControlPlane {
         let server = certificate
             .set(pair.certificate.as_bytes(), pair.key.as_bytes())
             .and_then(|()| {
-                servers::webhooks(listener, &certificate, &operator.webhooks, std::future::pending())
+                servers::webhooks(
+                    listener,
+                    &certificate,
+                    &operator.webhooks,
+                    tokio::sync::watch::channel(false).1,
+                    std::future::pending(),
+                )
             })
             .map_err(|error| failed(error.to_string()))?;
         self.servers.lock().unwrap_or_else(PoisonError::into_inner).spawn(server);
