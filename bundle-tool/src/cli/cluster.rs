@@ -15,7 +15,7 @@ use crate::model::text::printable;
 use crate::read::file::{self, Unreadable};
 use crate::rules::dns_label;
 
-/// The width of a terminal that does not tell its own.
+/// The assumed width of a terminal of unknown width.
 const WIDTH: usize = 80;
 /// The maximum size of a kubeconfig in bytes.
 const MAX_KUBECONFIG: u64 = 16 << 20;

@@ -94,7 +94,9 @@ impl Doctor {
         out.flush()?;
         let read = [kinds::SUBSCRIPTION, kinds::CSV, kinds::INSTALL_PLAN, kinds::CATALOG_SOURCE, kinds::POD];
         if let (true, Some(reason)) = (found.is_empty(), snapshot.unread(&read)) {
-            bail!("no problem was found, but not everything could be read: {reason}");
+            let narrower =
+                if self.connection.namespace.is_none() { "; choose a namespace with -n" } else { "" };
+            bail!("no problem was found, but not everything could be read: {reason}{narrower}");
         }
         Ok(if found.is_empty() { Exit::Success } else { Exit::Findings })
     }

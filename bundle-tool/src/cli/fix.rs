@@ -241,7 +241,7 @@ fn write(fixed: &Fixed, lock: &mut DirectoryLock, shown: &Path) -> Result<()> {
         let path = root.join(file).canonicalize();
         let path = path.with_context(|| format!("failed to resolve {}", shown.join(file).display()))?;
         // The Dockerfile beside the bundle belongs to it.
-        let is_beside = file == BESIDE && path.parent() == root.parent();
+        let is_beside = file == BESIDE && root.parent().is_some_and(|parent| path.starts_with(parent));
         match path.strip_prefix(root).ok().and_then(Path::to_str) {
             Some(name) => {
                 tree.file(name, new.as_bytes());

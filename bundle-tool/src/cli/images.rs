@@ -60,8 +60,14 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
 
 impl Registries {
     /// Returns registries that are reached without arguments of their own; `plain_http` are hosts without TLS.
-    pub(super) fn new(ca_file: Vec<PathBuf>, plain_http: Vec<String>, timeout: Duration) -> Self {
-        Self { ca_file, plain_http, timeout: Some(timeout), ..Self::default() }
+    pub(super) fn new(
+        ca_file: Vec<PathBuf>,
+        plain_http: Vec<String>,
+        timeout: Duration,
+        idle_timeout: Duration,
+    ) -> Self {
+        let (timeout, idle_timeout) = (Some(timeout), Some(idle_timeout));
+        Self { ca_file, plain_http, timeout, idle_timeout, ..Self::default() }
     }
 
     /// Returns the same registries with a time for another task: it starts with the next call of [`Self::options`].
@@ -137,7 +143,7 @@ impl Location {
     /// Returns the labels of a bundle or an index image, and the files that they refer to.
     pub(super) async fn contents(&self, registries: &Registries) -> Result<Contents> {
         let (options, resolver) = (registries.options(), Resolver::from_env());
-        let contents = self.0.contents(&options, &resolver, &progress("pulling")).await?;
+        let contents = self.0.contents(&options, &resolver, &progress(format!("pulling {}", self.0))).await?;
         if contents.labels.contains_key(labels::DATABASE) && !contents.is_catalog() {
             bail!(
                 "the image is an SQLite index, not a file-based catalog: convert it with `opm migrate` of opm 1.72 or earlier"
@@ -204,7 +210,7 @@ mod tests {
 
     #[test]
     fn another_task_has_its_own_time() {
-        let first = Registries::new(Vec::new(), Vec::new(), Duration::from_mins(1));
+        let first = Registries::new(Vec::new(), Vec::new(), Duration::from_mins(1), Duration::from_secs(30));
         let timeout = first.options().timeout;
         assert_eq!(first.options().timeout, timeout);
         assert_eq!(first.clone().options().timeout, timeout);

@@ -21,7 +21,6 @@ use crate::read;
 /// The maximum size of one file of manifests: the CRDs of OLM 0.46 have 650 KB.
 const MAX_MANIFESTS: u64 = 16 << 20;
 /// The namespace of OLM's manifests.
-const NAMESPACE: &str = "olm";
 
 #[derive(Debug, Args)]
 pub(super) struct Olm {
@@ -206,7 +205,8 @@ impl Uninstall {
         let read = async { Ok((status_of(&olm::look(&cluster).await?)?, olm::operators(&cluster).await?)) };
         let (status, operators) = within(deadline, "nothing was removed", read).await?;
         // Without its CRDs, the rest of an interrupted removal may be left.
-        if !status.installed && status.namespace.is_empty() {
+        let is_gone = !status.installed && status.namespace.is_empty();
+        if is_gone && olm::leftovers(&cluster).await?.is_empty() {
             bail!("OLM is not installed");
         }
         if !operators.is_empty() && !self.force {
@@ -218,15 +218,13 @@ impl Uninstall {
                 names.join(", ")
             );
         }
-        let namespace = if status.namespace.is_empty() {
+        let namespace = Some(&*status.namespace).filter(|name| !name.is_empty());
+        if namespace.is_none() && !is_gone {
             writeln!(
                 io::stderr(),
-                "note: the cluster has no deployment of OLM; removing namespace `{NAMESPACE}`, that of OLM's manifests"
+                "note: the cluster has no deployment of OLM, so its namespace is unknown and is not removed"
             )?;
-            NAMESPACE
-        } else {
-            &status.namespace
-        };
+        }
         let mut printer = Printer::new();
         let result = olm::uninstall(&cluster, namespace, deadline, &mut |text| printer.step(text)).await;
         printer.finish();

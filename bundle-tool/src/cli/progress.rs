@@ -12,7 +12,7 @@ use crate::model::text::printable;
 /// How long a transfer must take to be reported in a log.
 const REPORTED: Duration = Duration::from_secs(10);
 
-/// Returns the progress of what `what` says, such as `pushing quay.io/example/app:v1`, until its last clone is dropped.
+/// Returns the progress of a transfer, such as `pushing quay.io/example/app:v1`, which is shown until its last clone is dropped.
 pub(super) fn progress(what: impl Into<String>) -> Progress {
     let what = what.into();
     if !io::stderr().is_terminal() {

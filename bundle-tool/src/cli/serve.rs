@@ -13,6 +13,7 @@ use clap::Args;
 use futures::FutureExt as _;
 
 use super::exit::{Exit, print_error};
+use super::remedy::with_help;
 use super::runtime::runtime;
 use super::signals::Signals;
 use crate::model::text::{counted, printable, with_causes};
@@ -114,7 +115,7 @@ impl Serve {
             if let Ok(mut file) =
                 OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(&self.termination_log)
             {
-                let _ = writeln!(file, "{error:#}");
+                let _ = writeln!(file, "{}", with_help(error.as_ref()));
             }
         }
         result

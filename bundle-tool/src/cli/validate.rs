@@ -17,6 +17,7 @@ use super::fix::FixOptions;
 use super::images::{Location, Registries};
 use super::online::Lookup;
 use super::pull_request;
+use super::remedy::with_help;
 use super::report::{ReportOptions, Run};
 use super::runtime::SharedRuntime;
 use super::selection::list_optional;
@@ -341,7 +342,7 @@ pub(super) fn validate_directory(
 /// Prints why something could not be read, and keeps it for the report.
 fn failed(name: &str, error: &anyhow::Error, unreadable: &mut Vec<UnreadBundle>) -> io::Result<()> {
     print_error(error)?;
-    unreadable.push(UnreadBundle { path: name.to_owned(), message: format!("{error:#}") });
+    unreadable.push(UnreadBundle { path: name.to_owned(), message: with_help(error.as_ref()) });
     Ok(())
 }
 

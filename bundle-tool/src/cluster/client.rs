@@ -524,7 +524,7 @@ impl Listed {
 pub struct First {
     /// The objects, with their metadata alone.
     pub items: Vec<Value>,
-    /// The number of all objects; `None` if the API server does not say.
+    /// The number of all objects; `None` if it is unknown.
     pub number: Option<usize>,
 }
 

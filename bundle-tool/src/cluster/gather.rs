@@ -23,7 +23,7 @@ const SCHEDULING: Duration = Duration::from_secs(10);
 /// The maximum number of objects of a CRD that are named.
 const MAX_NAMED: u32 = 5;
 /// The maximum number of other namespaces whose catalogs are looked at.
-const MAX_CATALOG_NAMESPACES: usize = 3;
+const MAX_CATALOG_NAMESPACES: usize = 20;
 
 /// Reads the objects that explain the state of operators, of one namespace or of all.
 ///
@@ -60,7 +60,7 @@ async fn catalog_pods(cluster: &Cluster, namespace: &str, snapshot: &mut Snapsho
         elsewhere.iter().skip(MAX_CATALOG_NAMESPACES).map(|name| format!("`{name}`")).collect();
     if !skipped.is_empty() {
         let reason = format!("skipped the pods of catalogs in {}", skipped.join(", "));
-        snapshot.unreadable.insert(kinds::POD.kind, reason);
+        snapshot.unreadable.entry(kinds::POD.kind).or_insert(reason);
     }
     Ok(())
 }

@@ -86,6 +86,9 @@ fn respond(
     let (method, path) = request.split_once(' ').unwrap();
     match path {
         "/version" => return (200, json!({"gitVersion": "v1.34.0"})),
+        "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews" => {
+            return (201, json!({"status": {"allowed": true}}));
+        }
         "/apis" => return (200, json!({"groups": [{"name": "operators.coreos.com"}]})),
         "/apis/operators.coreos.com/v1alpha1" => {
             let names = ["catalogsources", "subscriptions", "installplans", "clusterserviceversions"];

@@ -1,7 +1,8 @@
 //! `bundle-tool validate` over directories, layouts and archives: one verdict, whatever form a bundle has.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process;
@@ -98,6 +99,20 @@ fn a_watched_bundle_is_validated_again_when_a_file_changes() {
         error.contains("cannot watch quay.io/example/gizmo-bundle:v1.2.0: expected a directory or a file")
     );
     assert!(watch("nowhere").contains("failed to read nowhere"));
+}
+
+#[test]
+fn reports_name_the_options_that_help_against_an_unreadable_image() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let _ = stream.unwrap().write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        }
+    });
+    let answer = json(&run(&["validate", "--output", "json", &format!("{address}/a:v1")]).code(2));
+    let message = answer["unreadable"][0]["message"].as_str().unwrap();
+    assert!(message.contains("plain HTTP") && message.contains("pass --plain-http"), "{message}");
 }
 
 #[test]

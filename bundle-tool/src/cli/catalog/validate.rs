@@ -13,6 +13,7 @@ use super::{contents, load};
 use crate::catalog::validate::{self, OpenshiftVersion, Problem, Report};
 use crate::cli::exit::{Exit, print_error};
 use crate::cli::images::Registries;
+use crate::cli::remedy::with_help;
 use crate::cli::report::{ReportOptions, Run, print_errors};
 use crate::diff;
 use crate::model::text::counted;
@@ -148,7 +149,8 @@ impl Validate {
                 }
                 Err(error) => {
                     print_error(&error)?;
-                    unreadable.push(UnreadBundle { path: reference.clone(), message: format!("{error:#}") });
+                    unreadable
+                        .push(UnreadBundle { path: reference.clone(), message: with_help(error.as_ref()) });
                 }
             }
         }

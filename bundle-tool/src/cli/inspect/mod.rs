@@ -132,7 +132,7 @@ impl Inspect {
         let files = self.files || self.format.output == Output::Tree;
         if files || self.against.is_some() || (is_bundle && size <= MAX_BUNDLE) {
             if let Some(repository) = &repository {
-                image = repository.with_layers(image, &progress("pulling")).await?;
+                image = repository.with_layers(image, &progress("pulling layers")).await?;
             }
             if is_bundle || self.against.is_some() {
                 let contents = Contents::read(&image)?;

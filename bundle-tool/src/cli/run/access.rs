@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 
 use super::state::State;
-use crate::cli::images::{Location, Registries};
+use crate::cli::images::{Location, Registries, duration};
 use crate::cluster::manifests::Catalog;
 use crate::cluster::{Cluster, kinds};
 
@@ -46,6 +46,12 @@ pub(in crate::cli) struct Access {
     /// Deprecated name of --use-http
     #[arg(long, hide = true)]
     skip_tls: bool,
+    /// Use HTTP without TLS for registries on loopback addresses; for others, use --plain-http=HOST:PORT (repeatable)
+    #[arg(long, value_name = "HOST", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    plain_http: Vec<String>,
+    /// Maximum time that a request to a registry may go without progress
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
+    idle_timeout: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -94,7 +100,7 @@ impl Access {
             files.push(file.path().to_owned());
             certificate = Some(file);
         }
-        let mut hosts = Vec::new();
+        let mut hosts = self.plain_http.clone();
         if self.use_http || self.skip_tls {
             for reference in references.iter().flatten() {
                 if let Ok(location) = Location::parse(reference)
@@ -104,7 +110,10 @@ impl Access {
                 }
             }
         }
-        Ok(Prepared { options: Registries::new(files, hosts, timeout), _certificate: certificate })
+        Ok(Prepared {
+            options: Registries::new(files, hosts, timeout, self.idle_timeout),
+            _certificate: certificate,
+        })
     }
 }
 

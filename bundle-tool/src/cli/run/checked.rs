@@ -3,7 +3,7 @@
 
 use std::io::{self, Write as _};
 
-use anyhow::{Context as _, Error, Result, anyhow};
+use anyhow::{Context as _, Error, Result, anyhow, bail};
 use serde_json::Value;
 
 use super::access::Prepared;
@@ -62,7 +62,7 @@ pub(super) struct ForV0 {
     pub(super) state: Option<State>,
 }
 
-/// An installation that the API server accepts, as far as it can say.
+/// An installation that the API server accepts, as far as a dry run shows.
 pub(super) struct Accepted {
     cluster: Cluster,
     checked: Checked,
@@ -75,7 +75,9 @@ impl Checked {
     pub(super) async fn accepted(mut self, force: bool, printer: &mut Printer) -> Result<Accepted> {
         let cluster = self.cluster.take().context("no cluster is configured")?;
         let (namespace, objects) = (&self.facts.candidate.namespace, &self.objects);
-        if let Some(problem) = denied(&cluster, namespace, objects).await {
+        // An upgrade with OLM v1 changes the objects of the installation.
+        let exist = matches!(self.how, How::V1) && self.facts.candidate.is_upgrade;
+        if let Some(problem) = denied(&cluster, namespace, objects, exist).await {
             printer.finish();
             report(&[problem], !force)?;
         }
@@ -121,7 +123,10 @@ impl Accepted {
         let Unfinished { pushed, changes } = &mut left;
         let mut show = |report: Report| printer.report(&report);
         let work = async {
-            uploads.push(&registries.options, pushed).await?;
+            uploads.push(&registries.options.for_another_task(deadline.left()), pushed).await?;
+            if deadline.is_over() {
+                bail!("timed out before anything was created on the cluster; set a longer --timeout");
+            }
             Ok::<_, Error>(match how {
                 How::V0(v0) => {
                     Installation::new(&self.cluster, &v0.request, deadline, changes)

@@ -41,7 +41,10 @@ impl Input {
             location.open(&Platform::default(), registries).await.with_context(read)?;
         let pushed = match (location.registry(), repository) {
             (Some(name), Some(repository)) => {
-                image = repository.with_layers(image, &progress("pulling")).await.with_context(read)?;
+                image = repository
+                    .with_layers(image, &progress(format!("pulling {reference}")))
+                    .await
+                    .with_context(read)?;
                 Some(format!("{}/{}@{}", name.registry(), name.repository(), image.digest()))
             }
             _ => None,

@@ -15,6 +15,7 @@ use crate::cli::cluster::{Printer, print_failure, print_problem, print_problems}
 use crate::cli::exit::{Exit, print_error};
 use crate::cli::format::{Format, OutputOption};
 use crate::cli::images::Registries;
+use crate::cli::remedy::with_help;
 use crate::cli::report::check_bundle;
 use crate::cli::run::content::{Facts, facts};
 use crate::cli::run::request::{Options, Wanted};
@@ -25,7 +26,7 @@ use crate::cli::signals::interrupted;
 use crate::cli::versions::Versions;
 use crate::cluster::cleanup::{self, Item, Plan};
 use crate::cluster::install::{Changes, Failure, Installation, Report};
-use crate::cluster::preflight::InstallMode;
+use crate::cluster::preflight::{InstallMode, denied};
 use crate::cluster::samples::{self, Sample};
 use crate::cluster::snapshot::name_of;
 use crate::cluster::{Cluster, Deadline, Error, kinds};
@@ -61,7 +62,7 @@ const CLEANUP: cleanup::Options = cleanup::Options { crds: true, operator_group:
 #[command(mut_arg("namespace", |argument| argument.help(
     "Namespace to test in; one that does not exist is created, and deleted again [default: PACKAGE-upgrade-test]")))]
 #[command(mut_arg("timeout", |argument| argument.help(
-    "Maximum time for each installation, upgrade and wait for samples")))]
+    "Maximum time for each installation, upgrade, removal and wait for samples")))]
 #[command(mut_arg("bundles", |argument| argument.help(
     "Directory of a bundle of the catalog, or of bundles at most three levels below (repeatable) [default: what the catalog \
      contains as olm.bundle.object, or the images of its bundles]")))]
@@ -252,14 +253,14 @@ impl Test<'_> {
                 // Standard error may be closed; the report has the reason, too.
                 let _ = print_error(&error);
                 stopped = Some(Stopped::NotRemoved);
-                upgrade.cleanup_error = Some(format!("{error:#}"));
+                upgrade.cleanup_error = Some(with_help(error.as_ref()));
             }
             if let Err(error) = result {
                 let _ = print_error(&error);
                 if is_unreachable(&error) {
                     stopped = Some(Stopped::Unreachable);
                 }
-                upgrade.untested(&format!("{error:#}"));
+                upgrade.untested(&with_help(error.as_ref()));
             }
             self.printer.step(&upgrade.line());
             if stopped.is_some() {
@@ -422,6 +423,13 @@ impl Test<'_> {
         let (request, uploads) =
             command.options.request(input, facts, wanted, Some(&state), &registries).await?;
         let objects = request.objects()?;
+        if let Some(problem) = denied(self.cluster, &facts.candidate.namespace, &objects, false).await
+            && !command.force
+        {
+            self.printer.finish();
+            print_problems("error", &[problem])?;
+            bail!("the checks of {} failed", facts.candidate.csv);
+        }
         uploads.push(&registries, &mut Vec::new()).await?;
         let mut changes = Changes::default();
         let mut installation = Installation::new(self.cluster, &request, deadline, &mut changes);
@@ -472,6 +480,7 @@ impl Test<'_> {
         }
         for plan in &plans {
             let printer = &mut self.printer;
+            let deadline = Deadline::after(self.command.options.timeout);
             match cleanup::run(self.cluster, plan, deadline, &mut |text| printer.step(&text)).await {
                 Ok(()) => {}
                 Err(cleanup::Failure::Blocked(problem)) => {

@@ -6,6 +6,6 @@ mod operations;
 mod prepare;
 mod status;
 
-pub use operations::{Failure, Installed, install, look, operators, uninstall};
+pub use operations::{Failure, Installed, install, leftovers, look, operators, uninstall};
 pub use prepare::{Mirror, Options, PrepareError, Prepared, prepare};
 pub use status::{Component, Status, status};

@@ -25,9 +25,14 @@ const ROLES: &[&str] = &[
     "packageserver-service-system:auth-delegator",
     "olm-operators-",
     "global-operators-",
-    "olm.og.olm-operators.",
-    "olm.og.global-operators.",
+    // Of operator groups, which are deleted with their CRD; OLM leaves some of those behind whose namespace is deleted.
+    "olm.og.",
 ];
+
+/// The namespace of [`AUTH_READER`].
+const KUBE_SYSTEM: &str = "kube-system";
+/// The binding that lets the package server authenticate its clients.
+const AUTH_READER: &str = "packageserver-service-auth-reader";
 
 /// Why OLM is not installed or removed.
 #[derive(Debug, thiserror::Error)]
@@ -171,23 +176,25 @@ async fn create(
     .await
 }
 
-/// Removes OLM with its CRDs, and so everything that it manages.
+/// Removes OLM with its CRDs, and so everything that it manages, and its namespace if that is known.
 ///
 /// # Errors
 /// The API server rejects a request, or it takes too long.
 pub async fn uninstall(
     cluster: &Cluster,
-    namespace: &str,
+    namespace: Option<&str>,
     deadline: Deadline,
     report: &mut dyn FnMut(&str),
 ) -> Result<(), Failure> {
     // While OLM runs, it creates again what belongs to the package server, and removes what belongs to a deleted CSV.
-    report("deleting the package server");
-    remove(cluster, kinds::CSV, namespace, "packageserver", deadline, report).await?;
-    until(deadline, "ClusterServiceVersion `packageserver`", report, async || {
-        Ok(cluster.get(kinds::CSV, namespace, "packageserver").await?.map(|_| "is being deleted".into()))
-    })
-    .await?;
+    if let Some(namespace) = namespace {
+        report("deleting the package server");
+        remove(cluster, kinds::CSV, namespace, "packageserver", deadline, report).await?;
+        until(deadline, "ClusterServiceVersion `packageserver`", report, async || {
+            Ok(cluster.get(kinds::CSV, namespace, "packageserver").await?.map(|_| "is being deleted".into()))
+        })
+        .await?;
+    }
     report("deleting CRDs");
     for name in CRDS {
         remove(cluster, kinds::CRD, "", name, deadline, report).await?;
@@ -198,33 +205,48 @@ pub async fn uninstall(
         Ok(left.map(|name| format!("`{name}` is being deleted")))
     })
     .await?;
-    report(&format!("deleting namespace {namespace}"));
-    remove(cluster, kinds::NAMESPACE, "", namespace, deadline, report).await?;
-    for kind in [kinds::CLUSTER_ROLE_BINDING, kinds::CLUSTER_ROLE] {
-        let objects = retried(deadline, report, async || cluster.list_metadata(kind).await).await?;
-        for name in objects.iter().map(name_of) {
-            if ROLES
-                .iter()
-                .any(|start| name == *start || start.ends_with(['-', '.']) && name.starts_with(start))
-            {
-                remove(cluster, kind, "", name, deadline, report).await?;
-            }
-        }
-    }
-    let auth_reader = "packageserver-service-auth-reader";
-    remove(cluster, kinds::ROLE_BINDING, "kube-system", auth_reader, deadline, report).await?;
     let services = async || cluster.list(kinds::API_SERVICE, None, &ANY).await;
-    let services = retried(deadline, report, services).await?;
-    for object in services.iter().filter(|one| is_packages(one)) {
+    for object in retried(deadline, report, services).await?.iter().filter(|one| is_packages(one)) {
+        // Without its server, it would block the deletion of namespaces.
         if !string(object, "/spec/service/name").is_empty() {
             remove(cluster, kinds::API_SERVICE, "", name_of(object), deadline, report).await?;
         }
     }
-    until(deadline, &format!("namespace `{namespace}`"), report, async || {
-        let found = cluster.get(kinds::NAMESPACE, "", namespace).await?;
-        Ok(found.map(|_| "is being deleted".into()))
-    })
-    .await
+    if let Some(namespace) = namespace {
+        report(&format!("deleting namespace {namespace}"));
+        remove(cluster, kinds::NAMESPACE, "", namespace, deadline, report).await?;
+        until(deadline, &format!("namespace `{namespace}`"), report, async || {
+            let found = cluster.get(kinds::NAMESPACE, "", namespace).await?;
+            Ok(found.map(|_| "is being deleted".into()))
+        })
+        .await?;
+    }
+    // OLM, as long as it runs, could create some of them again.
+    report("deleting roles");
+    for (kind, namespace, name) in retried(deadline, report, async || leftovers(cluster).await).await? {
+        remove(cluster, kind, namespace, &name, deadline, report).await?;
+    }
+    Ok(())
+}
+
+/// Returns the roles and bindings of OLM: kind, namespace, name. They are the last of it that is removed.
+///
+/// # Errors
+/// The API server rejects a request.
+pub async fn leftovers(cluster: &Cluster) -> Result<Vec<(Kind, &'static str, String)>, Error> {
+    let mut found = Vec::new();
+    for kind in [kinds::CLUSTER_ROLE_BINDING, kinds::CLUSTER_ROLE] {
+        let objects = cluster.list_metadata(kind).await?;
+        let is_olms = |name: &&str| {
+            let starts = |start: &&str| start.ends_with(['-', '.']) && name.starts_with(start);
+            ROLES.iter().any(|start| name == start || starts(start))
+        };
+        found.extend(objects.iter().map(name_of).filter(is_olms).map(|name| (kind, "", name.to_owned())));
+    }
+    if cluster.get(kinds::ROLE_BINDING, KUBE_SYSTEM, AUTH_READER).await?.is_some() {
+        found.push((kinds::ROLE_BINDING, KUBE_SYSTEM, AUTH_READER.to_owned()));
+    }
+    Ok(found)
 }
 
 /// Deletes an object; temporary errors are repeated, so that none leaves half of OLM behind.

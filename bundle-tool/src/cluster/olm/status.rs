@@ -25,7 +25,7 @@ pub struct Status {
     pub installed: bool,
     /// The version, empty if it is not known.
     pub version: String,
-    /// The namespace of OLM's deployments.
+    /// The namespace of OLM's deployments and package server; empty if there are none.
     pub namespace: String,
     /// The parts.
     pub components: Vec<Component>,
@@ -74,6 +74,9 @@ pub fn status(snapshot: &Snapshot) -> Status {
         None => push("ClusterServiceVersion `packageserver`".into(), false, "does not exist".into()),
         Some(one) => {
             string(one, "/spec/version").clone_into(&mut status.version);
+            if status.namespace.is_empty() {
+                namespace_of(one).clone_into(&mut status.namespace);
+            }
             let phase = string(one, "/status/phase");
             let state = if phase.is_empty() { "has no phase".to_owned() } else { phase.to_owned() };
             let object = format!("ClusterServiceVersion `{}/packageserver`", namespace_of(one));

@@ -275,7 +275,9 @@ pub fn problems(snapshot: &Snapshot, candidate: &Candidate, kube_version: &str) 
     }
     owners(snapshot, candidate, &mut found);
     required(snapshot, candidate, &mut found);
-    for name in &candidate.packages {
+    // Without all subscriptions, none can be called missing.
+    let is_known = !snapshot.unreadable.contains_key(kinds::SUBSCRIPTION.kind);
+    for name in candidate.packages.iter().filter(|_| is_known) {
         let is_installed =
             snapshot.of(kinds::SUBSCRIPTION).iter().any(|one| string(one, "/spec/name") == name);
         if !is_installed {

@@ -6,31 +6,35 @@ use serde_json::{Value, json};
 use crate::cluster::client::{Cluster, Write};
 use crate::cluster::diagnose::Problem;
 use crate::cluster::kinds::{self, Kind};
-use crate::cluster::snapshot::string;
+use crate::cluster::snapshot::{name_of, string};
 
 /// What the API server answers questions about permissions at.
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
-/// Returns what the user may not do of an installation in a namespace: create `objects` by server-side apply and, if one is a
-/// `Subscription`, approve the `InstallPlan`. In a namespace that does not exist yet, no dry run finds that.
+/// Returns what the user may not do of an installation in a namespace: create `objects` by server-side apply, or change them if
+/// they `exist`, and, if one is a `Subscription`, approve the `InstallPlan`. In a namespace that does not exist yet, no dry run
+/// finds that.
 ///
 /// Questions that the API server does not answer count as allowed.
 ///
 /// Source: `SelfSubjectAccessReview` of the API `authorization.k8s.io/v1`; an apply that creates needs both verbs.
-pub async fn denied(cluster: &Cluster, namespace: &str, objects: &[Value]) -> Option<Problem> {
+pub async fn denied(cluster: &Cluster, namespace: &str, objects: &[Value], exist: bool) -> Option<Problem> {
+    let verbs: &[&str] = if exist { &["patch"] } else { &["create", "patch"] };
     let mut wanted = Vec::new();
     if objects.iter().any(|object| Kind::of(object) == Some(kinds::SUBSCRIPTION)) {
-        wanted.push((kinds::INSTALL_PLAN, "patch"));
+        wanted.push((kinds::INSTALL_PLAN, "patch", ""));
     }
-    for kind in objects.iter().filter_map(Kind::of) {
-        for verb in ["create", "patch"] {
-            if !wanted.contains(&(kind, verb)) {
-                wanted.push((kind, verb));
+    for (kind, object) in objects.iter().filter_map(|object| Some((Kind::of(object)?, object))) {
+        // A role may allow to change objects of certain names; none can allow to create them.
+        let name = if exist { name_of(object) } else { "" };
+        for verb in verbs {
+            if !wanted.contains(&(kind, *verb, name)) {
+                wanted.push((kind, *verb, name));
             }
         }
     }
-    let answers = join_all(wanted.iter().map(|&(kind, verb)| async move {
-        let review = review(kind, verb, namespace);
+    let answers = join_all(wanted.iter().map(|&(kind, verb, name)| async move {
+        let review = review(kind, verb, namespace, name);
         let action = format!("ask whether {} may be created", kind.plural);
         cluster.create_at(REVIEWS, &review, &action, Write::Stored).await.ok()
     }))
@@ -40,7 +44,7 @@ pub async fn denied(cluster: &Cluster, namespace: &str, objects: &[Value]) -> Op
         .zip(&answers)
         .filter(|(_, answer)| answer.as_ref().is_some_and(|answer| answer["status"]["allowed"] == false))
         .collect();
-    let ((first, verb), _) = denied.first()?;
+    let ((first, verb, _), _) = denied.first()?;
     let mut problem = Problem::of_preflight(
         "permission-denied",
         format!("Namespace `{namespace}`"),
@@ -53,7 +57,7 @@ pub async fn denied(cluster: &Cluster, namespace: &str, objects: &[Value]) -> Op
             "ask an administrator to grant the permissions, or to install: kubectl auth can-i --list -n {namespace}"
         ),
     );
-    for ((kind, verb), answer) in denied {
+    for ((kind, verb, _), answer) in denied {
         let reason = answer.as_ref().map_or("", |answer| string(answer, "/status/reason"));
         let colon = if reason.is_empty() { "" } else { ": " };
         problem = problem.evidence(format!("{verb} {}: not allowed{colon}{reason}", resource(*kind)));
@@ -69,13 +73,13 @@ fn resource(kind: Kind) -> String {
     }
 }
 
-fn review(kind: Kind, verb: &str, namespace: &str) -> Value {
+fn review(kind: Kind, verb: &str, namespace: &str, name: &str) -> Value {
     let group = kind.api_version.split_once('/').map_or("", |(group, _)| group);
     let namespace = if kind.namespaced { namespace } else { "" };
     json!({
         "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
         "spec": {"resourceAttributes": {
-            "namespace": namespace, "verb": verb, "group": group, "resource": kind.plural,
+            "namespace": namespace, "verb": verb, "group": group, "resource": kind.plural, "name": name,
         }},
     })
 }
