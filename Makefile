@@ -121,6 +121,9 @@ scaffold: build ## Build, test, bundle and validate scaffolded operators
 # Targets of fuzz/ to run, and for how many seconds each.
 FUZZ ?= $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 FUZZ_TIME ?= 180
+# How many run at once, and further arguments: -runs=0 reads the seeds and ends.
+FUZZ_JOBS ?= 1
+FUZZ_ARGS ?=
 # What cargo-fuzz passes without a sanitizer: coverage that libFuzzer reads. The stable compiler accepts it.
 FUZZ_FLAGS := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
   -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 --cfg=fuzzing
@@ -128,12 +131,12 @@ FUZZ_HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 .PHONY: fuzz
 fuzz: ## Fuzz the parsers, FUZZ_TIME seconds each (FUZZ=yaml for one of them); needs a C++ compiler
 	cd fuzz && RUSTFLAGS="$(FUZZ_FLAGS)" $(CARGO) build --locked --release --target $(FUZZ_HOST)
-	@for name in $(FUZZ); do \
-	  echo "== $$name"; \
-	  mkdir -p fuzz/corpus/$$name fuzz/artifacts/$$name; \
-	  nice fuzz/target/$(FUZZ_HOST)/release/$$name -max_total_time=$(FUZZ_TIME) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-	    -artifact_prefix=fuzz/artifacts/$$name/ fuzz/corpus/$$name fuzz/seeds/$$name || exit 1; \
-	done
+	@printf '%s\n' $(FUZZ) | xargs -P $(FUZZ_JOBS) -I NAME sh -c ' \
+	  mkdir -p fuzz/corpus/NAME fuzz/artifacts/NAME; \
+	  nice fuzz/target/$(FUZZ_HOST)/release/NAME -max_total_time=$(FUZZ_TIME) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 $(FUZZ_ARGS) \
+	    -artifact_prefix=fuzz/artifacts/NAME/ fuzz/corpus/NAME fuzz/seeds/NAME >fuzz/artifacts/NAME/log 2>&1 || \
+	    { echo "NAME failed:"; tail -n 40 fuzz/artifacts/NAME/log; exit 255; }; \
+	  echo "NAME: $$(sed -n "s/^stat::number_of_executed_units: *//p" fuzz/artifacts/NAME/log) inputs, none failed"'
 
 .PHONY: bench-validate
 bench-validate: dist ## Measure validate on every bundle directory of CORPUS, one process each

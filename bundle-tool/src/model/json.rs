@@ -57,6 +57,25 @@ impl Formatter for InOrder {
         out.write_all(text.as_bytes())
     }
 
+    /// Escapes the separators of lines and paragraphs, as Go does: YAML takes them for line breaks.
+    fn write_string_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut rest = fragment;
+        // Both begin with this byte.
+        while memchr::memchr(0xe2, rest.as_bytes()).is_some() {
+            let Some(at) = rest.find(['\u{2028}', '\u{2029}']) else { break };
+            let (before, from) = rest.split_at(at);
+            let (separator, after) = from.split_at('\u{2028}'.len_utf8());
+            out.write_all(before.as_bytes())?;
+            out.write_all(if separator == "\u{2028}" { b"\\u2028" } else { b"\\u2029" })?;
+            rest = after;
+        }
+        out.write_all(rest.as_bytes())
+    }
+
     fn begin_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.0.begin_array(out)
     }
@@ -226,6 +245,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn separators_of_lines_and_paragraphs_are_escaped_as_in_go() {
+        let mut out = Vec::new();
+        write_in_order(&"a\u{2028}\u{2029}\u{20ac}b\n", &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "\"a\\u2028\\u2029\u{20ac}b\\n\"");
+    }
 
     #[test]
     fn the_compact_form_is_that_of_go() {
