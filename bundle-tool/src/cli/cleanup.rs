@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::Args;
 
-use super::cluster::{Connection, Printer, print_problem};
+use super::cluster::{Connection, Printer, print_problem, within};
 use super::exit::Exit;
 use super::images::duration;
 use super::runtime::runtime;
@@ -49,7 +49,9 @@ impl Cleanup {
         let options = Options { crds: self.delete_crds, operator_group: self.delete_operator_groups };
         let mut printer = Printer::new();
         let mut show = |text: String| printer.step(&text);
-        let snapshot = cleanup::look(&cluster, &self.package, &namespace, &mut show).await;
+        let deadline = Deadline::after(self.timeout);
+        let look = async { Ok(cleanup::look(&cluster, &self.package, &namespace, &mut show).await?) };
+        let snapshot = within(deadline, "nothing was deleted", look).await;
         printer.finish();
         let snapshot = snapshot?;
         let plan = cleanup::plan(&snapshot, &self.package, &namespace, options);
@@ -63,9 +65,7 @@ impl Cleanup {
                 self.package
             );
         }
-        let result =
-            cleanup::run(&cluster, &plan, Deadline::after(self.timeout), &mut |text| printer.step(&text))
-                .await;
+        let result = cleanup::run(&cluster, &plan, deadline, &mut |text| printer.step(&text)).await;
         printer.finish();
         match result {
             Ok(()) => {}

@@ -149,6 +149,7 @@ fn reading_a_cluster_that_does_not_answer_has_an_end() {
     for (command, expected) in [
         (&["run", "bundle", "tests/fixtures/bundle", "-n", "gizmos"][..], "nothing was created"),
         (&["olm", "uninstall"], "nothing was removed"),
+        (&["cleanup", "gizmo", "-n", "gizmos"], "nothing was deleted"),
     ] {
         let output = tool(&[command, &["--timeout", "1s"]].concat(), &kubeconfig);
         let err = text(&output.stderr);
