@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
@@ -69,7 +70,14 @@ impl PushBundle {
         let bundle = read::bundle::directory(directory)?;
         let labels = labels(&bundle)
             .with_context(|| format!("{} cannot be pushed as a bundle", directory.display()))?;
-        if !self.no_validate && !is_valid(&bundle)? {
+        // Compressing a large bundle takes as long as validating it.
+        let (is_valid, layers) = thread::scope(|scope| {
+            let layers = scope.spawn(|| layers(directory, &labels));
+            let is_valid = self.no_validate || is_valid(&bundle)?;
+            let layers = layers.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            anyhow::Ok((is_valid, layers))
+        })?;
+        if !is_valid {
             return Ok(Exit::Findings);
         }
         let version = bundle.csv().and_then(|csv| csv.root.dig(&["spec", "version"])?.as_str());
@@ -77,7 +85,7 @@ impl PushBundle {
         let annotations = self.destination.annotations(directory, &subject, None)?;
         let inputs = self.destination.inputs("push bundle", directory).whole_directory();
         let inputs = inputs.annotations(&annotations);
-        let image = build(directory, labels, annotations)?;
+        let image = build(layers?, labels, annotations)?;
         self.destination.send_whole(&self.name, image, &inputs)
     }
 }
@@ -107,15 +115,11 @@ fn labels(bundle: &Bundle) -> Result<BTreeMap<String, String>> {
 pub(in crate::cli) fn image(directory: &Path, bundle: &Bundle) -> Result<Image> {
     let labels =
         labels(bundle).with_context(|| format!("{} cannot be pushed as a bundle", directory.display()))?;
-    build(directory, labels, BTreeMap::new())
+    build(layers(directory, &labels)?, labels, BTreeMap::new())
 }
 
-/// Returns the image of the bundle in `directory`.
-fn build(
-    directory: &Path,
-    labels: BTreeMap<String, String>,
-    annotations: BTreeMap<String, String>,
-) -> Result<Image> {
+/// Returns the layers of the bundle in `directory`.
+fn layers(directory: &Path, labels: &BTreeMap<String, String>) -> Result<Vec<Layer>> {
     let created = created()?;
     let place = |label: &str, usual: &str| labels.get(label).cloned().unwrap_or_else(|| usual.to_owned());
     let mut layers: Vec<Layer> = Vec::new();
@@ -132,6 +136,15 @@ fn build(
         files.collect(&path, &part)?;
         layers.push(layer(&files, created)?);
     }
+    Ok(layers)
+}
+
+fn build(
+    layers: Vec<Layer>,
+    labels: BTreeMap<String, String>,
+    annotations: BTreeMap<String, String>,
+) -> Result<Image> {
+    let created = created()?;
     Ok(Recipe { layers, labels, annotations, created, created_by: created_by(), ..Recipe::default() }
         .build()?)
 }

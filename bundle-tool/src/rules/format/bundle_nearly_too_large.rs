@@ -1,5 +1,5 @@
-use super::size::MAX_BUNDLE_SIZE;
 use crate::rules::prelude::*;
+use crate::rules::subjects::{LARGE_BUNDLE_SIZE, MAX_BUNDLE_SIZE};
 
 pub(super) static RULE: Rule = Rule {
     id: "bundle-nearly-too-large",
@@ -19,9 +19,11 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     let Some(size) = context.compressed_size else { return };
-    if size > MAX_BUNDLE_SIZE / 100 * 85 && size <= MAX_BUNDLE_SIZE {
-        let message =
-            format!("compressed bundle of {size} bytes is close to the limit of {MAX_BUNDLE_SIZE} bytes");
-        reporter.bundle(message);
+    if size > LARGE_BUNDLE_SIZE && size <= MAX_BUNDLE_SIZE {
+        // The size is not always exact.
+        let percent = size * 100 / MAX_BUNDLE_SIZE;
+        reporter.bundle(format!(
+            "compressed bundle takes about {percent} % of the limit of {MAX_BUNDLE_SIZE} bytes"
+        ));
     }
 }

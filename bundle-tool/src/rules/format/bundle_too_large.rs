@@ -1,5 +1,5 @@
-use super::size::MAX_BUNDLE_SIZE;
 use crate::rules::prelude::*;
+use crate::rules::subjects::MAX_BUNDLE_SIZE;
 
 pub(super) static RULE: Rule = Rule {
     id: "bundle-too-large",

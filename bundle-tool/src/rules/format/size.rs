@@ -1,9 +1,6 @@
-//! The limits on the sizes of bundles and objects.
+//! The limit on the size of objects.
 
 use crate::model::File;
-
-/// Maximum size in bytes of the ConfigMap that OLM unpacks a bundle into.
-pub(super) const MAX_BUNDLE_SIZE: u64 = 1 << 20;
 
 /// Maximum size of an object in etcd, in bytes of JSON.
 pub(super) const MAX_OBJECT_SIZE: u64 = 3 << 19;

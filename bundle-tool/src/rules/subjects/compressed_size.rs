@@ -10,24 +10,48 @@ use crate::model::Bundle;
 use crate::model::bundle::ANNOTATIONS_FILE;
 use crate::model::file::{Content, File, MANIFESTS, METADATA};
 
+/// Maximum size in bytes of the `ConfigMap` that OLM unpacks a bundle into.
+pub(in crate::rules) const MAX_BUNDLE_SIZE: u64 = 1 << 20;
+
+/// The size in bytes that a bundle is close to the limit from.
+pub(in crate::rules) const LARGE_BUNDLE_SIZE: u64 = MAX_BUNDLE_SIZE / 100 * 85;
+
 /// Up to this plain size, in bytes, the compressed size cannot reach a limit and is not computed.
 const MIN_SIZE_TO_COMPRESS: u64 = 512 << 10;
 
-/// Up to this size, compressed quickly, the size that OLM counts is not computed: it is smaller, and far from the limit.
+/// From this plain size on, [`QUICK`] hardly ever rules out that a limit is reached.
+const MAX_SIZE_TO_COMPRESS_QUICKLY: u64 = 4 << 20;
+
+/// Up to this size, compressed with [`QUICK`], the size that OLM counts is not computed: it is smaller, and far from the limit.
 const MIN_COMPRESSED: u64 = 768 << 10;
 
+/// A quarter of the time of [`EXACT`]; always larger, by up to the same again.
+const QUICK: Compression = Compression::fast();
+
+/// Half the time of [`EXACT`]. Over the 141 largest of 906 published bundles, from 1.7 % smaller to 14 % larger, and at most
+/// 5 % larger from 3 MB on.
+const ESTIMATE: Compression = Compression::new(6);
+
 /// Of this compressor's levels the one that comes nearest to Go's default: within half a percent over published bundles.
-const LEVEL: Compression = Compression::new(7);
+const EXACT: Compression = Compression::new(7);
 
 /// Returns the size of all files in `manifests/` and `metadata/` in bytes, each compressed with gzip and encoded in base64,
-/// as OLM adds them up when it unpacks a bundle, if it may be more than three quarters of OLM's limit.
+/// as OLM adds them up when it unpacks a bundle, if it may be more than three quarters of OLM's limit. It is exact near
+/// [`LARGE_BUNDLE_SIZE`] and from just below [`MAX_BUNDLE_SIZE`] on, and otherwise up to 5 % too large.
 pub(super) fn compressed_size(bundle: &Bundle) -> Option<u64> {
     let unpacked: Vec<_> = bundle.files.iter().filter(|file| is_unpacked(file)).collect();
-    if unpacked.iter().map(|file| file.size).sum::<u64>() <= MIN_SIZE_TO_COMPRESS {
+    let plain = unpacked.iter().map(|file| file.size).sum::<u64>();
+    if plain <= MIN_SIZE_TO_COMPRESS {
         return None;
     }
     let size = |level| unpacked.par_iter().map(|file| compressed(file, level)).sum::<u64>();
-    (size(Compression::fast()) > MIN_COMPRESSED).then(|| size(LEVEL))
+    if plain <= MAX_SIZE_TO_COMPRESS_QUICKLY && size(QUICK) <= MIN_COMPRESSED {
+        return None;
+    }
+    let estimate = size(ESTIMATE);
+    let (min, max) = (estimate / 100 * 95, estimate / 100 * 102);
+    let is_decided = max <= LARGE_BUNDLE_SIZE || (min > LARGE_BUNDLE_SIZE && max <= MAX_BUNDLE_SIZE);
+    Some(if is_decided { estimate } else { size(EXACT) })
 }
 
 fn is_unpacked(file: &File) -> bool {

@@ -39,6 +39,15 @@ impl<'b> Context<'b> {
     /// Decodes the shared parts of a bundle.
     #[must_use]
     pub(in crate::rules) fn new(bundle: &'b Bundle, settings: &'b Settings) -> Self {
+        // Compressing a large bundle takes as long as the rest.
+        let (compressed_size, mut context) =
+            rayon::join(|| compressed_size(bundle), || Self::decoded(bundle, settings));
+        context.compressed_size = compressed_size;
+        context
+    }
+
+    /// Decodes the shared parts of a bundle, without its size.
+    fn decoded(bundle: &'b Bundle, settings: &'b Settings) -> Self {
         let objects: Vec<_> = bundle.objects().collect();
         let mut csvs = Vec::new();
         let mut undecodable_csvs = Vec::new();
@@ -60,7 +69,6 @@ impl<'b> Context<'b> {
                 Some(Err(_)) | None => {}
             }
         }
-        let compressed_size = compressed_size(bundle);
         Self {
             bundle,
             settings,
@@ -71,7 +79,7 @@ impl<'b> Context<'b> {
             known,
             undecodable,
             metadata,
-            compressed_size,
+            compressed_size: None,
         }
     }
 }

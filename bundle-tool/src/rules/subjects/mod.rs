@@ -17,6 +17,7 @@ mod settings;
 mod valid_schema;
 mod webhook;
 
+pub(super) use compressed_size::{LARGE_BUNDLE_SIZE, MAX_BUNDLE_SIZE};
 pub(super) use context::Context;
 pub(super) use crd::{Crd, Version};
 pub(super) use csv::Csv;

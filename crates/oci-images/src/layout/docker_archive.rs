@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 
 use atomic_files::Pending;
 use flate2::read::MultiGzDecoder;
-use flate2::{Compression, GzBuilder};
 use oci_spec::image::{
     Descriptor, Digest, ImageConfiguration, ImageManifestBuilder, MediaType, SCHEMA_VERSION,
 };
@@ -22,6 +21,7 @@ use super::artifact::Artifact;
 use super::blob::{Blob, DOCUMENT_LIMIT};
 use super::digest::Hashing;
 use super::error::{Error, Quoted};
+use super::gzip::Gzip;
 use super::image::{Image, document};
 use super::regular::open_regular;
 
@@ -201,7 +201,7 @@ impl Archive {
         }
         let file = tempfile::tempfile().map_err(Error::temporary)?;
         let compressed = Hashing::new(io::BufWriter::new(file));
-        let mut encoder = GzBuilder::new().mtime(0).write(compressed, Compression::new(6));
+        let mut encoder = Gzip::new(compressed).map_err(Error::temporary)?;
         let mut uncompressed = Hashing::new(());
         let mut buffer = vec![0; 64 << 10];
         loop {
@@ -334,7 +334,7 @@ mod tests {
         );
 
         let compress = |bytes: &[u8]| {
-            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Compression::fast());
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
             encoder.write_all(bytes).unwrap();
             encoder.finish().unwrap()
         };

@@ -404,7 +404,7 @@ mod tests {
             concat!(
                 r#"{"config":{"digest":"sha256:e28331b527b8443c26e0ab809cbb7c25c42a5000a305c0da9373db728577eff8","#,
                 r#""mediaType":"application/vnd.oci.image.config.v1+json","size":363},"#,
-                r#""layers":[{"digest":"sha256:760ccd897bcfbf77906b22fe99e79a67079fbe5c892055fd2ccadeef5e4dfec7","#,
+                r#""layers":[{"digest":"sha256:8da94886456ee466a5008946009b905af314e50938347bb779c1512c6ae301e3","#,
                 r#""mediaType":"application/vnd.oci.image.layer.v1.tar+gzip","size":107}],"#,
                 r#""mediaType":"application/vnd.oci.image.manifest.v1+json","schemaVersion":2}"#,
             )

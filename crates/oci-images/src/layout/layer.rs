@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 
-use flate2::{Compression, GzBuilder};
 use oci_spec::image::{Descriptor, Digest, MediaType};
 use tar::{EntryType, Header};
 
@@ -11,6 +10,7 @@ use super::blob::Blob;
 use super::digest::Hashing;
 use super::error::Error;
 use super::files::{FileMap, Source};
+use super::gzip::Gzip;
 use super::regular::open_regular;
 
 /// A layer of an image.
@@ -35,8 +35,7 @@ pub struct Layer {
 pub fn layer(files: &FileMap, modified: u64) -> Result<Layer, Error> {
     let file = tempfile::tempfile().map_err(Error::temporary)?;
     let compressed = Hashing::new(io::BufWriter::new(file));
-    // The header of the compressed file has no time, name or operating system.
-    let encoder = GzBuilder::new().mtime(0).write(compressed, Compression::new(6));
+    let encoder = Gzip::new(compressed).map_err(Error::temporary)?;
     let mut archive = tar::Builder::new(Hashing::new(encoder));
     let mut directories = BTreeSet::new();
     for (name, file) in files.iter() {
@@ -170,7 +169,7 @@ mod tests {
         );
         assert_eq!(
             layer.blob.digest().as_ref(),
-            "sha256:56d2c38b85e1d6cc30999e6b5836a5fafbf2af1fbfecfb4c31252408607ede17"
+            "sha256:333baaec12fbc53536db15233c0ff64bac723be1bc4f9507c1cf88f6a60237ea"
         );
         let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(layer.blob.open().unwrap()));
         let mut found = Vec::new();

@@ -19,6 +19,7 @@ mod entries;
 mod error;
 mod extract;
 mod files;
+mod gzip;
 mod image;
 mod layer;
 mod oci_layout;
