@@ -481,7 +481,8 @@ fn number_text(number: &serde_json::Number) -> String {
 
 /// Formats a double as Go's `%g` with the fewest digits, with a dot if YAML 1.1 requires one.
 fn float_text(value: f64) -> String {
-    const EXACT: f64 = 1.844_674_407_370_955_2e19;
+    // From here on, `Value::as_i64` returns nothing.
+    const EXACT: f64 = 9.2e18;
     if value.fract() == 0.0 && value.abs() < EXACT {
         return format!("{value:.0}");
     }
@@ -567,9 +568,14 @@ mod tests {
 
     #[test]
     fn floats_are_written_as_go_writes_them() {
-        for (value, text) in
-            [(0.5, "0.5"), (1e21, "1.0e+21"), (1.5e-7, "1.5e-07"), (3.0, "3"), (1_234_567.5, "1.2345675e+06")]
-        {
+        for (value, text) in [
+            (0.5, "0.5"),
+            (1e21, "1.0e+21"),
+            (1.6e19, "1.6e+19"),
+            (1.5e-7, "1.5e-07"),
+            (3.0, "3"),
+            (1_234_567.5, "1.2345675e+06"),
+        ] {
             assert_eq!(emit(&json!(value)), format!("{text}\n"));
         }
     }
