@@ -1,7 +1,7 @@
 //! `bundle-tool scorecard`: operator-sdk's scorecard, whose stock tests need no cluster.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow};
@@ -70,6 +70,13 @@ struct Pods {
     /// Pod Security Standard that the pods meet
     #[arg(long, value_name = "LEVEL", value_enum, default_value = "legacy")]
     pod_security: PodSecurity,
+    /// Image with `sh`, `tar`, `gzip` and `base64`, such as busybox, that gathers what tests write to
+    /// their storage; without it, that is not kept
+    #[arg(long, short = 'b', value_name = "IMAGE")]
+    storage_image: Option<String>,
+    /// Directory for what tests write to their storage, in SUITE/TEST by their labels
+    #[arg(long, short, value_name = "DIR", default_value = "test-output", requires = "storage_image")]
+    test_output: PathBuf,
     /// Maximum time for all tests
     #[arg(long, short, value_name = "DURATION", default_value = "30s", value_parser = duration)]
     wait_time: Duration,
@@ -143,7 +150,7 @@ impl Scorecard {
         };
         let run = TestRun::new(&cluster, self.settings(&cluster, &config), bundle)?;
         let tests = tokio::select! {
-            tests = all(&run, config, bundle) => tests,
+            tests = all(&run, config, bundle, &self.pods.test_output) => tests,
             () = interrupted() => Err(anyhow!("the scorecard was interrupted")),
         };
         if !self.pods.skip_cleanup {
@@ -160,6 +167,7 @@ impl Scorecard {
         Settings {
             namespace: self.connection.namespace(cluster),
             service_account: account.map_or("default", String::as_str).to_owned(),
+            storage_image: self.pods.storage_image.clone(),
             restricted: self.pods.pod_security == PodSecurity::Restricted,
             timeout: self.pods.wait_time,
         }
@@ -190,7 +198,7 @@ fn without_cluster(config: Config, bundle: &Bundle, reason: &str) -> Vec<Test> {
 }
 
 /// Runs the stages one after another, and the tests of a parallel stage together.
-async fn all(run: &TestRun<'_>, config: Config, bundle: &Bundle) -> Result<Vec<Test>> {
+async fn all(run: &TestRun<'_>, config: Config, bundle: &Bundle, output: &Path) -> Result<Vec<Test>> {
     let printer = std::cell::RefCell::new(Printer::new());
     run.prepare().await?;
     let mut tests = Vec::new();
@@ -201,7 +209,7 @@ async fn all(run: &TestRun<'_>, config: Config, bundle: &Bundle) -> Result<Vec<T
                 return Ok(stock(spec, bundle));
             }
             printer.borrow_mut().step(&format!("running test `{}` in image {}", name(&spec), spec.image));
-            in_image(run, first + index, spec).await
+            in_image(run, first + index, spec, output).await
         });
         let mut done = stream::iter(running).buffered(if stage.parallel { PARALLEL } else { 1 });
         while let Some(test) = done.next().await {
@@ -212,16 +220,38 @@ async fn all(run: &TestRun<'_>, config: Config, bundle: &Bundle) -> Result<Vec<T
     Ok(tests)
 }
 
-/// Runs a test in an image.
-async fn in_image(run: &TestRun<'_>, index: usize, spec: TestSpec) -> Result<Test> {
+/// Runs a test in an image, and writes what it wrote to its storage below `output`.
+async fn in_image(run: &TestRun<'_>, index: usize, spec: TestSpec, output: &Path) -> Result<Test> {
     let test = PodTest { image: &spec.image, command: &spec.entrypoint, storage: spec.storage.path() };
-    let printed = match run.run(index, test).await? {
-        Outcome::Printed(printed) => printed,
+    let (printed, files) = match run.run(index, test).await? {
+        Outcome::Ran { printed, files } => (printed, files),
         Outcome::NotRun(reason) => return Ok(not_run(spec, &reason)),
     };
-    let results = scorecard::results(&printed)
+    let mut results = scorecard::results(&printed)
         .unwrap_or_else(|reason| vec![TestResult::not_run(name(&spec), reason, printed)]);
+    match files {
+        Some(Ok(files)) => drop(atomic_files::tree(&output.join(output_path(&spec, index)), files)?),
+        Some(Err(reason)) => {
+            let reason = format!("failed to gather what the test wrote to its storage: {reason}");
+            results.push(TestResult::not_run(name(&spec), reason, String::new()));
+        }
+        None => {}
+    }
     Ok(Test { spec, results })
+}
+
+/// Returns the path below the directory of the output that operator-sdk gives the output of the `index`th test: the labels
+/// `suite` and `test`. A test without the latter has its number instead.
+fn output_path(spec: &TestSpec, index: usize) -> PathBuf {
+    // A label has no `/`, but configurations are not validated as labels are.
+    let label = |key| {
+        spec.labels
+            .get(key)
+            .map(|value| value.replace('/', "_"))
+            .filter(|value| !matches!(value.as_str(), "" | "." | ".."))
+    };
+    let test = label("test").unwrap_or_else(|| format!("test-{index}"));
+    label("suite").map_or_else(PathBuf::new, PathBuf::from).join(test)
 }
 
 fn not_run(spec: TestSpec, reason: &str) -> Test {
@@ -247,4 +277,21 @@ fn stock(spec: TestSpec, bundle: &Bundle) -> Test {
     let expected = scorecard::STOCK.join(", ");
     let reason = format!("unknown stock test `{}`: expected one of {expected}", name(&spec));
     not_run(spec, &reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_output_of_a_test_is_below_the_directory_of_its_suite() {
+        let path = |labels: &[(&str, &str)]| {
+            let labels = labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+            output_path(&TestSpec { labels, ..TestSpec::default() }, 3)
+        };
+        assert_eq!(path(&[("suite", "gizmo"), ("test", "load")]), Path::new("gizmo/load"));
+        assert_eq!(path(&[("test", "load")]), Path::new("load"));
+        assert_eq!(path(&[("suite", ".."), ("test", "../../etc")]), Path::new(".._.._etc"));
+        assert_eq!(path(&[]), Path::new("test-3"));
+    }
 }

@@ -28,8 +28,6 @@ const METADATA_PAGE: u32 = 1000;
 const MAX_PAGES: usize = 16;
 /// The maximum size of a response in bytes: 250 CSVs of a quarter of a megabyte each.
 const MAX_RESPONSE: usize = 64 << 20;
-/// The maximum size of a log in bytes.
-const MAX_LOG: usize = 4 << 20;
 /// The maximum number of characters of an API server's message.
 const MAX_MESSAGE: usize = 2000;
 /// The maximum time for a request and its response.
@@ -440,13 +438,19 @@ impl Cluster {
         Err(last)
     }
 
-    /// Returns the log of a container, at most 4 MiB of it.
+    /// Returns the log of a container, at most its first `limit` bytes.
     ///
     /// # Errors
     /// The container has not run, or the API server does not respond.
-    pub async fn log(&self, namespace: &str, pod: &str, container: &str) -> Result<String, Error> {
+    pub async fn log(
+        &self,
+        namespace: &str,
+        pod: &str,
+        container: &str,
+        limit: usize,
+    ) -> Result<String, Error> {
         let path = super::kinds::POD.path(Some(namespace));
-        let path = format!("{path}/{pod}/log?container={container}&limitBytes={MAX_LOG}");
+        let path = format!("{path}/{pod}/log?container={container}&limitBytes={limit}");
         let action = format!("read the log of pod `{pod}`");
         let request = http_get(&path).map_err(|reason| Error::Response { action: action.clone(), reason })?;
         self.text(request, &action).await.map(|(_, text)| text)

@@ -3,7 +3,7 @@
 //! Labels, environment and the bundle's directory are those of `internal/scorecard` of operator-sdk v1.42. operator-sdk unpacks the
 //! bundle with an image of its own; here, it is mounted from `ConfigMap`s.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
@@ -17,12 +17,17 @@ use super::diagnose::{self, Problem, Scope};
 use super::kinds::{self, Kind};
 use super::manifests::{MANAGED_BY, MAX_CONFIG_MAP, TEST_APP};
 use super::snapshot::{Snapshot, list, name_of, number, string};
+use super::test_storage;
 use crate::model::Bundle;
 
 /// The label of the pods and `ConfigMap`s of one run; its value is the name of the run.
 const RUN_LABEL: &str = "testrun";
+/// Maximum size in bytes of what a test prints.
+const MAX_LOG: usize = 4 << 20;
 /// The time between two looks at a pod.
 const INTERVAL: Duration = Duration::from_millis(500);
+/// The maximum time that a sidecar takes to end: what Kubernetes gives it.
+const GATHER_TIMEOUT: Duration = Duration::from_secs(30);
 /// The maximum time to delete the objects of one kind.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -33,6 +38,8 @@ pub struct Settings {
     pub namespace: String,
     /// The service account of the pods.
     pub service_account: String,
+    /// The image of the sidecar that gathers what tests write to their storage; without it, that is lost.
+    pub storage_image: Option<String>,
     /// Whether the pods meet the Pod Security level `restricted`.
     pub restricted: bool,
     /// The maximum time for all tests.
@@ -53,8 +60,13 @@ pub struct PodTest<'t> {
 /// How a test ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It ran and printed this, at most 4 MiB.
-    Printed(String),
+    /// It ran.
+    Ran {
+        /// What it printed, at most 4 MiB.
+        printed: String,
+        /// What it wrote to its storage, by path, or why that could not be gathered; nothing if it is not to be gathered.
+        files: Option<Result<BTreeMap<String, Vec<u8>>, String>>,
+    },
     /// It could not be run, for this reason.
     NotRun(String),
 }
@@ -140,8 +152,38 @@ impl<'c> TestRun<'c> {
         }
         let pod = self.pod(index, test);
         let name = name_of(&pod);
-        self.cluster.apply(kinds::POD, &pod, Write::Stored).await?;
-        self.wait(name).await
+        let stored = self.cluster.apply(kinds::POD, &pod, Write::Stored).await?.object;
+        let is_gathered = pod["spec"]["initContainers"].is_array();
+        if is_gathered && let Some(reason) = test_storage::missing(&stored) {
+            return Ok(Outcome::NotRun(reason));
+        }
+        let outcome = self.wait(name).await?;
+        Ok(match outcome {
+            Outcome::Ran { printed, .. } if is_gathered => {
+                Outcome::Ran { printed, files: Some(self.gather(name).await?) }
+            }
+            outcome => outcome,
+        })
+    }
+
+    /// Returns what a test that has ended wrote to its storage, or why that could not be gathered.
+    async fn gather(&self, name: &str) -> Result<Result<BTreeMap<String, Vec<u8>>, String>, Error> {
+        let namespace = &self.settings.namespace;
+        let end = Instant::now() + GATHER_TIMEOUT;
+        loop {
+            let pod = self.cluster.get(kinds::POD, namespace, name).await?;
+            let Some(pod) = pod else { return Ok(Err("the pod of the test was deleted".to_owned())) };
+            if test_storage::has_ended(&pod) {
+                break;
+            }
+            if Instant::now() >= end {
+                return Ok(Err(format!("the sidecar has not ended after {} s", GATHER_TIMEOUT.as_secs())));
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
+        let limit = test_storage::MAX_ARCHIVE;
+        let printed = self.cluster.log(namespace, name, test_storage::SIDECAR, limit).await?;
+        Ok(test_storage::files(&printed))
     }
 
     /// Deletes what was created; returns what could not be deleted, with the reasons.
@@ -230,10 +272,10 @@ impl<'c> TestRun<'c> {
 
     /// Returns what a test printed; one that failed without a word was not run.
     async fn ended(&self, name: &str, terminated: &Value) -> Result<Outcome, Error> {
-        let printed = self.cluster.log(&self.settings.namespace, name, TEST_APP).await?;
+        let printed = self.cluster.log(&self.settings.namespace, name, TEST_APP, MAX_LOG).await?;
         let status = number(terminated, "/exitCode");
         if status == 0 || !printed.trim().is_empty() {
-            return Ok(Outcome::Printed(printed));
+            return Ok(Outcome::Ran { printed, files: None });
         }
         let message = string(terminated, "/message").trim();
         let colon = if message.is_empty() { "" } else { ": " };
@@ -292,16 +334,21 @@ impl<'c> TestRun<'c> {
             .map(|name| json!({"name": "bundle", "mountPath": format!("/bundle/{name}"), "subPath": name, "readOnly": true}))
             .collect();
         let mut volumes = vec![json!({"name": "bundle", "projected": {"sources": self.sources}})];
+        let namespace = json!({"fieldRef": {"fieldPath": "metadata.namespace"}});
+        let mut variables = vec![json!({"name": "SCORECARD_NAMESPACE", "valueFrom": namespace})];
+        let mut sidecars = Vec::new();
         if let Some(path) = test.storage {
             volumes.push(json!({"name": "storage", "emptyDir": {}}));
             mounts.push(json!({"name": "storage", "mountPath": path}));
+            variables.push(json!({"name": test_storage::VARIABLE, "value": path}));
+            sidecars
+                .extend(self.settings.storage_image.iter().map(|image| test_storage::sidecar(image, path)));
         }
-        let namespace = json!({"fieldRef": {"fieldPath": "metadata.namespace"}});
         let mut container = json!({
             "name": TEST_APP,
             "image": test.image,
             "imagePullPolicy": "IfNotPresent",
-            "env": [{"name": "SCORECARD_NAMESPACE", "valueFrom": namespace}],
+            "env": variables,
             "volumeMounts": mounts,
         });
         if !test.command.is_empty() {
@@ -315,8 +362,13 @@ impl<'c> TestRun<'c> {
         if self.settings.restricted {
             spec["securityContext"] =
                 json!({"runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}});
-            container["securityContext"] =
-                json!({"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}});
+            for container in sidecars.iter_mut().chain([&mut container]) {
+                container["securityContext"] =
+                    json!({"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}});
+            }
+        }
+        if !sidecars.is_empty() {
+            spec["initContainers"] = sidecars.into();
         }
         spec["containers"] = json!([container]);
         json!({
@@ -358,6 +410,7 @@ mod tests {
         Settings {
             namespace: "gizmos".into(),
             service_account: "tester".into(),
+            storage_image: Some("example.com/busybox:1".into()),
             restricted: true,
             timeout: Duration::from_secs(30),
         }
@@ -398,7 +451,7 @@ mod tests {
         let not_run = |reason: &str| Outcome::NotRun(reason.to_owned());
         let running = json!({"running": {"startedAt": "2026-01-01T00:00:00Z"}});
         let ended = json!({"terminated": {"exitCode": 1}});
-        let printed = Outcome::Printed(r#"{"results": []}"#.to_owned());
+        let printed = Outcome::Ran { printed: r#"{"results": []}"#.to_owned(), files: None };
         assert_eq!(outcome(vec![running.clone(), running.clone(), ended]).await, printed);
         let too_late =
             not_run("the test has not ended 30 s after the start of the run; set a longer --wait-time");

@@ -10,6 +10,9 @@ use kube::Api;
 use kube::api::ListParams;
 use serde_json::Value;
 
+/// A static program with a shell and `tar`, as Debian's busybox-static installs it.
+const BUSYBOX: &str = "/bin/busybox";
+
 /// A bundle whose configuration has a stock test, tests in an image, and one in an image that does not exist.
 fn write_bundle(directory: &Path, image: &str, missing: &str) -> Result<()> {
     for (file, content) in [
@@ -20,7 +23,7 @@ fn write_bundle(directory: &Path, image: &str, missing: &str) -> Result<()> {
             format!(
                 "apiVersion: scorecard.operatorframework.io/v1alpha3\nkind: Configuration\nstages:\n- parallel: true\n  tests:\n  \
                  - image: quay.io/operator-framework/scorecard-test:v1.42.0\n    entrypoint: [scorecard-test, basic-check-spec]\n  \
-                 - image: {image}\n    entrypoint: [/checker]\n    storage: {{spec: {{mountPath: {{path: /output}}}}}}\n  \
+                 - image: {image}\n    entrypoint: [/checker]\n    labels: {{suite: gizmo, test: files}}\n    storage: {{spec: {{mountPath: {{path: /output}}}}}}\n  \
                  - image: {image}\n    entrypoint: [/checker, silent]\n- tests:\n  - image: {missing}\n    entrypoint: [missing]\n"
             ),
         ),
@@ -40,8 +43,17 @@ async fn tests_in_images_run_as_pods_that_are_removed() -> Result<()> {
     let binary = format!("{}=/checker", env!("CARGO_BIN_EXE_checker"));
     let push = ["push", "image", &image, &binary, "--entrypoint", "/checker", "--user", "65532"];
     programs.tool(&[&push[..], &registry.flags()].concat(), &[])?;
+    let busybox = registry.image("scorecard/busybox:e2e");
+    let programs_of_busybox =
+        ["sh", "sleep", "tar", "gzip", "base64"].map(|name| format!("{BUSYBOX}=/bin/{name}"));
+    ensure!(Path::new(BUSYBOX).exists(), "{BUSYBOX} does not exist: install busybox-static");
+    let mut push = vec!["push", "image", busybox.as_str()];
+    push.extend(programs_of_busybox.iter().map(String::as_str));
+    push.extend(["--entrypoint", "/bin/sh", "--user", "65532"]);
+    programs.tool(&[&push[..], &registry.flags()].concat(), &[])?;
     let directory = tempfile::tempdir()?;
-    write_bundle(directory.path(), &image, &missing)?;
+    let output_directory = directory.path().join("output");
+    write_bundle(&directory.path().join("bundle"), &image, &missing)?;
     let namespace = cluster.namespace_for("scorecard", "restricted").await?;
     let accounts: Api<k8s_openapi::api::core::v1::ServiceAccount> =
         Api::namespaced(cluster.client.clone(), &namespace.name);
@@ -52,8 +64,10 @@ async fn tests_in_images_run_as_pods_that_are_removed() -> Result<()> {
 
     let output = tokio::process::Command::from(Command::new(programs.path("bundle-tool")))
         .arg("scorecard")
-        .arg(directory.path())
+        .arg(directory.path().join("bundle"))
         .args(["-n", &namespace.name, "--pod-security", "restricted", "--wait-time", "2m", "-o", "json"])
+        .args(["--storage-image", &busybox, "--test-output"])
+        .arg(&output_directory)
         .stdin(Stdio::null())
         .output()
         .await?;
@@ -77,6 +91,7 @@ async fn tests_in_images_run_as_pods_that_are_removed() -> Result<()> {
     ensure!(reason(0) == "the bundle contains no ClusterServiceVersion", "{list:#}");
     ensure!(reason(2).starts_with("the test did not print its results as JSON"), "{list:#}");
     ensure!(results[2]["log"] == "no results\n", "{list:#}");
+    ensure!(std::fs::read(output_directory.join("gizmo/files/report"))? == b"all files\n");
     let pull = format!("the pod of the test cannot pull image `{missing}`");
     ensure!(reason(3).starts_with(&pull), "{list:#}");
 

@@ -70,16 +70,19 @@ impl PushBundle {
         let bundle = read::bundle::directory(directory)?;
         let labels = labels(&bundle)
             .with_context(|| format!("{} cannot be pushed as a bundle", directory.display()))?;
-        // Compressing a large bundle takes as long as validating it.
-        let (is_valid, layers) = thread::scope(|scope| {
-            let layers = scope.spawn(|| layers(directory, &labels));
-            let is_valid = self.no_validate || is_valid(&bundle)?;
-            let layers = layers.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            anyhow::Ok((is_valid, layers))
-        })?;
-        if !is_valid {
+        // Compressing a large bundle takes as long as validating it. What is invalid does not wait for it.
+        let (directory_of_layers, labels_of_layers) = (directory.clone(), labels.clone());
+        let building = thread::Builder::new()
+            .name("layers".to_owned())
+            .spawn(move || layers(&directory_of_layers, &labels_of_layers));
+        if !self.no_validate && !is_valid(&bundle)? {
             return Ok(Exit::Findings);
         }
+        let layers = match building {
+            Ok(building) => building.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // The system permits no more threads.
+            Err(_) => layers(directory, &labels),
+        };
         let version = bundle.csv().and_then(|csv| csv.root.dig(&["spec", "version"])?.as_str());
         let subject = Subject::Bundle(version.map(str::to_owned));
         let annotations = self.destination.annotations(directory, &subject, None)?;
@@ -118,8 +121,14 @@ pub(in crate::cli) fn image(directory: &Path, bundle: &Bundle) -> Result<Image> 
     build(layers(directory, &labels)?, labels, BTreeMap::new())
 }
 
+/// The layers of an image, and the time in seconds since 1970 of their files.
+struct Layers {
+    layers: Vec<Layer>,
+    created: u64,
+}
+
 /// Returns the layers of the bundle in `directory`.
-fn layers(directory: &Path, labels: &BTreeMap<String, String>) -> Result<Vec<Layer>> {
+fn layers(directory: &Path, labels: &BTreeMap<String, String>) -> Result<Layers> {
     let created = created()?;
     let place = |label: &str, usual: &str| labels.get(label).cloned().unwrap_or_else(|| usual.to_owned());
     let mut layers: Vec<Layer> = Vec::new();
@@ -136,15 +145,15 @@ fn layers(directory: &Path, labels: &BTreeMap<String, String>) -> Result<Vec<Lay
         files.collect(&path, &part)?;
         layers.push(layer(&files, created)?);
     }
-    Ok(layers)
+    Ok(Layers { layers, created })
 }
 
+/// Returns the image of a bundle with these layers.
 fn build(
-    layers: Vec<Layer>,
+    Layers { layers, created }: Layers,
     labels: BTreeMap<String, String>,
     annotations: BTreeMap<String, String>,
 ) -> Result<Image> {
-    let created = created()?;
     Ok(Recipe { layers, labels, annotations, created, created_by: created_by(), ..Recipe::default() }
         .build()?)
 }

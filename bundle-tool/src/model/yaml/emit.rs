@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use serde_json::Value as Json;
 
-use super::scalar::{Scalar, resolve};
+use super::scalar::{MAX_WHOLE_FLOAT, Scalar, resolve};
 
 /// The column after which a string is folded at the next space.
 const WIDTH: usize = 80;
@@ -479,11 +479,10 @@ fn number_text(number: &serde_json::Number) -> String {
     }
 }
 
-/// Formats a double as Go's `%g` with the fewest digits, with a dot if YAML 1.1 requires one.
+/// Formats a double as Go's `%g` with the fewest digits, with a dot if YAML 1.1 requires one; a whole number that is read as
+/// an integer, as that integer.
 fn float_text(value: f64) -> String {
-    // From here on, `Value::as_i64` returns nothing.
-    const EXACT: f64 = 9.2e18;
-    if value.fract() == 0.0 && value.abs() < EXACT {
+    if value.fract() == 0.0 && value.abs() < MAX_WHOLE_FLOAT {
         return format!("{value:.0}");
     }
     let text = format!("{value:e}");
@@ -571,6 +570,8 @@ mod tests {
         for (value, text) in [
             (0.5, "0.5"),
             (1e21, "1.0e+21"),
+            (9.1e18, "9100000000000000000"),
+            (9.2e18, "9.2e+18"),
             (1.6e19, "1.6e+19"),
             (1.5e-7, "1.5e-07"),
             (3.0, "3"),

@@ -20,6 +20,9 @@ pub enum Scalar {
     String,
 }
 
+/// The absolute value below which a whole number written as a float is an integer, too.
+pub(super) const MAX_WHOLE_FLOAT: f64 = 9.2e18;
+
 /// Resolves an untagged plain scalar.
 #[must_use]
 pub fn resolve(text: &str) -> Scalar {

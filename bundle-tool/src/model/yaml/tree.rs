@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::path::{Path, Step};
 use super::position::Position;
-use super::scalar::Scalar;
+use super::scalar::{MAX_WHOLE_FLOAT, Scalar};
 use super::within::{Style, position_within};
 
 /// Why a text is not a YAML document that Kubernetes reads.
@@ -344,7 +344,7 @@ impl<'a> Value<'a> {
         match self.node().data {
             Data::Int(value) => Some(value),
             #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
-            Data::Float(value) if value.fract() == 0.0 && value.abs() < 9.2e18 => Some(value as i64),
+            Data::Float(value) if value.fract() == 0.0 && value.abs() < MAX_WHOLE_FLOAT => Some(value as i64),
             _ => None,
         }
     }

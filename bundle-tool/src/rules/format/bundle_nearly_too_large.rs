@@ -23,7 +23,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         // The size is not always exact.
         let percent = size * 100 / MAX_BUNDLE_SIZE;
         reporter.bundle(format!(
-            "compressed bundle takes about {percent} % of the limit of {MAX_BUNDLE_SIZE} bytes"
+            "compressed bundle is about {percent} % of the limit of {MAX_BUNDLE_SIZE} bytes"
         ));
     }
 }

@@ -31,7 +31,7 @@ pub(in crate::rules) struct Context<'b> {
     pub(in crate::rules) undecodable: Vec<(Object<'b>, DecodeError)>,
     /// The metadata of all decodable objects except the CSV.
     pub(in crate::rules) metadata: Vec<Metadata<'b>>,
-    /// The size of the bundle in bytes as OLM counts it, if it may be more than three quarters of OLM's limit.
+    /// The size of the bundle in bytes as OLM counts it; nothing if it is far below OLM's limit.
     pub(in crate::rules) compressed_size: Option<u64>,
 }
 

@@ -1,21 +1,21 @@
-//! Compression with gzip on several processors, with the same bytes whatever their number.
+//! Gzip compression on several threads; the output does not depend on their number.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 
-/// Bytes that are compressed together, so that other processors compress the next ones meanwhile.
+/// Size in bytes of the blocks that are compressed independently.
 const BLOCK: usize = 128 << 10;
 
-/// How far back a match can be: the bytes before a block that its compressor needs.
+/// How many bytes back a match can be: what a block's compressor needs of the block before it.
 const WINDOW: usize = 32 << 10;
 
-/// Maximum number of processors to use: more would wait for the one that reads, hashes and writes.
-const MAX_WORKERS: usize = 8;
+/// Maximum number of threads; more would wait for the thread that reads, hashes and writes.
+const MAX_THREADS: usize = 8;
 
 const LEVEL: Compression = Compression::new(6);
 
@@ -26,20 +26,28 @@ const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
 /// A writer that compresses what it is given into `inner`, as one member.
 ///
 /// Blocks of a fixed size are compressed independently, each with the end of the one before it as its dictionary, and joined by
-/// empty stored blocks. The output depends on the input alone, and with up to one block it is that of one compressor.
+/// empty stored blocks. The output depends on the input alone, not on how it is written.
 pub(super) struct Gzip<W: Write> {
     inner: W,
     block: Vec<u8>,
     dictionary: Vec<u8>,
     checksum: Crc,
+    /// The number of threads to start.
+    threads: usize,
     workers: Option<Workers>,
 }
 
 impl<W: Write> Gzip<W> {
     /// Writes the header into `inner`.
-    pub(super) fn new(mut inner: W) -> io::Result<Self> {
+    pub(super) fn new(inner: W) -> io::Result<Self> {
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+        Self::with_threads(inner, threads)
+    }
+
+    fn with_threads(mut inner: W, threads: usize) -> io::Result<Self> {
         inner.write_all(&HEADER)?;
-        Ok(Self { inner, block: Vec::new(), dictionary: Vec::new(), checksum: Crc::new(), workers: None })
+        let (block, dictionary, checksum) = (Vec::new(), Vec::new(), Crc::new());
+        Ok(Self { inner, block, dictionary, checksum, threads, workers: None })
     }
 
     /// Writes what is left and the trailer, and returns the inner writer.
@@ -67,10 +75,7 @@ impl<W: Write> Write for Gzip<W> {
             let dictionary = block[BLOCK - WINDOW..].to_vec();
             let dictionary = std::mem::replace(&mut self.dictionary, dictionary);
             let job = Job { block, dictionary, flush: FlushCompress::Sync };
-            let workers = match &mut self.workers {
-                Some(workers) => workers,
-                None => self.workers.insert(Workers::start()?),
-            };
+            let workers = self.workers.get_or_insert_with(|| Workers::start(self.threads));
             workers.compress(job, &mut self.inner)?;
         }
         let count = bytes.len().min(BLOCK - self.block.len());
@@ -85,7 +90,7 @@ impl<W: Write> Write for Gzip<W> {
     }
 }
 
-/// A block, and what precedes it.
+/// A block, and the end of the one before it.
 struct Job {
     block: Vec<u8>,
     dictionary: Vec<u8>,
@@ -94,25 +99,23 @@ struct Job {
 
 impl Job {
     fn run(&self) -> io::Result<Vec<u8>> {
-        // A new one each time: what a compressor has read before can change its output even after a reset.
+        // A new compressor for each block: zlib-rs's `reset` keeps state that changes the output.
         let mut compressor = Compress::new(LEVEL, false);
         if !self.dictionary.is_empty() {
             compressor.set_dictionary(&self.dictionary)?;
         }
-        let mut out = Vec::with_capacity(self.block.len() / 2 + 64);
-        let mut rest = self.block.as_slice();
-        loop {
-            let before = compressor.total_in();
-            let status = compressor.compress_vec(rest, &mut out, self.flush)?;
-            // At most as many bytes as `rest` has.
-            rest = &rest[(compressor.total_in() - before) as usize..];
-            // With space left, nothing is pending in the compressor.
-            let is_flushed = rest.is_empty() && out.len() < out.capacity();
-            if status == Status::StreamEnd || (is_flushed && !matches!(self.flush, FlushCompress::Finish)) {
-                return Ok(out);
-            }
-            out.reserve(rest.len() / 2 + 64);
+        let before = compressor.total_in();
+        // Larger than any output, because one that fills the buffer depends on the size of the buffer.
+        let mut out = Vec::with_capacity(self.block.len() + self.block.len() / 8 + 1024);
+        let status = compressor.compress_vec(&self.block, &mut out, self.flush)?;
+        let is_whole = match self.flush {
+            FlushCompress::Finish => status == Status::StreamEnd,
+            _ => out.len() < out.capacity(),
+        };
+        if !is_whole || compressor.total_in() - before != self.block.len() as u64 {
+            return Err(io::Error::other("a block was compressed to more than an eighth above its size"));
         }
+        Ok(out)
     }
 }
 
@@ -121,27 +124,31 @@ type Queued = (Job, SyncSender<Compressed>);
 
 /// Threads that compress blocks, and what they have not returned yet. They end when this is dropped.
 struct Workers {
-    jobs: SyncSender<Queued>,
+    jobs: Sender<Queued>,
     /// In the order of the blocks.
     pending: VecDeque<Receiver<Compressed>>,
-    max_pending: usize,
+    threads: usize,
 }
 
 impl Workers {
-    fn start() -> io::Result<Self> {
-        let count = thread::available_parallelism().map_or(1, usize::from).min(MAX_WORKERS);
-        let (jobs, queue) = sync_channel::<Queued>(count);
+    /// Starts up to `count` threads: as many as the system permits, which can be none.
+    fn start(count: usize) -> Self {
+        let (jobs, queue) = channel::<Queued>();
         let queue = Arc::new(Mutex::new(queue));
-        for _ in 0..count {
+        let start = |_: &usize| {
             let queue = Arc::clone(&queue);
-            thread::Builder::new().spawn(move || work(&queue))?;
-        }
-        Ok(Self { jobs, pending: VecDeque::new(), max_pending: 2 * count })
+            thread::Builder::new().name("gzip".to_owned()).spawn(move || work(&queue)).is_ok()
+        };
+        let threads = (0..count).take_while(start).count();
+        Self { jobs, pending: VecDeque::new(), threads }
     }
 
-    /// Compresses a block; those before it are written when they are compressed, at the latest when there are too many.
+    /// Compresses a block. Those before it are written when there are two for each thread, so that memory is bounded.
     fn compress(&mut self, job: Job, out: &mut impl Write) -> io::Result<()> {
-        if self.pending.len() == self.max_pending {
+        if self.threads == 0 {
+            return out.write_all(&job.run()?);
+        }
+        if self.pending.len() == 2 * self.threads {
             self.write_next(out)?;
         }
         let (done, result) = sync_channel(1);
@@ -163,27 +170,28 @@ impl Workers {
     }
 }
 
-/// Compresses blocks until nobody can send any.
+/// Compresses blocks until the sender is dropped.
 fn work(queue: &Mutex<Receiver<Queued>>) {
     loop {
+        // One thread waits for the next block, and the others for that thread.
         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok((job, done)) = next else { break };
-        // Nobody waits for it if another block failed.
+        // The receiver is gone if writing failed.
         let _ = done.send(job.run());
     }
 }
 
 fn ended() -> io::Error {
-    io::Error::other("a thread that compresses has ended")
+    io::Error::other("a compression thread ended unexpectedly")
 }
 
 #[cfg(test)]
 mod tests {
     use std::io::Read;
 
-    use flate2::GzBuilder;
     use flate2::read::GzDecoder;
 
+    use super::super::digest::sha256;
     use super::*;
 
     /// Bytes that are compressed to about a third.
@@ -214,39 +222,47 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compressed_is_the_same_around_the_ends_of_blocks() {
+    fn blocks_round_trip_at_their_boundaries() {
         for size in [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 3 * BLOCK + 7, 40 * BLOCK + 1] {
             let bytes = sample(size);
             assert!(decompressed(&compressed(&bytes, usize::MAX)) == bytes, "{size}");
         }
     }
 
-    #[test]
-    fn bytes_that_cannot_be_compressed_are_read_back() {
-        let (mut state, mut bytes) = (1_u64, Vec::new());
-        for _ in 0..BLOCK / 2 {
+    /// Bytes that cannot be compressed.
+    fn noise(size: usize) -> Vec<u8> {
+        let mut state: u64 = 1;
+        let mut bytes = Vec::with_capacity(size + 4);
+        while bytes.len() < size {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            bytes.extend_from_slice(&state.to_be_bytes()[..5]);
+            bytes.extend_from_slice(&state.to_be_bytes()[..4]);
         }
+        bytes.truncate(size);
+        bytes
+    }
+
+    #[test]
+    fn incompressible_bytes_round_trip() {
+        let bytes = noise(3 * BLOCK + 1);
         assert!(decompressed(&compressed(&bytes, 1000)) == bytes);
     }
 
     #[test]
     fn the_output_depends_on_the_bytes_alone() {
-        let bytes = sample(5 * BLOCK + 3);
+        let bytes = [sample(BLOCK + 3), noise(BLOCK), sample(3 * BLOCK)].concat();
         let whole = compressed(&bytes, usize::MAX);
+        // Pinned: with another digest, everybody's images change with the next release.
+        assert_eq!(
+            sha256(&whole).as_ref(),
+            "sha256:fdc3a97049c1ecbb5fa62c6c9baccb1c80faf2403ca315e19d9ce189f0390283"
+        );
         for piece in [512, 8192, BLOCK, BLOCK + 1] {
             assert!(compressed(&bytes, piece) == whole, "{piece}");
         }
-    }
-
-    #[test]
-    fn a_block_is_compressed_as_by_one_compressor() {
-        for size in [0, 1000, BLOCK] {
-            let bytes = sample(size);
-            let mut encoder = GzBuilder::new().mtime(0).write(Vec::new(), LEVEL);
-            encoder.write_all(&bytes).unwrap();
-            assert!(compressed(&bytes, usize::MAX) == encoder.finish().unwrap(), "{size}");
+        for threads in [0, 1, 2, 8] {
+            let mut gzip = Gzip::with_threads(Vec::new(), threads).unwrap();
+            gzip.write_all(&bytes).unwrap();
+            assert!(gzip.finish().unwrap() == whole, "{threads} threads");
         }
     }
 
