@@ -70,7 +70,8 @@ pub fn kustomize(manifests: &Manifests) -> BTreeMap<String, String> {
 /// Returns the files of a Helm chart, by their paths. The objects must be those of [`HELM_NAMESPACE`].
 ///
 /// The release's namespace is that of the operator. CRDs are templates, so that an upgrade of the release upgrades them;
-/// they stay when the release is deleted.
+/// they stay when the release is deleted. CRDs that the chart has instances of are in `crds/`: Helm creates those first, and
+/// never upgrades them.
 #[must_use]
 pub fn helm(manifests: &Manifests, name: &str) -> BTreeMap<String, String> {
     let mut chart = json!({
@@ -94,8 +95,13 @@ pub fn helm(manifests: &Manifests, name: &str) -> BTreeMap<String, String> {
         if object["kind"] == "Namespace" {
             continue;
         }
-        let mut object = object.clone();
         let is_crd = object["kind"] == "CustomResourceDefinition";
+        if is_crd && manifests.objects.iter().any(|instance| is_instance(instance, object)) {
+            // These are no templates.
+            files.insert(format!("crds/{}", file_name(object, &mut used)), emit(object));
+            continue;
+        }
+        let mut object = object.clone();
         if is_crd && let Some(metadata) = object["metadata"].as_object_mut() {
             let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
             annotations["helm.sh/resource-policy"] = "keep".into();
@@ -108,6 +114,12 @@ pub fn helm(manifests: &Manifests, name: &str) -> BTreeMap<String, String> {
         files.insert(format!("templates/{name}"), text);
     }
     files
+}
+
+/// Returns whether a CRD defines the kind of an object.
+fn is_instance(object: &Value, crd: &Value) -> bool {
+    let group = string(object, "/apiVersion").split_once('/').map_or("", |(group, _)| group);
+    group == string(crd, "/spec/group") && string(object, "/kind") == string(crd, "/spec/names/kind")
 }
 
 /// Returns YAML as a template: what looks like an action is text, and the namespace is the release's.
@@ -130,6 +142,37 @@ fn template(yaml: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn crds_of_objects_in_the_chart_are_created_before_it() {
+        let crd = |plural: &str, kind: &str| {
+            json!({
+                "kind": "CustomResourceDefinition", "metadata": {"name": format!("{plural}.example.com")},
+                "spec": {"group": "example.com", "names": {"kind": kind}},
+            })
+        };
+        let manifests = Manifests {
+            name: "gizmo.v1.0.0".into(),
+            version: "1.0.0".into(),
+            description: String::new(),
+            min_kube_version: String::new(),
+            objects: vec![
+                crd("gizmos", "Gizmo"),
+                crd("widgets", "Widget"),
+                json!({"apiVersion": "example.com/v1", "kind": "Gizmo", "metadata": {"name": "sample"}}),
+                json!({"apiVersion": "other.com/v1", "kind": "Widget", "metadata": {"name": "sample"}}),
+            ],
+        };
+        let files = helm(&manifests, "gizmo");
+        let places: Vec<_> = files.keys().filter(|path| path.contains("definition")).collect();
+        assert_eq!(
+            places,
+            [
+                "crds/customresourcedefinition_gizmos.example.com.yaml",
+                "templates/customresourcedefinition_widgets.example.com.yaml"
+            ]
+        );
+    }
 
     #[test]
     fn templates_have_the_namespace_of_the_release_and_no_other_action() {
