@@ -153,6 +153,7 @@ fn check(guide: &Guide) -> Result<()> {
     }
     let csv = guide.read("bundle/manifests/flight-operator.clusterserviceversion.yaml")?;
     ensure!(csv.contains("--max-concurrent-reconciles=2"), "{csv}");
+    ensure!(!csv.contains("webhookdefinitions"), "a project without webhooks has none: {csv}");
     Ok(())
 }
 
