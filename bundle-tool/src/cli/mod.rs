@@ -242,8 +242,8 @@ enum Command {
     ///
     /// The stock tests require no cluster. Tests in other images run as pods on the cluster of the kubeconfig, with the
     /// bundle mounted at /bundle: all of manifests/ and metadata/, and the YAML and JSON files of other directories.
-    /// Files that a test writes to its storage are not collected. Without a cluster, these tests end in state `error`;
-    /// to skip them, use --selector.
+    /// Files that a test writes to its storage are kept with --storage-image. Without a cluster, these tests end in state
+    /// `error`; to skip them, use --selector.
     ///
     /// Exit status: 0 if all tests pass, 1 if one does not, 2 if the bundle, the configuration or the cluster cannot be
     /// used.

@@ -16,6 +16,7 @@ use super::images::{Registries, duration};
 use super::runtime::SharedRuntime;
 use super::signals::interrupted;
 use crate::cluster::test_pods::{Outcome, PodTest, Settings, TestRun};
+use crate::cluster::test_storage::Gathered;
 use crate::cluster::{Cluster, Error};
 use crate::model::Bundle;
 use crate::model::text::printable;
@@ -32,6 +33,9 @@ use crate::scorecard::{self, Config, Selector, State, Test, TestResult, TestSpec
 
   # Run the tests on the cluster in another namespace, for at most 5 minutes
   bundle-tool scorecard ./bundle --namespace gizmo-tests --wait-time 5m
+
+  # Keep the files that tests write to their storage, in test-output/
+  bundle-tool scorecard ./bundle --storage-image docker.io/library/busybox:1.37
 
   # List the tests
   bundle-tool scorecard ./bundle --list")]
@@ -70,11 +74,13 @@ struct Pods {
     /// Pod Security Standard that the pods meet
     #[arg(long, value_name = "LEVEL", value_enum, default_value = "legacy")]
     pod_security: PodSecurity,
-    /// Image with `sh`, `tar`, `gzip` and `base64`, such as busybox, that gathers what tests write to
-    /// their storage; without it, that is not kept
+    /// Image of the sidecar that gathers the files that tests write to their storage
+    ///
+    /// It needs `sh`, `sleep`, `tar`, `gzip` and `base64`, as busybox has them, and with --pod-security
+    /// restricted a numeric user other than root. Without it, the files are discarded.
     #[arg(long, short = 'b', value_name = "IMAGE")]
     storage_image: Option<String>,
-    /// Directory for what tests write to their storage, in SUITE/TEST by their labels
+    /// Output directory for these files, in SUITE/TEST by the labels of the test
     #[arg(long, short, value_name = "DIR", default_value = "test-output", requires = "storage_image")]
     test_output: PathBuf,
     /// Maximum time for all tests
@@ -223,19 +229,19 @@ async fn all(run: &TestRun<'_>, config: Config, bundle: &Bundle, output: &Path) 
 /// Runs a test in an image, and writes what it wrote to its storage below `output`.
 async fn in_image(run: &TestRun<'_>, index: usize, spec: TestSpec, output: &Path) -> Result<Test> {
     let test = PodTest { image: &spec.image, command: &spec.entrypoint, storage: spec.storage.path() };
-    let (printed, files) = match run.run(index, test).await? {
-        Outcome::Ran { printed, files } => (printed, files),
-        Outcome::NotRun(reason) => return Ok(not_run(spec, &reason)),
+    let Outcome { printed, gathered } = run.run(index, test).await?;
+    let mut results = match printed {
+        Ok(printed) => scorecard::results(&printed)
+            .unwrap_or_else(|reason| vec![TestResult::not_run(name(&spec), reason, printed)]),
+        Err(reason) => vec![TestResult::not_run(name(&spec), reason, String::new())],
     };
-    let mut results = scorecard::results(&printed)
-        .unwrap_or_else(|reason| vec![TestResult::not_run(name(&spec), reason, printed)]);
-    match files {
-        Some(Ok(files)) => drop(atomic_files::tree(&output.join(output_path(&spec, index)), files)?),
-        Some(Err(reason)) => {
-            let reason = format!("failed to gather what the test wrote to its storage: {reason}");
-            results.push(TestResult::not_run(name(&spec), reason, String::new()));
-        }
-        None => {}
+    if let Some(Gathered { files, problem }) = gathered {
+        let written = atomic_files::tree(&output.join(output_path(&spec, index)), files);
+        let problems = problem.into_iter().chain(written.err().map(|error| error.to_string()));
+        results.extend(problems.map(|problem| {
+            let reason = format!("failed to gather the files in the storage of the test: {problem}");
+            TestResult::not_run(name(&spec), reason, String::new())
+        }));
     }
     Ok(Test { spec, results })
 }

@@ -18,7 +18,7 @@ pub mod samples;
 pub mod snapshot;
 pub mod stage;
 pub mod test_pods;
-mod test_storage;
+pub mod test_storage;
 pub mod v1;
 
 pub use client::{Cluster, Error};

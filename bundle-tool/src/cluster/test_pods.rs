@@ -3,7 +3,7 @@
 //! Labels, environment and the bundle's directory are those of `internal/scorecard` of operator-sdk v1.42. operator-sdk unpacks the
 //! bundle with an image of its own; here, it is mounted from `ConfigMap`s.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ use super::diagnose::{self, Problem, Scope};
 use super::kinds::{self, Kind};
 use super::manifests::{MANAGED_BY, MAX_CONFIG_MAP, TEST_APP};
 use super::snapshot::{Snapshot, list, name_of, number, string};
-use super::test_storage;
-use crate::model::Bundle;
+use super::test_storage::{self, Gathered};
+use crate::model::{Bundle, version};
 
 /// The label of the pods and `ConfigMap`s of one run; its value is the name of the run.
 const RUN_LABEL: &str = "testrun";
@@ -26,8 +26,8 @@ const RUN_LABEL: &str = "testrun";
 const MAX_LOG: usize = 4 << 20;
 /// The time between two looks at a pod.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// The maximum time that a sidecar takes to end: what Kubernetes gives it.
-const GATHER_TIMEOUT: Duration = Duration::from_secs(30);
+/// The maximum time that a sidecar takes to end: Kubernetes gives it 30 s, and kills it then.
+const GATHER_TIMEOUT: Duration = Duration::from_secs(40);
 /// The maximum time to delete the objects of one kind.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -59,16 +59,17 @@ pub struct PodTest<'t> {
 
 /// How a test ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// It ran.
-    Ran {
-        /// What it printed, at most 4 MiB.
-        printed: String,
-        /// What it wrote to its storage, by path, or why that could not be gathered; nothing if it is not to be gathered.
-        files: Option<Result<BTreeMap<String, Vec<u8>>, String>>,
-    },
-    /// It could not be run, for this reason.
-    NotRun(String),
+pub struct Outcome {
+    /// What it printed, at most 4 MiB, or why it could not be run.
+    pub printed: Result<String, String>,
+    /// What it wrote to its storage, if it ended and that is to be gathered.
+    pub gathered: Option<Gathered>,
+}
+
+impl Outcome {
+    fn not_run(reason: impl Into<String>) -> Self {
+        Self { printed: Err(reason.into()), gathered: None }
+    }
 }
 
 /// Why a bundle cannot be mounted.
@@ -127,8 +128,14 @@ impl<'c> TestRun<'c> {
     /// Creates what the pods mount.
     ///
     /// # Errors
-    /// The API server rejects it, or does not respond.
+    /// The API server rejects it, does not respond, or is too old for what the settings require.
     pub async fn prepare(&self) -> Result<(), Error> {
+        if self.settings.storage_image.is_some()
+            && let Ok(version) = version::tolerant(&self.cluster.version().await?)
+            && let Some(reason) = test_storage::unsupported(&version)
+        {
+            return Err(Error::Response { action: "prepare the tests".to_owned(), reason });
+        }
         for config_map in &self.config_maps {
             self.cluster.apply(kinds::CONFIG_MAP, config_map, Write::Stored).await?;
         }
@@ -141,49 +148,59 @@ impl<'c> TestRun<'c> {
     /// The API server does not respond.
     pub async fn run(&self, index: usize, test: PodTest<'_>) -> Result<Outcome, Error> {
         match self.outcome(index, test).await {
-            Err(error @ Error::Rejected { .. }) => Ok(Outcome::NotRun(error.to_string())),
+            Err(error @ Error::Rejected { .. }) => Ok(Outcome::not_run(error.to_string())),
             outcome => outcome,
         }
     }
 
     async fn outcome(&self, index: usize, test: PodTest<'_>) -> Result<Outcome, Error> {
         if Instant::now() >= self.deadline {
-            return Ok(self.too_late());
+            return Ok(Outcome::not_run(self.too_late()));
         }
         let pod = self.pod(index, test);
         let name = name_of(&pod);
-        let stored = self.cluster.apply(kinds::POD, &pod, Write::Stored).await?.object;
-        let is_gathered = pod["spec"]["initContainers"].is_array();
-        if is_gathered && let Some(reason) = test_storage::missing(&stored) {
-            return Ok(Outcome::NotRun(reason));
-        }
-        let outcome = self.wait(name).await?;
-        Ok(match outcome {
-            Outcome::Ran { printed, .. } if is_gathered => {
-                Outcome::Ran { printed, files: Some(self.gather(name).await?) }
+        self.cluster.apply(kinds::POD, &pod, Write::Stored).await?;
+        Ok(match self.wait(name).await? {
+            End::Ended(printed) => {
+                let is_gathered = test.storage.is_some() && self.settings.storage_image.is_some();
+                let gathered = if is_gathered { Some(self.gather(name).await) } else { None };
+                Outcome { printed, gathered }
             }
-            outcome => outcome,
+            End::NotEnded(reason) => Outcome::not_run(reason),
         })
     }
 
-    /// Returns what a test that has ended wrote to its storage, or why that could not be gathered.
-    async fn gather(&self, name: &str) -> Result<Result<BTreeMap<String, Vec<u8>>, String>, Error> {
+    /// Returns what a test that has ended wrote to its storage.
+    async fn gather(&self, name: &str) -> Gathered {
         let namespace = &self.settings.namespace;
         let end = Instant::now() + GATHER_TIMEOUT;
         loop {
-            let pod = self.cluster.get(kinds::POD, namespace, name).await?;
-            let Some(pod) = pod else { return Ok(Err("the pod of the test was deleted".to_owned())) };
-            if test_storage::has_ended(&pod) {
-                break;
+            let is_late = Instant::now() >= end;
+            let error = match self.cluster.get(kinds::POD, namespace, name).await {
+                Ok(None) => return Gathered::nothing("the pod of the test was deleted"),
+                Ok(Some(pod)) if test_storage::has_ended(&pod) => {
+                    let limit = test_storage::MAX_PRINTED;
+                    match self.cluster.log(namespace, name, test_storage::SIDECAR, limit).await {
+                        Ok(printed) => return test_storage::gathered(&printed),
+                        Err(error) => Some(error),
+                    }
+                }
+                Ok(Some(_)) => None,
+                Err(error) => Some(error),
+            };
+            match error {
+                Some(error) if is_late || !error.is_temporary() => {
+                    return Gathered::nothing(error.to_string());
+                }
+                None if is_late => {
+                    return Gathered::nothing(format!(
+                        "the sidecar has not ended after {} s; is there another container in the pod?",
+                        GATHER_TIMEOUT.as_secs()
+                    ));
+                }
+                _ => tokio::time::sleep(INTERVAL).await,
             }
-            if Instant::now() >= end {
-                return Ok(Err(format!("the sidecar has not ended after {} s", GATHER_TIMEOUT.as_secs())));
-            }
-            tokio::time::sleep(INTERVAL).await;
         }
-        let limit = test_storage::MAX_ARCHIVE;
-        let printed = self.cluster.log(namespace, name, test_storage::SIDECAR, limit).await?;
-        Ok(test_storage::files(&printed))
     }
 
     /// Deletes what was created; returns what could not be deleted, with the reasons.
@@ -222,15 +239,13 @@ impl<'c> TestRun<'c> {
         )
     }
 
-    fn too_late(&self) -> Outcome {
+    fn too_late(&self) -> String {
         let seconds = self.settings.timeout.as_secs();
-        Outcome::NotRun(format!(
-            "the test has not ended {seconds} s after the start of the run; set a longer --wait-time"
-        ))
+        format!("the test has not ended {seconds} s after the start of the run; set a longer --wait-time")
     }
 
     /// Waits until a test has ended, cannot start, or takes too long.
-    async fn wait(&self, name: &str) -> Result<Outcome, Error> {
+    async fn wait(&self, name: &str) -> Result<End, Error> {
         let namespace = &self.settings.namespace;
         let fields = format!("involvedObject.name={name}");
         let select = Select { fields: &fields, ..Select::default() };
@@ -241,7 +256,7 @@ impl<'c> TestRun<'c> {
             match self.cluster.get(kinds::POD, namespace, name).await {
                 Ok(Some(pod)) => {
                     if let Some(terminated) = terminated(&pod) {
-                        return self.ended(name, terminated).await;
+                        return self.ended(name, terminated).await.map(End::Ended);
                     }
                     let mut snapshot = Snapshot::default();
                     snapshot.extend(kinds::POD, [pod]);
@@ -256,32 +271,30 @@ impl<'c> TestRun<'c> {
                     if let (Some(problem), Some((since, _))) = (&problem, seen)
                         && (since.elapsed().as_secs() >= problem.patience || now >= self.deadline)
                     {
-                        return Ok(Outcome::NotRun(explained(problem)));
+                        return Ok(End::NotEnded(explained(problem)));
                     }
                 }
-                Ok(None) => return Ok(Outcome::NotRun("the pod of the test was deleted".to_owned())),
+                Ok(None) => return Ok(End::NotEnded("the pod of the test was deleted".to_owned())),
                 Err(error) if error.is_temporary() && now < self.deadline => {}
                 Err(error) => return Err(error),
             }
             if now >= self.deadline {
-                return Ok(self.too_late());
+                return Ok(End::NotEnded(self.too_late()));
             }
             tokio::time::sleep(INTERVAL).await;
         }
     }
 
     /// Returns what a test printed; one that failed without a word was not run.
-    async fn ended(&self, name: &str, terminated: &Value) -> Result<Outcome, Error> {
+    async fn ended(&self, name: &str, terminated: &Value) -> Result<Result<String, String>, Error> {
         let printed = self.cluster.log(&self.settings.namespace, name, TEST_APP, MAX_LOG).await?;
         let status = number(terminated, "/exitCode");
         if status == 0 || !printed.trim().is_empty() {
-            return Ok(Outcome::Ran { printed, files: None });
+            return Ok(Ok(printed));
         }
         let message = string(terminated, "/message").trim();
         let colon = if message.is_empty() { "" } else { ": " };
-        Ok(Outcome::NotRun(format!(
-            "the test printed nothing and exited with status {status}{colon}{message}"
-        )))
+        Ok(Err(format!("the test printed nothing and exited with status {status}{colon}{message}")))
     }
 
     fn metadata(&self, name: &str) -> Value {
@@ -341,8 +354,7 @@ impl<'c> TestRun<'c> {
             volumes.push(json!({"name": "storage", "emptyDir": {}}));
             mounts.push(json!({"name": "storage", "mountPath": path}));
             variables.push(json!({"name": test_storage::VARIABLE, "value": path}));
-            sidecars
-                .extend(self.settings.storage_image.iter().map(|image| test_storage::sidecar(image, path)));
+            sidecars.extend(self.settings.storage_image.iter().map(|image| test_storage::sidecar(image)));
         }
         let mut container = json!({
             "name": TEST_APP,
@@ -377,6 +389,14 @@ impl<'c> TestRun<'c> {
             "spec": spec,
         })
     }
+}
+
+/// How waiting for a test ended.
+enum End {
+    /// The container has ended: what it printed, or why it could not be run.
+    Ended(Result<String, String>),
+    /// It has not ended, for this reason.
+    NotEnded(String),
 }
 
 /// Returns how the container of the test ended, if it did.
@@ -416,49 +436,82 @@ mod tests {
         }
     }
 
-    /// A cluster that answers a read of the pod with one state after another, the last one for ever.
-    fn cluster(states: Vec<Value>) -> Cluster {
+    /// A cluster that answers a read of the pod with one status after another, the last one for ever; null is an error that
+    /// passes.
+    fn cluster(statuses: Vec<Value>) -> Cluster {
         let reads = Arc::new(AtomicUsize::new(0));
-        let states = Arc::new(states);
+        let statuses = Arc::new(statuses);
         let service = tower::service_fn(move |request: http::Request<Body>| {
             let path = request.uri().path().to_owned();
-            let body = if path.ends_with("/log") {
-                "{\"results\": []}".to_owned()
+            let of_sidecar = request.uri().query().is_some_and(|query| query.contains(test_storage::SIDECAR));
+            let (mut code, mut body) = (200, "{\"results\": []}".to_owned());
+            if path.ends_with("/log") {
+                if of_sidecar {
+                    body = "\n-- end --\nno tar\n".to_owned();
+                }
             } else if request.method() != http::Method::GET || !path.contains("/pods/") {
-                json!({"items": []}).to_string()
+                body = json!({"items": []}).to_string();
             } else {
-                let state = &states[reads.fetch_add(1, Ordering::Relaxed).min(states.len() - 1)];
-                let pod_status = json!({"phase": "Pending", "containerStatuses": [
-                    {"name": TEST_APP, "image": "example.com/tests:v1", "state": state}]});
-                json!({"metadata": {"name": "pod", "namespace": "gizmos", "labels": {"app": TEST_APP}}, "status": pod_status})
-                    .to_string()
-            };
-            async move { Ok::<_, Infallible>(http::Response::new(Body::from(body.into_bytes()))) }
+                let status = &statuses[reads.fetch_add(1, Ordering::Relaxed).min(statuses.len() - 1)];
+                code = if status.is_null() { 503 } else { 200 };
+                body = json!({"metadata": {"name": "pod", "namespace": "gizmos", "labels": {"app": TEST_APP}}, "status": status})
+                    .to_string();
+            }
+            async move {
+                Ok::<_, Infallible>(
+                    http::Response::builder().status(code).body(Body::from(body.into_bytes())).unwrap(),
+                )
+            }
         });
         Cluster::through(Client::new(service, "default"))
     }
 
-    async fn outcome(states: Vec<Value>) -> Outcome {
-        let cluster = cluster(states);
+    fn status(state: &Value) -> Value {
+        json!({"phase": "Pending", "containerStatuses": [
+            {"name": TEST_APP, "image": "example.com/tests:v1", "state": state}]})
+    }
+
+    async fn outcome(test: PodTest<'static>, statuses: Vec<Value>) -> Outcome {
+        let cluster = cluster(statuses);
         let run = TestRun::new(&cluster, settings(), &Bundle::default()).unwrap();
-        run.run(0, TEST).await.unwrap()
+        run.run(0, test).await.unwrap()
     }
 
     const TEST: PodTest<'static> = PodTest { image: "example.com/tests:v1", command: &[], storage: None };
 
     #[tokio::test(start_paused = true)]
     async fn a_test_that_ends_has_its_log_and_one_that_cannot_has_a_reason() {
-        let not_run = |reason: &str| Outcome::NotRun(reason.to_owned());
-        let running = json!({"running": {"startedAt": "2026-01-01T00:00:00Z"}});
-        let ended = json!({"terminated": {"exitCode": 1}});
-        let printed = Outcome::Ran { printed: r#"{"results": []}"#.to_owned(), files: None };
-        assert_eq!(outcome(vec![running.clone(), running.clone(), ended]).await, printed);
-        let too_late =
-            not_run("the test has not ended 30 s after the start of the run; set a longer --wait-time");
-        assert_eq!(outcome(vec![running]).await, too_late);
-        let invalid = json!({"waiting": {"reason": "InvalidImageName", "message": "invalid"}});
+        let running = status(&json!({"running": {"startedAt": "2026-01-01T00:00:00Z"}}));
+        let ended = status(&json!({"terminated": {"exitCode": 1}}));
+        let printed = Outcome { printed: Ok(r#"{"results": []}"#.to_owned()), gathered: None };
+        assert_eq!(outcome(TEST, vec![running.clone(), running.clone(), ended]).await, printed);
+        let too_late = "the test has not ended 30 s after the start of the run; set a longer --wait-time";
+        assert_eq!(outcome(TEST, vec![running]).await, Outcome::not_run(too_late));
+        let invalid = status(&json!({"waiting": {"reason": "InvalidImageName", "message": "invalid"}}));
         let invalid_name = "the pod of the test cannot pull image `example.com/tests:v1`; fix the image name";
-        assert_eq!(outcome(vec![invalid]).await, not_run(invalid_name));
+        assert_eq!(outcome(TEST, vec![invalid]).await, Outcome::not_run(invalid_name));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_test_wrote_is_gathered_when_the_sidecar_has_ended() {
+        let test = PodTest { storage: Some("/output"), ..TEST };
+        let ended = status(&json!({"terminated": {"exitCode": 0}}));
+        let mut gathered = ended.clone();
+        gathered["initContainerStatuses"] = json!([
+            {"name": "mesh", "state": {"running": {}}},
+            {"name": test_storage::SIDECAR, "state": {"terminated": {"exitCode": 0}}},
+        ]);
+        let problem = async |statuses| {
+            let Outcome { printed, gathered } = outcome(test, statuses).await;
+            assert_eq!(printed, Ok(r#"{"results": []}"#.to_owned()));
+            gathered.unwrap().problem.unwrap()
+        };
+        // Errors that pass do not end it.
+        assert_eq!(problem(vec![ended.clone(), Value::Null, ended.clone(), gathered]).await, "no tar");
+        assert_eq!(
+            problem(vec![ended]).await,
+            "the sidecar has not ended after 40 s; is there another container in the pod?"
+        );
     }
 
     #[tokio::test(start_paused = true)]
@@ -472,11 +525,11 @@ mod tests {
         });
         let cluster = Cluster::through(Client::new(service, "default"));
         let run = TestRun::new(&cluster, settings(), &Bundle::default()).unwrap();
-        let Outcome::NotRun(reason) = run.run(0, TEST).await.unwrap() else { panic!("the test ran") };
+        let reason = run.run(0, TEST).await.unwrap().printed.unwrap_err();
         assert!(reason.ends_with("no such service account"), "{reason}");
         tokio::time::advance(Duration::from_secs(31)).await;
         let sent = requests.load(Ordering::Relaxed);
-        assert!(matches!(run.run(1, TEST).await.unwrap(), Outcome::NotRun(_)));
+        assert!(run.run(1, TEST).await.unwrap().printed.is_err());
         assert_eq!(requests.load(Ordering::Relaxed), sent);
     }
 

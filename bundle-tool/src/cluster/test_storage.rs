@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use oci_images::layout::{self, Blob, Limits, MediaType};
+use semver::Version;
 use serde_json::{Value, json};
 
 use super::snapshot::{list, string};
@@ -18,47 +19,76 @@ pub(super) const SIDECAR: &str = "scorecard-gather";
 /// The environment variable of a test with the path of its storage.
 pub(super) const VARIABLE: &str = "SCORECARD_STORAGE";
 
-/// Maximum size of an encoded archive in bytes: below 10 MiB, where the kubelet begins another log.
-pub(super) const MAX_ARCHIVE: usize = 9 << 20;
+/// Maximum size of what the sidecar prints in bytes: below 10 MiB, where the kubelet begins another log.
+pub(super) const MAX_PRINTED: usize = 9 << 20;
 
-/// What a complete archive ends with.
+/// The first version of Kubernetes with sidecars.
+const MIN_VERSION: Version = Version::new(1, 29, 0);
+
+/// Where the storage is mounted in the sidecar: hides nothing of the image.
+const DIRECTORY: &str = "/scorecard-storage";
+
+/// The line after a complete archive; what follows are errors.
 const END: &str = "-- end --";
 
-/// Waits for SIGTERM, and prints the files of the directory that is its argument.
-const SCRIPT: &str = r#"gather() {
-  kill $!
-  cd "$0" && tar -cf - . | gzip | base64 && echo "-- end --"
+/// Waits for SIGTERM, and prints the files in `DIRECTORY`. Logs do not tell standard error from standard output, so that
+/// errors are printed last.
+const SCRIPT: &str = r#"exec 3>&1
+gather() {
+  trap '' TERM
+  kill $! 2>/dev/null
+  errors=$({
+    { cd DIRECTORY && tar -cf - . || echo "tar failed with status $?" >&2; } | gzip | base64 -w 0 >&3
+  } 2>&1)
+  printf '\n-- end --\n%s\n' "$errors"
   exit
 }
 trap gather TERM
-while :; do
-  sleep 3600 & wait
-done
+while sleep 3600 3>&- >/dev/null & wait $!; do :; done
 "#;
 
-/// The first version of Kubernetes with sidecars, for messages.
-const MIN_VERSION: &str = "1.29";
+/// What a test wrote to its storage.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Gathered {
+    /// The files, by their paths in the storage.
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// Why files are missing, if they are.
+    pub problem: Option<String>,
+}
 
-/// Returns the sidecar that gathers what is written to `path`. Its image needs `sh`, `sleep`, `tar`, `gzip` and `base64`.
-pub(super) fn sidecar(image: &str, path: &str) -> Value {
+impl Gathered {
+    pub(super) fn nothing(problem: impl Into<String>) -> Self {
+        Self { files: BTreeMap::new(), problem: Some(problem.into()) }
+    }
+}
+
+/// Returns why a cluster of this version cannot gather anything, if it cannot.
+pub(super) fn unsupported(version: &Version) -> Option<String> {
+    // Pre-releases count as the release.
+    ((version.major, version.minor) < (MIN_VERSION.major, MIN_VERSION.minor)).then(|| {
+        format!(
+            "gathering what tests write to their storage requires Kubernetes {}.{}, but the cluster has {version}; run without \
+             --storage-image",
+            MIN_VERSION.major, MIN_VERSION.minor
+        )
+    })
+}
+
+/// Returns the sidecar that gathers what is written to the volume `storage`. Its image needs `sh`, `sleep`, `tar`, `gzip` and
+/// `base64`.
+pub(super) fn sidecar(image: &str) -> Value {
     json!({
         "name": SIDECAR,
         "image": image,
         "imagePullPolicy": "IfNotPresent",
         "restartPolicy": "Always",
-        "command": ["sh", "-c", SCRIPT, path],
-        "volumeMounts": [{"name": "storage", "mountPath": path, "readOnly": true}],
+        "command": ["sh", "-c", script(DIRECTORY)],
+        "volumeMounts": [{"name": "storage", "mountPath": DIRECTORY, "readOnly": true}],
     })
 }
 
-/// Returns why a pod that the API server stores has no sidecar, if it should have one.
-pub(super) fn missing(pod: &Value) -> Option<String> {
-    let first = list(pod, "/spec/initContainers").first()?;
-    (string(first, "/restartPolicy") != "Always").then(|| {
-        format!(
-            "gathering what tests write to their storage requires Kubernetes {MIN_VERSION}; run without --storage-image"
-        )
-    })
+fn script(directory: &str) -> String {
+    SCRIPT.replace("DIRECTORY", directory)
 }
 
 /// Returns whether the sidecar has ended.
@@ -69,45 +99,63 @@ pub(super) fn has_ended(pod: &Value) -> bool {
     })
 }
 
-/// Returns the files that the sidecar printed: their paths in the storage and their bytes.
-///
-/// # Errors
-/// Why the files cannot be read.
-pub(super) fn files(printed: &str) -> Result<BTreeMap<String, Vec<u8>>, String> {
-    let Some(encoded) = printed.trim_end().strip_suffix(END) else {
-        let last = printed.lines().next_back().unwrap_or_default();
-        return Err(if printed.len() >= MAX_ARCHIVE {
-            format!("as an archive, they exceed the limit of {MAX_ARCHIVE} bytes")
-        } else if last.is_empty() {
-            "the sidecar printed nothing".to_owned()
+/// Returns the files that the sidecar printed.
+pub(super) fn gathered(printed: &str) -> Gathered {
+    let Some((encoded, errors)) = printed.rsplit_once(END) else {
+        return Gathered::nothing(if printed.len() >= MAX_PRINTED {
+            format!("the archive exceeds the limit of {MAX_PRINTED} bytes")
         } else {
-            format!("the sidecar printed: {last}")
+            match printed.lines().next_back() {
+                Some(last) => format!("the sidecar printed: {last}"),
+                None => "the sidecar printed nothing".to_owned(),
+            }
         });
     };
-    let encoded: String = encoded.split_ascii_whitespace().collect();
-    let archive = STANDARD.decode(encoded).map_err(|error| format!("the archive is malformed: {error}"))?;
+    let errors = Some(errors.trim()).filter(|errors| !errors.is_empty()).map(str::to_owned);
+    match files(encoded.trim()) {
+        Ok(files) => Gathered { files, problem: errors },
+        Err(reason) => {
+            Gathered::nothing(errors.unwrap_or_else(|| format!("the archive cannot be read: {reason}")))
+        }
+    }
+}
+
+fn files(encoded: &str) -> Result<BTreeMap<String, Vec<u8>>, String> {
+    let archive = STANDARD.decode(encoded).map_err(|error| error.to_string())?;
     let blob = Blob::from_bytes(MediaType::ImageLayerGzip, archive);
     layout::extract(&[blob], &[String::new()], Limits::bundle()).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
     use std::process::{Command, Stdio};
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use super::*;
 
     #[test]
-    fn what_is_incomplete_is_an_error() {
-        assert_eq!(files(""), Err("the sidecar printed nothing".to_owned()));
-        assert_eq!(files("sh: tar: not found\n"), Err("the sidecar printed: sh: tar: not found".to_owned()));
-        let long = "A".repeat(MAX_ARCHIVE);
-        assert_eq!(files(&long), Err("as an archive, they exceed the limit of 9437184 bytes".to_owned()));
+    fn what_is_incomplete_has_a_reason() {
+        let reason = |printed: &str| {
+            let Gathered { files, problem } = gathered(printed);
+            assert!(files.is_empty());
+            problem.unwrap()
+        };
+        assert_eq!(reason(""), "the sidecar printed nothing");
+        assert_eq!(reason("H4sI\nexec failed\n"), "the sidecar printed: exec failed");
+        assert_eq!(reason(&"A".repeat(MAX_PRINTED)), "the archive exceeds the limit of 9437184 bytes");
+        assert_eq!(reason("\n-- end --\ntar: not found\n"), "tar: not found");
+        assert_eq!(reason("@\n-- end --\n\n"), "the archive cannot be read: Invalid symbol 64, offset 0.");
+    }
+
+    #[test]
+    fn sidecars_require_a_version() {
+        assert_eq!(unsupported(&Version::parse("1.29.0-alpha.1").unwrap()), None);
         assert_eq!(
-            files("@\n-- end --\n"),
-            Err("the archive is malformed: Invalid symbol 64, offset 0.".to_owned())
+            unsupported(&Version::new(1, 28, 15)).unwrap(),
+            "gathering what tests write to their storage requires Kubernetes 1.29, but the cluster has 1.28.15; run without \
+             --storage-image"
         );
-        assert!(files("AAAA\n-- end --\n").is_err());
     }
 
     /// Returns whether a process has a handler of SIGTERM, the 15th signal.
@@ -117,23 +165,42 @@ mod tests {
         u64::from_str_radix(caught.trim(), 16).unwrap() & (1 << 14) != 0
     }
 
-    #[test]
-    fn the_script_prints_the_files_when_it_is_ended() {
-        let directory = tempfile::tempdir().unwrap();
-        std::fs::create_dir(directory.path().join("junit")).unwrap();
-        std::fs::write(directory.path().join("junit/report.xml"), "<testsuite/>").unwrap();
-        std::fs::write(directory.path().join("binary"), [0, 0xff]).unwrap();
-        let path = directory.path().to_str().unwrap();
-        let child = Command::new("sh").args(["-c", SCRIPT, path]).stdout(Stdio::piped()).spawn().unwrap();
+    /// Runs the script on a directory until it waits, and ends it.
+    fn run(shell: &[&str], directory: &str) -> Gathered {
+        let mut command = Command::new(shell[0]);
+        command.args(&shell[1..]).args(["-c", &script(directory)]).stdout(Stdio::piped());
+        let child = command.spawn().unwrap();
         // A signal that arrives before the trap ends the shell, which prints nothing.
+        let start = Instant::now();
         while !catches_term(child.id()) {
+            assert!(start.elapsed() < Duration::from_mins(1), "the script does not wait");
             std::thread::sleep(Duration::from_millis(5));
         }
         Command::new("kill").arg(child.id().to_string()).status().unwrap();
-        let printed = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
-        let files = files(&printed).unwrap();
-        assert_eq!(files["junit/report.xml"], b"<testsuite/>");
-        assert_eq!(files["binary"], [0, 0xff]);
-        assert_eq!(files.len(), 2);
+        gathered(&String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap())
+    }
+
+    #[test]
+    fn the_script_prints_the_files_and_then_the_errors() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().to_str().unwrap();
+        std::fs::create_dir(directory.path().join("junit")).unwrap();
+        std::fs::write(directory.path().join("junit/report.xml"), "<testsuite/>").unwrap();
+        std::fs::write(directory.path().join("binary"), [0, 0xff]).unwrap();
+        symlink("junit/report.xml", directory.path().join("latest")).unwrap();
+        let mut shells = vec![vec!["sh"]];
+        if std::path::Path::new("/bin/busybox").exists() {
+            shells.push(vec!["/bin/busybox", "sh"]);
+        }
+        for shell in shells {
+            let Gathered { files, problem } = run(&shell, path);
+            assert_eq!(problem, None);
+            assert_eq!(files["junit/report.xml"], b"<testsuite/>");
+            assert_eq!(files["latest"], b"<testsuite/>");
+            assert_eq!(files["binary"], [0, 0xff]);
+            assert_eq!(files.len(), 3);
+            let problem = run(&shell, &format!("{path}/missing")).problem.unwrap();
+            assert!(problem.contains("missing"), "{problem}");
+        }
     }
 }

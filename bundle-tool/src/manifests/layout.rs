@@ -70,8 +70,8 @@ pub fn kustomize(manifests: &Manifests) -> BTreeMap<String, String> {
 /// Returns the files of a Helm chart, by their paths. The objects must be those of [`HELM_NAMESPACE`].
 ///
 /// The release's namespace is that of the operator. CRDs are templates, so that an upgrade of the release upgrades them;
-/// they stay when the release is deleted. CRDs that the chart has instances of are in `crds/`: Helm creates those first, and
-/// never upgrades them.
+/// they stay when the release is deleted. CRDs that the chart has instances of are in `crds/`, unless they have a conversion
+/// webhook: Helm creates those first, and never upgrades them.
 #[must_use]
 pub fn helm(manifests: &Manifests, name: &str) -> BTreeMap<String, String> {
     let mut chart = json!({
@@ -86,7 +86,7 @@ pub fn helm(manifests: &Manifests, name: &str) -> BTreeMap<String, String> {
         ("Chart.yaml".to_owned(), emit(&chart)),
         (
             "values.yaml".to_owned(),
-            "# Install the CRDs with the release\ncrds:\n  install: true\n".to_owned(),
+            "# Install the CRDs in templates/ with the release; --skip-crds omits those in crds/\ncrds:\n  install: true\n".to_owned(),
         ),
     ]);
     let mut used = BTreeMap::new();
@@ -97,9 +97,12 @@ pub fn helm(manifests: &Manifests, name: &str) -> BTreeMap<String, String> {
         }
         let is_crd = object["kind"] == "CustomResourceDefinition";
         if is_crd && manifests.objects.iter().any(|instance| is_instance(instance, object)) {
-            // These are no templates.
-            files.insert(format!("crds/{}", file_name(object, &mut used)), emit(object));
-            continue;
+            let text = emit(object);
+            // Nothing there is a template, so that a CRD with the namespace of a conversion webhook has to be one.
+            if !text.contains(HELM_NAMESPACE) {
+                files.insert(format!("crds/{}", file_name(object, &mut used)), text);
+                continue;
+            }
         }
         let mut object = object.clone();
         if is_crd && let Some(metadata) = object["metadata"].as_object_mut() {
@@ -163,6 +166,8 @@ mod tests {
                 json!({"apiVersion": "other.com/v1", "kind": "Widget", "metadata": {"name": "sample"}}),
             ],
         };
+        let mut with_webhook = manifests.objects[0].clone();
+        with_webhook["spec"]["conversion"] = HELM_NAMESPACE.into();
         let files = helm(&manifests, "gizmo");
         let places: Vec<_> = files.keys().filter(|path| path.contains("definition")).collect();
         assert_eq!(
@@ -171,6 +176,12 @@ mod tests {
                 "crds/customresourcedefinition_gizmos.example.com.yaml",
                 "templates/customresourcedefinition_widgets.example.com.yaml"
             ]
+        );
+        let manifests = Manifests { objects: vec![with_webhook, manifests.objects[2].clone()], ..manifests };
+        let files = helm(&manifests, "gizmo");
+        assert!(
+            files.contains_key("templates/customresourcedefinition_gizmos.example.com.yaml"),
+            "{files:?}"
         );
     }
 

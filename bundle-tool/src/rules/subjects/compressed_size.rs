@@ -90,6 +90,29 @@ impl Write for Counter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read;
+
+    /// Returns the size of a bundle with `noise` bytes that cannot be compressed, and 5 MB that can.
+    fn size_with_noise(noise_bytes: usize) -> u64 {
+        let mut state: u64 = 1;
+        let noise = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state.to_be_bytes()[0]
+        });
+        let noise = noise.take(noise_bytes).collect();
+        let text = b"- text\n".repeat(1 << 18);
+        let files = ["manifests/a", "manifests/b", "manifests/c"].map(|path| (path.to_owned(), text.clone()));
+        let mut files = std::collections::BTreeMap::from(files);
+        files.insert("manifests/noise".to_owned(), noise);
+        compressed_size(&read::bundle::files("large", &files)).unwrap()
+    }
+
+    #[test]
+    fn the_sizes_of_large_bundles_are_on_the_right_side_of_the_limits() {
+        assert!(size_with_noise(600_000) < LARGE_BUNDLE_SIZE);
+        assert!((LARGE_BUNDLE_SIZE + 1..MAX_BUNDLE_SIZE).contains(&size_with_noise(700_000)));
+        assert!(size_with_noise(790_000) > MAX_BUNDLE_SIZE);
+    }
 
     #[test]
     fn an_estimate_is_decisive_if_no_limit_is_near() {
