@@ -123,7 +123,7 @@ scaffold: build ## Build, test, bundle and validate scaffolded operators
 # Targets of fuzz/ to run, and for how many seconds each.
 FUZZ ?= $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 FUZZ_TIME ?= 180
-# How many run at once, and further arguments: -seed=1 repeats the same inputs, -runs=0 reads the seeds and ends.
+# How many run at once, and further arguments: -runs=0 reads the seeds and ends.
 FUZZ_JOBS ?= 1
 FUZZ_ARGS ?=
 # What cargo-fuzz passes without a sanitizer: coverage that libFuzzer reads. The stable compiler accepts it.
