@@ -455,10 +455,15 @@ fn analyse(text: &str) -> Analysis {
     }
     let padded = |c: Option<char>| c.is_some_and(|c| c == ' ' || is_break(c));
     let (leading, trailing) = (padded(text.chars().next()), padded(previous));
+    // At the start of a line, also of a quoted text, these end a document.
+    let is_marker = |marker| {
+        text.match_indices(marker).any(|(at, _)| text[..at].chars().next_back().is_some_and(is_break))
+    };
+    let marker = is_marker("---") || is_marker("...");
     Analysis {
         multiline,
         plain: !(leading || trailing || break_space || space_break || special || multiline || indicators),
-        single: !(break_space || space_break || special),
+        single: !(break_space || space_break || special || marker),
         literal: !(previous == Some(' ') || space_break || special),
     }
 }
@@ -555,6 +560,7 @@ mod tests {
         assert_eq!(emit(&json!({"a": ["  x\ny"]})), "a:\n- |2-\n    x\n  y\n");
         assert_eq!(emit(&json!({"a": "x \ny"})), "a: \"x \\ny\"\n");
         assert_eq!(emit(&json!({"a": "x\u{2029}-\ny"})), "a: \"x\\P-\\ny\"\n");
+        assert_eq!(emit(&json!("x\u{2029}--- y")), "\"x\\P--- y\"\n");
     }
 
     #[test]
