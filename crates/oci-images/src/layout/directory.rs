@@ -120,6 +120,21 @@ mod tests {
     }
 
     #[test]
+    fn what_a_killed_writer_left_is_completed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (layout, blobs) = (dir.path().join("layout"), dir.path().join("layout/blobs/sha256"));
+        fs::create_dir_all(&blobs).unwrap();
+        fs::write(blobs.join(".atomic-files-1-a-0"), "half").unwrap();
+        fs::write(layout.join("oci-layout"), super::super::writer::MARKER).unwrap();
+        write_directory(&layout, &image("x"), "x:v1").unwrap();
+        assert_eq!(names(&layout), ["blobs", "index.json", "oci-layout"]);
+        assert_eq!(names(&blobs).len(), 3);
+        fs::remove_file(layout.join("index.json")).unwrap();
+        fs::write(layout.join("other"), "").unwrap();
+        assert!(write_directory(&layout, &image("x"), "x:v1").is_err());
+    }
+
+    #[test]
     fn an_error_leaves_what_was_there_and_nothing_else() {
         let dir = tempfile::tempdir().unwrap();
         let broken = broken_image();

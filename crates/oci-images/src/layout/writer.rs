@@ -52,14 +52,16 @@ impl DirectoryWriter {
         }
         let lock = DirectoryLock::acquire(path, LOCK_TIMEOUT, |_| {})?;
         let mut created = Created::default();
-        let index = if fs::symlink_metadata(path.join("oci-layout")).is_ok() {
-            let index_path = path.join("index.json");
+        let index_path = path.join("index.json");
+        let index = if fs::symlink_metadata(&index_path).is_ok()
+            && fs::symlink_metadata(path.join("oci-layout")).is_ok()
+        {
             let bytes = read_regular(&index_path, DOCUMENT_LIMIT)?;
             Some(serde_json::from_slice::<ImageIndex>(&bytes).map_err(|error| {
                 Error::malformed(index_path.display().to_string(), "OCI image index", &error)
             })?)
         } else {
-            require_empty(path)?;
+            require_unfinished(path)?;
             None
         };
         for file in ["oci-layout", "index.json"] {
@@ -68,6 +70,9 @@ impl DirectoryWriter {
         for directory in ["blobs", "blobs/sha256"] {
             created.directory(&path.join(directory))?;
             reject_link(&path.join(directory))?;
+        }
+        if lock.is_exclusive() {
+            remove_temporary(&path.join("blobs/sha256"))?;
         }
         Ok(Self { path: path.to_owned(), index, created: Mutex::new(created), _lock: lock })
     }
@@ -201,12 +206,41 @@ fn copy(reader: &mut dyn Read, pending: &mut Pending, blob: &Blob) -> Result<(),
     }
 }
 
-fn require_empty(path: &Path) -> Result<(), Error> {
-    if fs::read_dir(path).map_err(Error::read(path))?.next().is_none() {
+/// Accepts a directory that is empty, or that a killed writer left without an index.
+fn require_unfinished(path: &Path) -> Result<(), Error> {
+    let directory = |name: &str, expected: &[&str]| -> Result<bool, Error> {
+        let path = path.join(name);
+        let entries = match fs::read_dir(&path) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(false),
+            Err(error) => return Err(Error::read(&path)(error)),
+        };
+        for entry in entries {
+            let name = entry.map_err(Error::read(&path))?.file_name();
+            if !expected.iter().any(|expected| name == *expected) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    };
+    if directory("", &["blobs", "oci-layout"])? && directory("blobs", &["sha256"])? {
         return Ok(());
     }
     let reason = "the directory is neither empty nor an OCI layout; choose a new directory".to_owned();
     Err(Error::NotFound { path: path.to_owned(), reason })
+}
+
+/// Removes the temporary files of killed writers.
+fn remove_temporary(directory: &Path) -> Result<(), Error> {
+    for entry in fs::read_dir(directory).map_err(Error::read(directory))? {
+        let entry = entry.map_err(Error::read(directory))?;
+        if atomic_files::is_temporary(entry.file_name()) {
+            // What cannot be removed is in nobody's way.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+    Ok(())
 }
 
 /// Rejects a symbolic link inside a layout, through which files elsewhere would be written.
