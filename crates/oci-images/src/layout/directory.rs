@@ -126,12 +126,12 @@ mod tests {
         fs::create_dir_all(&blobs).unwrap();
         fs::write(blobs.join(".atomic-files-1-a-0"), "half").unwrap();
         fs::write(layout.join("oci-layout"), super::super::writer::MARKER).unwrap();
-        write_directory(&layout, &image("x"), "x:v1").unwrap();
+        write_directory(&layout, image("x"), "x:v1").unwrap();
         assert_eq!(names(&layout), ["blobs", "index.json", "oci-layout"]);
         assert_eq!(names(&blobs).len(), 3);
         fs::remove_file(layout.join("index.json")).unwrap();
         fs::write(layout.join("other"), "").unwrap();
-        assert!(write_directory(&layout, &image("x"), "x:v1").is_err());
+        assert!(write_directory(&layout, image("x"), "x:v1").is_err());
     }
 
     #[test]
