@@ -76,7 +76,7 @@ impl Cleanup {
             Err(failure) => return Err(failure.into()),
         }
         let mut out = io::stdout().lock();
-        writeln!(out, "{} is removed from namespace {namespace}", self.package)?;
+        writeln!(out, "{} was removed from namespace {namespace}", self.package)?;
         for name in &plan.kept {
             writeln!(out, "kept CRD {name} and its objects")?;
         }

@@ -30,7 +30,7 @@ pub(super) struct Connection {
     /// Context of the kubeconfig [default: its current context]
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
-    /// Namespace of the operator [default: that of the context; `doctor` and `migrate`: all]
+    /// Namespace of the operator [default: that of the context]
     #[arg(long, short, value_name = "NAMESPACE")]
     pub(super) namespace: Option<String>,
 }

@@ -91,7 +91,7 @@ impl Diff {
         };
         if let Some(objects) = objects.as_ref().filter(|objects| objects.unverified > 0) {
             let count = counted(objects.unverified, "existing object");
-            writeln!(io::stderr(), "warning: {count} not validated: the limit on work was exceeded")?;
+            writeln!(io::stderr(), "warning: {count} not validated: the cost limit was exceeded")?;
         }
         let options = diff::Options { strict: self.strict, stored_versions: self.stored_versions };
         let mut difference = diff::compare(old, new, &options);

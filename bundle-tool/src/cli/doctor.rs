@@ -18,6 +18,7 @@ use crate::cluster::{Problem, Scope, Snapshot, gather, kinds};
 use crate::model::text::printable;
 
 #[derive(Debug, Args)]
+#[command(mut_arg("namespace", |argument| argument.help("Namespace of the operator [default: all namespaces]")))]
 #[command(after_long_help = "Examples:
   # Diagnose all operators of the cluster
   bundle-tool doctor

@@ -23,10 +23,10 @@ pub(super) struct Edit {
     /// Allow several API groups
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", action = clap::ArgAction::Set)]
     multigroup: Option<bool>,
-    /// Use the crate operator-runtime in this directory
+    /// Use the operator-runtime crate in this directory
     #[arg(long, value_name = "DIR")]
     runtime_path: Option<PathBuf>,
-    /// Use a copy of the crate operator-runtime in the project's directory runtime
+    /// Use a copy of the operator-runtime crate in the project's runtime directory
     #[arg(long, conflicts_with = "runtime_path")]
     vendor_runtime: bool,
     #[command(flatten)]

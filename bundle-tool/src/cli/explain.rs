@@ -12,7 +12,7 @@ use crate::{catalog, report, rules};
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct Explain {
-    /// Rules, by the names that findings show in brackets
+    /// Names of rules, as findings show them in brackets
     #[arg(required = true, value_name = "RULE")]
     rules: Vec<String>,
 }

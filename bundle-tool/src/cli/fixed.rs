@@ -49,7 +49,7 @@ impl Fixed {
             write!(out, " in {}", counted(self.files.len(), "file"))?;
         }
         if self.unsafe_fixes > 0 {
-            write!(out, "; {} with --unsafe-fixes", self.unsafe_fixes)?;
+            write!(out, "; --unsafe-fixes can fix {} more", self.unsafe_fixes)?;
         }
         if self.is_incomplete {
             write!(out, "; more remain: run the command again")?;

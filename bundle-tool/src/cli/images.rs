@@ -29,7 +29,8 @@ pub(super) struct Registries {
     /// PEM file with the private key of --client-cert [default: the same file]
     #[arg(long, value_name = "FILE", requires = "client_cert")]
     client_key: Option<PathBuf>,
-    /// Accept every certificate of a registry: anyone in between can then read and change everything, including passwords
+    /// Do not verify the certificates of registries: an attacker on the network can then read and change all traffic, including
+    /// passwords
     #[arg(long)]
     insecure_skip_tls_verify: bool,
     /// Use HTTP without TLS for registries on loopback addresses; for others, use --plain-http=HOST:PORT (repeatable)

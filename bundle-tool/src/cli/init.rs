@@ -24,7 +24,7 @@ Examples:
   bundle-tool init --domain example.com \\
     --repo github.com/example/flight-operator
 
-  # Create one in another directory that uses a checkout of operator-runtime
+  # Create one in another directory, built with a checkout of operator-runtime
   bundle-tool init --project-dir flights --project-name flight-operator \\
     --domain example.com --runtime-path ../operator-runtime
 
@@ -32,7 +32,7 @@ Examples:
   bundle-tool init --from ~/src/lake-operator
   make -C ~/src/lake-operator -f Makefile.bundle bundle")]
 pub(super) struct Init {
-    /// Package the existing operator in this directory instead: add files, and change none
+    /// Package the existing operator in this directory instead: only add files, without changing any
     #[arg(long, value_name = "DIR", conflicts_with_all = ["domain", "repo", "owner", "plugins", "runtime_path", "project_dir"])]
     from: Option<PathBuf>,
     /// Domain of the API groups
@@ -56,7 +56,7 @@ pub(super) struct Init {
     /// Plugin keys, comma-separated
     #[arg(long, value_name = "KEY,…", value_delimiter = ',')]
     plugins: Vec<String>,
-    /// Directory of the crate operator-runtime [default: a copy in the project's directory runtime]
+    /// Directory of the operator-runtime crate [default: a copy in the project's runtime directory]
     #[arg(long, value_name = "DIR")]
     runtime_path: Option<PathBuf>,
     /// Do not check that cargo is installed and new enough

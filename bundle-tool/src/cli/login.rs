@@ -22,7 +22,7 @@ const MAX_PASSWORD: u64 = 64 << 10;
   bundle-tool login quay.io/example --username example+robot \\
     --password-stdin < token")]
 pub(super) struct Login {
-    /// Registry, or registry and the first parts of repositories
+    /// Registry, or registry and beginning of the repository names
     #[arg(value_name = "REGISTRY[/PATH]", value_parser = scope)]
     scope: String,
     /// User name
@@ -43,7 +43,7 @@ pub(super) struct Login {
   # Remove the login for one organization
   bundle-tool logout quay.io/example")]
 pub(super) struct Logout {
-    /// Registry, or registry and the first parts of repositories
+    /// Registry, or registry and beginning of the repository names
     #[arg(value_name = "REGISTRY[/PATH]", value_parser = scope)]
     scope: String,
 }

@@ -36,6 +36,7 @@ const MAX_CRDS: usize = 500;
 const MAX_CHANNELS: usize = 10;
 
 #[derive(Debug, Args)]
+#[command(mut_arg("namespace", |argument| argument.help("Namespace of the operator [default: all namespaces]")))]
 #[command(after_long_help = "Examples:
   # Plan the move of an installed operator
   bundle-tool migrate gizmo-operator --namespace gizmos

@@ -99,8 +99,9 @@ enum Command {
     /// Remove an operator: its subscription, CSV and catalog
     ///
     /// The CRDs and their objects are kept, unless --delete-crds is given: then they are deleted while the operator
-    /// runs, so that it can remove its finalizers. What OLM v1 installed is removed only with its CRDs. Waits until
-    /// everything is gone, and names what blocks a deletion.
+    /// runs, so that it can remove its finalizers. What OLM v1 installed is removed only with
+    /// --delete-crds, because its CRDs are deleted with it. Waits until everything is gone, and reports what blocks a
+    /// deletion.
     Cleanup(cleanup::Cleanup),
     /// Print completions for a shell
     Completions(completions::Completions),
@@ -108,8 +109,8 @@ enum Command {
     ///
     /// SOURCE and TARGET are names of images in registries, oci:DIR, oci-archive:FILE or docker-archive:FILE; a name
     /// after the path, as in oci:DIR:NAME, chooses one of several images. Manifests are copied byte for byte, so the
-    /// copy has the digest of the original. Layers that the target has are not transferred, and within one registry
-    /// they are mounted. Interrupted transfers are resumed if the registry supports that. Prints the copy's name, by
+    /// copy has the digest of the original. Layers that the target already has are not transferred; within one
+    /// registry, layers are mounted. Interrupted transfers are resumed if the registry supports that. Prints the copy's name, by
     /// digest in a registry.
     Copy(copy::Copy),
     /// Add an API or a webhook to a project
@@ -119,8 +120,8 @@ enum Command {
     /// Compares CRDs as OLM v1 does before it upgrades, and permissions, install modes, webhooks, required APIs,
     /// images, descriptors and size.
     ///
-    /// Exit status: 0 if nothing breaks, 1 if something does, 2 if a bundle cannot be read. Validating existing objects
-    /// is limited to a few seconds; a warning reports those beyond.
+    /// Exit status: 0 if nothing breaks, 1 if something does, 2 if a bundle cannot be read. Validation of existing
+    /// objects stops after a few seconds; a warning reports how many were not validated.
     Diff(diff::Diff),
     /// Explain why operators are not installed, upgraded or deleted
     ///
@@ -133,7 +134,7 @@ enum Command {
     /// Change the settings of a project
     ///
     /// --multigroup lets a project have several API groups: the files of each group move into a directory of their own,
-    /// with what you have edited. --runtime-path makes the project build with a checkout of operator-runtime and removes its
+    /// with your edits. --runtime-path makes the project build with a checkout of operator-runtime and removes its
     /// copy, except files that you have edited; --vendor-runtime writes the copy again.
     ///
     /// Exit status: 0 on success, 1 if a file was merged with conflicts, 2 on an error, with nothing written.
@@ -142,8 +143,8 @@ enum Command {
     Explain(explain::Explain),
     /// Fix findings in the files of bundles and catalogs
     ///
-    /// Applies the fixes that need no decision. Comments and layout are preserved. In file-based catalogs, fixes the
-    /// findings of `catalog validate`; the options that choose rules do not apply to them.
+    /// Applies the safe fixes; --unsafe-fixes also applies those that require review. Comments and layout are preserved.
+    /// In file-based catalogs, fixes the findings of `catalog validate`; the options that choose rules do not apply to them.
     ///
     /// Exit status: 0 if the files were written or need no change, 1 if `--diff` found a change, 2 if a file could not
     /// be read or written.
@@ -154,10 +155,10 @@ enum Command {
     ///
     /// Writes a Cargo package with the operator's program, tests, Makefile and CI workflow into the current directory,
     /// which must be empty except for hidden files such as .git. Add APIs with `bundle-tool create api`. PROJECT and
-    /// .scaffold.yaml record what was scaffolded: keep them in git. The directory runtime has a copy of the crate
-    /// operator-runtime, of which later versions of bundle-tool replace what you have not edited.
+    /// .scaffold.yaml record what was scaffolded: keep them in git. The runtime directory contains a copy of the
+    /// operator-runtime crate; `bundle-tool update` replaces the files of the copy that you have not edited.
     ///
-    /// With --from, packages an operator that exists, in any language: finds its kustomization, Helm chart, Java build
+    /// With --from, packages an existing operator in any language: finds its kustomization, Helm chart, Java build
     /// or directory of manifests, and writes Makefile.bundle, the base CSV and, if it has none, PROJECT.
     ///
     /// Exit status: 0 on success, 2 on an error, with nothing written.
@@ -178,26 +179,26 @@ enum Command {
     Login(login::Login),
     /// Remove the credentials for a registry
     ///
-    /// Removes the login from every file and credential helper that has it. Logins for other parts of the registry's
-    /// repositories stay.
+    /// Removes the login from every file and credential helper that has it. Logins for other
+    /// paths of the registry are kept.
     Logout(login::Logout),
     /// Run a language server for editors
     ///
     /// Speaks the Language Server Protocol on standard input and output. For each open file of a bundle or a file-based
-    /// catalog, the whole bundle or catalog is validated as `validate` does, including unsaved changes: findings appear
+    /// catalog, `validate` is run on the whole bundle or catalog, including unsaved changes: findings appear
     /// as diagnostics, fixes and comments that ignore a finding as code actions, and the page of a rule as a hover.
     ///
-    /// A bundle is the nearest directory above a file that has manifests/ and metadata/; a catalog is the highest one
-    /// that contains only files of a catalog. The options and the bundle-tool.toml of `validate` choose the rules.
+    /// A bundle is the nearest directory above a file that has manifests/ and metadata/; a catalog is the topmost directory
+    /// that contains only catalog files. The options and the bundle-tool.toml of `validate` choose the rules.
     ///
-    /// Exit status: 0 after `shutdown`, 1 if the editor ends without it, 2 if the input does not follow the protocol.
+    /// Exit status: 0 after `shutdown`, 1 if the editor exits without it, 2 if the input does not follow the protocol.
     Lsp(lsp::Lsp),
     /// Write manual pages for all commands to a directory
     Man(man::Man),
     /// Plan the move of operators from OLM v0 to OLM v1
     ///
     /// Reports what blocks the move (the rules of the suite `olmv1`, and the state of an installation), the manifests
-    /// to apply, and what of OLM v0 is deleted, in which order. CRDs and their objects are kept. Nothing is changed on
+    /// to apply, and which objects of OLM v0 to delete, in which order. CRDs and their objects are kept. Nothing is changed on
     /// the cluster.
     ///
     /// Exit status: 0 if everything can be moved, 1 if something is blocked, 2 if the plan cannot be made.
@@ -250,29 +251,28 @@ enum Command {
     Scorecard(scorecard::Scorecard),
     /// Serve a file-based catalog to OLM
     ///
-    /// Serves the registry's gRPC API as `opm serve` does, with health checks and reflection; called as `opm`, the
-    /// program takes the same arguments. It needs no write access and runs as any user.
+    /// Serves the registry's gRPC API as `opm serve` does, with health checks and reflection; invoked as `opm`, the
+    /// program accepts the same arguments. It requires no write access and runs as any user.
     ///
     /// With --index or --cache-dir, the catalog is served from an index, which `push catalog` puts into the image. An
-    /// index that is missing, damaged or belongs to another state of the catalog is not used: the catalog is read
-    /// instead, which takes longer.
+    /// index that is missing, damaged or out of date is not used: the catalog is read instead, which takes longer.
     ///
     /// With --http, the catalog is also served over HTTP: catalogd's API at `/catalogs/NAME/api/v1/all` and `/metas`
     /// (also below `/api/v1`), pages to browse it at `/`, Prometheus metrics at `/metrics`. Its blobs are then kept in
     /// memory.
     ///
-    /// Prints its address on standard output once it serves, with --http a second line with that URL, and runs until
-    /// SIGINT or SIGTERM, after which calls in progress have 10 seconds to complete.
+    /// Prints its address on standard output when it is ready to serve (with --http, also the URL on a second line) and
+    /// runs until SIGINT or SIGTERM, after which calls in progress have 10 seconds to complete.
     Serve(serve::Serve),
     /// Test operators on a cluster with OLM
     Test(test::Test),
     /// Merge the scaffold of this version of bundle-tool into a project
     ///
     /// Compares what was last scaffolded (.scaffold.yaml) with what this version would write, and merges the difference
-    /// into the project's files. What you have edited or deleted is preserved. The copy of operator-runtime is not
-    /// merged: files that you have not edited are replaced, or written again if you have deleted them. Where both
-    /// changed the same lines, the file holds both between conflict markers. In a git work tree, all changes must be
-    /// committed.
+    /// into the project's files. Your edits and deletions are preserved. The copy of operator-runtime is not
+    /// merged: files that you have not edited are replaced, or written again if you have deleted them. Where you and the
+    /// scaffold changed the same lines, the file contains both versions between conflict markers. In a git
+    /// work tree, all changes must be committed.
     ///
     /// Exit status: 0 on success, 1 if a file was merged with conflicts or an edited file of the copy is outdated, 2 on
     /// an error, with nothing written.
@@ -280,10 +280,10 @@ enum Command {
     /// Validate bundles against the API server's and OLM's rules
     ///
     /// For a catalog repository, all bundles in operators/NAME/VERSION and all catalogs in catalogs/vX.Y are validated.
-    /// File-based catalogs are validated as `catalog validate` does.
+    /// File-based catalogs are validated as by `catalog validate`.
     ///
     /// Errors reproduce rejections by the API server, OLM or operator-sdk. Warnings are not rejected, but likely to
-    /// cause problems. Rules are chosen with options, in a bundle-tool.toml, or at one place with a comment: `#
+    /// cause problems. Rules are chosen with options, in a bundle-tool.toml, or for a single finding with a comment: `#
     /// bundle-tool: ignore[RULE] REASON`.
     ///
     /// Exit status: 0 if no finding is an error, 1 if one is, 2 if a REF could not be read, or if --online could not

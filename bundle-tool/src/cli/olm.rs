@@ -20,7 +20,6 @@ use crate::read;
 
 /// The maximum size of one file of manifests: the CRDs of OLM 0.46 have 650 KB.
 const MAX_MANIFESTS: u64 = 16 << 20;
-/// The namespace of OLM's manifests.
 
 #[derive(Debug, Args)]
 pub(super) struct Olm {
@@ -47,11 +46,12 @@ impl Olm {
 
 /// Install OLM from the manifests of a release
 ///
-/// Applies the CRDs and waits until they are served, then everything else in the order of its dependencies, and waits until
-/// OLM runs. The manifests are crds.yaml and olm.yaml of a release of operator-lifecycle-manager, which this program does not
-/// contain. Flags in the manifests that OLM's own programs reject are corrected. Running the command again continues,
+/// Applies the CRDs and waits until they are served, then applies everything else in the order of its dependencies and waits
+/// until OLM runs. The manifests are crds.yaml and olm.yaml of a release of operator-lifecycle-manager; they are not part of
+/// bundle-tool. Flags in the manifests that OLM's own programs reject are corrected. Running the command again continues,
 /// upgrades or repairs an installation.
 #[derive(Debug, Args)]
+#[command(mut_arg("namespace", |argument| argument.hide(true)))]
 #[command(after_long_help = "Examples:
   # Install a release from its two files
   bundle-tool olm install --manifests crds.yaml --manifests olm.yaml
@@ -63,13 +63,13 @@ struct Install {
     /// File with OLM's manifests, or directory of such files; with @sha256:DIGEST, a file must have this digest (repeatable)
     #[arg(long, value_name = "FILE|DIR[@sha256:DIGEST]", required = true)]
     manifests: Vec<String>,
-    /// Replace the beginning of image names (repeatable)
+    /// Replace SOURCE at the beginning of image names with MIRROR (repeatable)
     #[arg(long, value_name = "SOURCE=MIRROR")]
     mirror: Vec<Mirror>,
     /// Omit the catalogs of the manifests
     #[arg(long)]
     no_catalogs: bool,
-    /// Maximum time for everything
+    /// Maximum time for the whole installation
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     timeout: Duration,
     #[command(flatten)]
@@ -78,10 +78,11 @@ struct Install {
 
 /// Show whether OLM is running
 ///
-/// Exit status: 0 if all of its parts are ready, 1 if not, 2 if the cluster cannot be read.
+/// Exit status: 0 if all components are ready, 1 if not, 2 if the cluster cannot be read.
 #[derive(Debug, Args)]
+#[command(mut_arg("namespace", |argument| argument.hide(true)))]
 #[command(after_long_help = "Examples:
-  # Show the version and the parts of OLM
+  # Show the version and the components of OLM
   bundle-tool olm status
 
   # Print JSON for a program
@@ -100,6 +101,7 @@ struct ShowStatus {
 /// Operators that OLM has installed keep running without it, but their subscriptions and CSVs are deleted: if there
 /// are any, the command fails unless --force is given.
 #[derive(Debug, Args)]
+#[command(mut_arg("namespace", |argument| argument.hide(true)))]
 #[command(after_long_help = "Examples:
   # Remove OLM from a cluster without operators
   bundle-tool olm uninstall")]
@@ -107,7 +109,7 @@ struct Uninstall {
     /// Remove OLM even if it has installed operators
     #[arg(long)]
     force: bool,
-    /// Maximum time for everything
+    /// Maximum time for the whole removal
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     timeout: Duration,
     #[command(flatten)]
@@ -230,7 +232,7 @@ impl Uninstall {
         printer.finish();
         result.context("OLM was not removed completely; run the same command again to continue")?;
         let mut out = io::stdout().lock();
-        writeln!(out, "OLM is removed")?;
+        writeln!(out, "OLM was removed")?;
         out.flush()?;
         Ok(Exit::Success)
     }

@@ -27,7 +27,7 @@ pub(super) fn open<const N: usize>(
         let Some(path) = path else { continue };
         let file = resolved(path)?;
         if target.as_ref().is_some_and(|target| file.starts_with(target)) {
-            bail!("{option} is a file that the image is written to: {}", path.display());
+            bail!("{option} would overwrite a file of the image: {}", path.display());
         }
         if let Some((other, _)) = seen.iter().find(|(_, known)| *known == file) {
             bail!("{other} and {option} are the same file: {}", path.display());
@@ -94,7 +94,7 @@ mod tests {
             for file in [&path, &inside] {
                 let message = open([("--digest-file", Some(file))], Some(&target)).unwrap_err().to_string();
                 assert!(
-                    message.starts_with("--digest-file is a file that the image is written to"),
+                    message.starts_with("--digest-file would overwrite a file of the image"),
                     "{message}"
                 );
             }

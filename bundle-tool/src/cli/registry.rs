@@ -53,14 +53,14 @@ struct Gc {
 /// Serve a registry that stores images in a directory
 ///
 /// Prints its address as the only line on standard output and runs until SIGINT or SIGTERM, after which requests in
-/// progress have 10 seconds to complete; a second signal ends it at once. Without --listen-anywhere only this machine
-/// can reach it. Every client may read, write and delete, except web pages of other origins; with --htpasswd, every request
-/// needs a user and a password.
+/// progress have 10 seconds to complete; a second signal stops it immediately. Without --listen-anywhere, only this machine
+/// can reach it. Every client can read, write and delete images, except web pages of other origins; with --htpasswd, every
+/// request requires a user name and a password.
 ///
-/// With --proxy, it is a cache of another registry: it fetches what a client asks for and keeps it, and serves what it has
-/// when the other registry is unreachable. It reads the other registry with the logins of the user who runs it, so its clients
-/// can read whatever that user can. The registry options are about the other registry; --timeout is the maximum time for
-/// fetching what one request of a client needs, and --parallel has no effect.
+/// With --proxy, it is a pull-through cache of an upstream registry: it fetches and keeps what clients request, and serves what
+/// it has when the upstream registry is unreachable. It reads the upstream registry with the credentials of the user who runs
+/// it, so its clients can read whatever that user can. The registry options apply to the upstream registry; --timeout is the
+/// maximum time for fetching what one request of a client needs, and --parallel has no effect.
 #[derive(Debug, Args)]
 #[command(mut_group("Registries", |group| group.requires("proxy")), after_long_help = "\
 Examples:
@@ -87,7 +87,7 @@ struct Serve {
     /// Directory to store images in: one that this command wrote, or one that is empty or does not exist
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
-    /// Accept an address that other machines can reach
+    /// Allow an --address that other machines can reach
     #[arg(long)]
     listen_anywhere: bool,
     /// Name under which clients reach the registry, in addition to its IP address and localhost (repeatable)
@@ -99,7 +99,7 @@ struct Serve {
     /// Upstream registry to cache, such as quay.io or quay.io/example; makes this registry read-only
     #[arg(long, value_name = "REGISTRY", conflicts_with = "read_only")]
     proxy: Option<String>,
-    /// PEM file with the certificate, and intermediate ones, to serve TLS with
+    /// PEM file with the TLS certificate of the registry, followed by any intermediate certificates
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
     /// PEM file with the private key of --tls-cert

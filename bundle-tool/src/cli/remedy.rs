@@ -102,7 +102,7 @@ mod tests {
         failed to connect to the registry r: reason; the registry seems to use TLS; omit --plain-http; its mirrors have no such image or failed: m
         failed to copy: `GET x` stalled: less than 32 KiB transferred within 1 s; check the network and the registry, or raise --idle-timeout
         failed to pull: `GET x` did not finish within the total timeout of 1 s; raise --timeout if that is too short
-        0.0.0.0:1 is reachable from other machines, which could read, write and delete: use 127.0.0.1, or pass --listen-anywhere
+        0.0.0.0:1 is reachable from other machines, which could read, write and delete images: use 127.0.0.1, or pass --listen-anywhere
         passwords would be sent to 0.0.0.0:1 unencrypted: pass a certificate with --tls-cert and --tls-key
         ");
     }

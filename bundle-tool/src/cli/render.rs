@@ -26,7 +26,8 @@ pub(super) struct Render {
     /// Bundles or catalogs: directories, `oci:DIR`, `oci-archive:FILE` or image names
     #[arg(required = true, value_name = "REF")]
     references: Vec<String>,
-    /// Image that the bundle is or will be pushed to, for a single REF; reduces its objects to the metadata that consoles show
+    /// Name that the bundle has been or will be pushed as, for a single REF; reduces the bundle's objects to the metadata that
+    /// consoles show
     #[arg(long, value_name = "NAME")]
     image: Option<String>,
     #[command(flatten)]

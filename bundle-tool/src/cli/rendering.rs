@@ -26,7 +26,7 @@ pub(super) struct Rendering {
     /// Apply all migrations
     #[arg(long, conflicts_with = "migrate_level")]
     migrate: bool,
-    /// Keep only what consoles read: without alm-examples, descriptors and resources in olm.csv.metadata; applies all migrations
+    /// Keep only what consoles read: remove alm-examples, descriptors and resources from olm.csv.metadata; applies all migrations
     #[arg(long)]
     minimal: bool,
 }

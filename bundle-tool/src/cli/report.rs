@@ -46,7 +46,7 @@ pub(super) enum ReportFormat {
     JsonAlpha1,
     /// SARIF 2.1.0, for code scanning and editors
     Sarif,
-    /// `JUnit` XML, for test reports
+    /// JUnit XML, for test reports
     Junit,
     /// Workflow commands, for annotations of pull requests on GitHub
     Github,

@@ -319,7 +319,7 @@ pub(super) fn finish(plan: &Plan) -> Result<Exit> {
     if !plan.conflicts.is_empty() {
         writeln!(
             io::stderr(),
-            "warning: {} with conflicts ({}): edit what is between `<<<<<<<` and `>>>>>>>`",
+            "warning: {} with conflicts ({}): resolve the conflicts between `<<<<<<<` and `>>>>>>>`",
             match plan.conflicts.len() {
                 1 => "1 file was merged".to_owned(),
                 count => format!("{count} files were merged"),

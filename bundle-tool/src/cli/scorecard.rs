@@ -108,7 +108,7 @@ enum Output {
     Text,
     /// A `TestList`
     Json,
-    /// `JUnit` XML
+    /// JUnit XML
     Xunit,
 }
 

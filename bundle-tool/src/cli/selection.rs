@@ -32,7 +32,7 @@ pub(super) struct SelectionOptions {
     /// Values for optional validators, separated by commas: `k8s-version=VERSION`
     #[arg(long, value_delimiter = ',', value_name = "KEY=VALUE")]
     optional_values: Vec<String>,
-    /// Kubernetes version of the clusters that the bundles are for [default: all from spec.minKubeVersion on]
+    /// Kubernetes version of the clusters that the bundles are for [default: spec.minKubeVersion and all later versions]
     #[arg(long, value_name = "VERSION")]
     kube_version: Option<String>,
     /// Namespace for the operator to watch, as in spec.config.inline of a `ClusterExtension` of OLM v1

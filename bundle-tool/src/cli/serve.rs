@@ -65,7 +65,7 @@ pub(super) struct Serve {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
         default_value_t = false, action = clap::ArgAction::Set)]
     cache_enforce_integrity: bool,
-    /// Also serve the catalog over HTTP on this port, of all addresses or the given one; 0 chooses a free port
+    /// Also serve the catalog over HTTP on this port, on all addresses or the given one; 0 chooses a free port
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = http_address, conflicts_with_all = ["build_index", "cache_only"])]
     http: Option<HttpAddress>,
     /// Name of the catalog in the paths of --http

@@ -37,7 +37,7 @@ pub(super) struct Choice {
     /// Settings to use for all bundles [default: the nearest bundle-tool.toml in or above each directory]
     #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
     config_file: Option<PathBuf>,
-    /// Use no bundle-tool.toml
+    /// Ignore all bundle-tool.toml files
     #[arg(long)]
     no_config: bool,
     /// Report findings that comments in the bundle ignore

@@ -53,11 +53,11 @@ fn help(suite: Suite) -> &'static str {
         Suite::GoodPractices => "Recommendations of the Operator Framework",
         Suite::DeprecatedApis => "Uses of APIs that were removed from Kubernetes",
         Suite::Olmv1 => "What OLM v1 rejects and OLM v0 accepts",
-        Suite::Openshift => "What OpenShift rejects by default, and its version declarations",
+        Suite::Openshift => "What OpenShift rejects by default, and declarations of OpenShift versions",
         Suite::Disconnected => "What clusters without access to public registries need",
-        Suite::Multiarch => "The processor architectures that an operator declares",
+        Suite::Multiarch => "The CPU architectures that an operator declares",
         Suite::Community => "Requirements of the OpenShift community catalog",
-        Suite::Preflight => "Requirements of preflight, which certifies for OpenShift",
+        Suite::Preflight => "Requirements of preflight, the certification tool for OpenShift",
     }
 }
 

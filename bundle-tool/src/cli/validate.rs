@@ -40,8 +40,8 @@ pub(super) struct Validate {
     /// List the optional validators of operator-sdk that --select-optional enables
     #[arg(long, conflicts_with = "references")]
     list_optional: bool,
-    /// Branch or commit that a pull request is for: also validate what it changes in a catalog's repository, with the suite
-    /// `community`
+    /// Base branch or commit of a pull request: also validate what the pull request changes in a catalog repository, with the
+    /// suite `community`
     #[arg(long, value_name = "COMMIT")]
     base: Option<String>,
     /// Apply safe fixes before validating; each REF must be the directory of a bundle or a catalog

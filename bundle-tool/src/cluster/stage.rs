@@ -211,7 +211,7 @@ fn stability(snapshot: &Snapshot, target: &Target, csv: &Value) -> Progress {
         return is(Stage::Done, "");
     }
     let seconds = STABLE.as_secs();
-    let restarts = if restarts == 0 { String::new() } else { format!(" ({restarts} restarts)") };
+    let restarts = if restarts == 0 { String::new() } else { format!(" (restart count {restarts})") };
     let rest = format!("; a container without a readiness probe has to stay up for {seconds} s{restarts}");
     is(Stage::Stability, &rest)
 }

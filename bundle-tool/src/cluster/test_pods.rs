@@ -194,7 +194,7 @@ impl<'c> TestRun<'c> {
                 }
                 None if is_late => {
                     return Gathered::nothing(format!(
-                        "the sidecar has not ended after {} s; is there another container in the pod?",
+                        "the sidecar did not terminate within {} s; does the pod have another container?",
                         GATHER_TIMEOUT.as_secs()
                     ));
                 }
@@ -241,7 +241,9 @@ impl<'c> TestRun<'c> {
 
     fn too_late(&self) -> String {
         let seconds = self.settings.timeout.as_secs();
-        format!("the test has not ended {seconds} s after the start of the run; set a longer --wait-time")
+        format!(
+            "the test did not finish within {seconds} s of the start of the run; set a longer --wait-time"
+        )
     }
 
     /// Waits until a test has ended, cannot start, or takes too long.
@@ -485,7 +487,8 @@ mod tests {
         let ended = status(&json!({"terminated": {"exitCode": 1}}));
         let printed = Outcome { printed: Ok(r#"{"results": []}"#.to_owned()), gathered: None };
         assert_eq!(outcome(TEST, vec![running.clone(), running.clone(), ended]).await, printed);
-        let too_late = "the test has not ended 30 s after the start of the run; set a longer --wait-time";
+        let too_late =
+            "the test did not finish within 30 s of the start of the run; set a longer --wait-time";
         assert_eq!(outcome(TEST, vec![running]).await, Outcome::not_run(too_late));
         let invalid = status(&json!({"waiting": {"reason": "InvalidImageName", "message": "invalid"}}));
         let invalid_name = "the pod of the test cannot pull image `example.com/tests:v1`; fix the image name";
@@ -510,7 +513,7 @@ mod tests {
         assert_eq!(problem(vec![ended.clone(), Value::Null, ended.clone(), gathered]).await, "no tar");
         assert_eq!(
             problem(vec![ended]).await,
-            "the sidecar has not ended after 40 s; is there another container in the pod?"
+            "the sidecar did not terminate within 40 s; does the pod have another container?"
         );
     }
 

@@ -120,7 +120,7 @@ fn summary(difference: &Difference) -> String {
         }
         parts.push(part);
         if objects.unverified > 0 {
-            parts.push(format!("{} more not validated: the limit on work was exceeded", objects.unverified));
+            parts.push(format!("{} more not validated: the cost limit was exceeded", objects.unverified));
         }
     }
     parts.join(", ")

@@ -78,7 +78,7 @@ pub(super) fn actions(
         if let Some(edit) = fixed(&documents, text, &found, client.encoding) {
             let edit = edit.behind(file.mark);
             actions.push(json!({
-                "title": "fix all findings in this file that need no decision",
+                "title": "apply all safe fixes in this file",
                 "kind": FIX_ALL,
                 "edit": workspace_edit(&[edit], target, client),
             }));

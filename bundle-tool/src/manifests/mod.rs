@@ -126,7 +126,7 @@ fn check(csv: &Value, options: &Options) -> Result<(), Error> {
     }
     if !list(csv, "/spec/apiservicedefinitions/owned").is_empty() {
         let message =
-            "the bundle owns an APIService: OLM creates its Service and certificate, plain manifests cannot";
+            "the bundle owns an APIService, whose Service and certificate can be created only by OLM";
         return Err(Error::Unsupported(message.into()));
     }
     Ok(())

@@ -187,8 +187,8 @@ impl fmt::Display for Impact {
             Self::OpmRejects => f.write_str("`opm` rejects the bundle."),
             Self::SubmissionRejected => f.write_str("OperatorHub.io rejects the submission."),
             Self::PodsRejected => f.write_str(
-                "OpenShift rejects the pods with the security context constraints `restricted-v2`, the default for service \
-                 accounts, and the Deployment never becomes available.",
+                "Under the security context constraints `restricted-v2`, the default for service accounts, OpenShift rejects the \
+                 pods, and the Deployment never becomes available.",
             ),
             Self::PipelineRejects => {
                 f.write_str("The pipeline of the OpenShift community catalog rejects the submission.")

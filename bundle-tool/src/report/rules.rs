@@ -76,7 +76,7 @@ pub fn page(rule: &RuleText) -> String {
     }
     let mut help = sentence(rule.help);
     match rule.example.and_then(|example| example.fix) {
-        Some(Safety::Safe) => help += " `bundle-tool fix` applies the fix if there is only one.",
+        Some(Safety::Safe) => help += " `bundle-tool fix` applies the fix if only one is possible.",
         Some(Safety::Unsafe) => {
             help += " `bundle-tool fix --unsafe-fixes` applies the most likely fix.";
         }

@@ -110,7 +110,7 @@ fn rendered(diagnostic: &Diagnostic<'_>, folded: usize, renderer: &Renderer, wid
         let by = match ignored.by {
             IgnoredBy::Rule => "its rule is ignored",
             IgnoredBy::Settings => "by an entry in bundle-tool.toml",
-            IgnoredBy::Comment => "by a comment at this place",
+            IgnoredBy::Comment => "by a comment here",
         };
         let reason = if ignored.reason.is_empty() { String::new() } else { format!(": {}", ignored.reason) };
         group = group.element(note(Level::NOTE, "ignored", &format!("{by}{reason}")));
@@ -225,7 +225,7 @@ mod tests {
         let verbose = Style { verbosity: Verbosity::Verbose, ..Style::default() };
         let text = printed(findings, verbose);
         assert_eq!(text.matches("error[an-error]").count(), 5, "{text}");
-        assert!(text.contains("  = ignored: by a comment at this place: known\n"), "{text}");
+        assert!(text.contains("  = ignored: by a comment here: known\n"), "{text}");
     }
 
     #[test]

@@ -164,7 +164,7 @@ pub(super) fn apply_comments<'b>(
     }
     for comment in &comments {
         for (rule, _) in comment.rules.iter().filter(|(rule, is_used)| !is_used && (known.runs)(rule)) {
-            let message = format!("no finding of `{}` to ignore at this place", rule.id);
+            let message = format!("no finding of `{}` to ignore here", rule.id);
             let Written { file, line, column, .. } = *comment;
             faults.push(Fault { file, line, column, message, is_unused: true });
         }

@@ -120,7 +120,7 @@ pub enum Error {
         webhook: &'static str,
     },
     /// A webhook of a version that is not the stored one.
-    #[error("webhooks belong to the stored version of {kind}, which is {hub}; set --version {hub}")]
+    #[error("webhooks belong to the storage version of {kind}, which is {hub}; set --version {hub}")]
     NotHub {
         /// The kind.
         kind: String,
@@ -143,7 +143,7 @@ pub enum Error {
     },
     /// The project was written by a newer version of the tool.
     #[error(
-        "the project was scaffolded by bundle-tool {project}, and this is {tool}; use version {project} or a later one"
+        "the project was scaffolded by bundle-tool {project}, but this is version {tool}; use version {project} or later"
     )]
     Newer {
         /// The project's version.

@@ -179,7 +179,7 @@ pub fn project(name: &str) -> Result<(), Error> {
         ));
     }
     if name.starts_with("kube-") || name == "default" {
-        return wrong("Kubernetes reserves namespaces with this name");
+        return wrong("Kubernetes reserves `default` and namespace names that begin with `kube-`");
     }
     if KEYWORDS.contains(&name) {
         return wrong("it is a Rust keyword");
@@ -280,7 +280,9 @@ pub fn kind(kind: &str) -> Result<(), Error> {
         return wrong(format!("the module `{module}` would be a Rust keyword; choose another one"));
     }
     if module.parse::<Version>().is_ok() {
-        return wrong(format!("the module `{module}` would be that of a version; choose another one"));
+        return wrong(format!(
+            "the module `{module}` would clash with the module of a version; choose another kind"
+        ));
     }
     Ok(())
 }

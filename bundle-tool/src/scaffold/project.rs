@@ -186,12 +186,12 @@ impl DeployImage {
         }
         match run_as_user {
             Some(0) => invalid(
-                "user id",
+                "user ID",
                 "0",
-                "the pods run under the restricted pod security standard, which rejects root",
+                "the pods run under the `restricted` Pod Security Standard, which rejects root",
             ),
             Some(id) if *id > MAX_USER => {
-                invalid("user id", &id.to_string(), &format!("must be between 1 and {MAX_USER}"))
+                invalid("user ID", &id.to_string(), &format!("must be between 1 and {MAX_USER}"))
             }
             _ => Ok(()),
         }

@@ -481,7 +481,7 @@ impl Renderer {
         groups.sort_unstable();
         groups.dedup();
         for (area, summary) in [
-            ("api", "The APIs: a module for each version, and the stored version of each kind."),
+            ("api", "The APIs: a module for each version, and the storage version of each kind."),
             ("controller", "The controllers, a module for each kind."),
             ("webhook", "The webhooks, a module for each kind."),
         ] {

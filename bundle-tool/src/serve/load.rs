@@ -40,7 +40,7 @@ pub enum LoadError {
     #[error("invalid catalog: {}", first(.0))]
     Invalid(Vec<Problem>),
     /// The files were changed while they were read.
-    #[error("the catalog was changed while it was read")]
+    #[error("the catalog was changed while it was being read")]
     Changed,
     /// The index cannot be made.
     #[error(transparent)]

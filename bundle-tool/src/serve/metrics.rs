@@ -71,22 +71,12 @@ impl Metrics {
         let family = |name: &str, kind: &str, help: &str, out: &mut String| {
             let _ = writeln!(out, "# HELP bundle_tool_{name} {help}\n# TYPE bundle_tool_{name} {kind}");
         };
-        family(
-            "grpc_calls_total",
-            "counter",
-            "Calls over gRPC that were answered, by status code.",
-            &mut out,
-        );
+        family("grpc_calls_total", "counter", "gRPC calls, by method and status code.", &mut out);
         for ((method, code), count) in self.grpc.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             let _ =
                 writeln!(out, "bundle_tool_grpc_calls_total{{method=\"{method}\",code=\"{code}\"}} {count}");
         }
-        family(
-            "http_requests_total",
-            "counter",
-            "HTTP requests that were answered, by status code.",
-            &mut out,
-        );
+        family("http_requests_total", "counter", "HTTP requests, by route and status code.", &mut out);
         for ((route, code), count) in self.http.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             let _ =
                 writeln!(out, "bundle_tool_http_requests_total{{route=\"{route}\",code=\"{code}\"}} {count}");
@@ -101,14 +91,19 @@ impl Metrics {
             (
                 "catalog_loaded_timestamp_seconds",
                 "gauge",
-                "When the served state of the catalog was loaded.",
+                "Time at which the served catalog was loaded, in seconds since 1970.",
                 number(&self.loaded_at).into(),
             ),
-            ("catalog_loads_total", "counter", "Loaded states of the catalog.", number(&self.loads).into()),
+            (
+                "catalog_loads_total",
+                "counter",
+                "Number of times that the catalog was loaded.",
+                number(&self.loads).into(),
+            ),
             (
                 "catalog_rejected_total",
                 "counter",
-                "Changed states of the catalog that could not be served.",
+                "Number of changes of the catalog that could not be served.",
                 number(&self.rejected).into(),
             ),
         ];

@@ -483,17 +483,17 @@ fn findings_propose_what_to_change_here() {
     for (catalog, proposal) in [
         (
             VALID.replace("  replaces: gizmo.v1.1.0\n", ""),
-            "let `gizmo.v1.2.0` replace or skip `gizmo.v1.1.0`",
+            "make `gizmo.v1.2.0` replace or skip `gizmo.v1.1.0`",
         ),
         (
             VALID
                 .replace("  replaces: gizmo.v1.1.0\n", "  replaces: gizmo.v1.0.0\n")
                 .replace("\n  replaces: gizmo.v1.0.0\n- ", "\n- "),
-            "let `gizmo.v1.2.0` skip `gizmo.v1.1.0`",
+            "make `gizmo.v1.2.0` skip `gizmo.v1.1.0`",
         ),
         (
             VALID.replace("- name: gizmo.v1.0.0\n", "- name: gizmo.v1.0.0\n  replaces: gizmo.v1.2.0\n"),
-            "do not let `gizmo.v1.0.0` replace or skip `gizmo.v1.2.0`, the newest entry",
+            "make `gizmo.v1.0.0` neither replace nor skip `gizmo.v1.2.0`, the newest entry",
         ),
         (
             VALID.replace("- name: gizmo.v1.0.0\n", "- name: gizmo.v1.0.0\n  replaces: gizmo.v1.1.0\n"),

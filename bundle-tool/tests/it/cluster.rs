@@ -682,8 +682,7 @@ fn nothing_is_pushed_before_the_checks() {
     let server = olm_v0("catalogsources");
     server.kubeconfig(&kubeconfig);
     let output = tool(&[&IN_NEW_NAMESPACE[..], &arguments].concat(), &kubeconfig);
-    let denied =
-        "nothing was created: you may not create catalogsources.operators.coreos.com in namespace `gizmos`";
+    let denied = "nothing was created: you are not allowed to create catalogsources.operators.coreos.com in namespace `gizmos`";
     assert_nothing_pushed(&output, denied, directory.path());
     // OLM v1 on a cluster that rejects the catalog.
     let server = ApiServer::start(|request, _| match request.split_once(' ').unwrap() {

@@ -211,7 +211,7 @@ fn existing_objects_that_are_too_expensive_are_counted() {
     let text = String::from_utf8(output.get_output().stdout.clone()).unwrap();
     assert!(
         text.ends_with(
-            ", 1 of 1 existing object broken, 1 more not validated: the limit on work was exceeded\n"
+            ", 1 of 1 existing object broken, 1 more not validated: the cost limit was exceeded\n"
         ),
         "{text}"
     );

@@ -79,7 +79,7 @@ fn findings_are_fixed_in_place_and_comments_stay() {
     // Again: nothing is left to fix but what has to be reviewed.
     let before = fs::read(bundle.join(CSV)).unwrap();
     let again = stderr(&run(&["fix", path, "--suite", "capabilities"]).success());
-    assert_eq!(again.replace(path, "BUNDLE"), "BUNDLE: fixed 0 findings; 1 with --unsafe-fixes\n");
+    assert_eq!(again.replace(path, "BUNDLE"), "BUNDLE: fixed 0 findings; --unsafe-fixes can fix 1 more\n");
     assert_eq!(fs::read(bundle.join(CSV)).unwrap(), before);
     run(&["fix", path, "--unsafe-fixes"]).success();
     assert!(fs::read_to_string(bundle.join(CSV)).unwrap().contains("  maturity: stable\n"));

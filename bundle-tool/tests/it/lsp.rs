@@ -265,7 +265,7 @@ fn a_session() {
         [
             "remove `metadata.namespace`",
             "ignore `metadata-namespace-set` here with a comment",
-            "fix all findings in this file that need no decision",
+            "apply all safe fixes in this file",
         ]
     );
     let fixed = edited(SETTINGS, &actions[0]);

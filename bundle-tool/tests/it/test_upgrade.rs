@@ -433,7 +433,7 @@ fn nothing_is_created_where_the_test_would_delete_what_exists() {
     assert!(err.contains("expected two versions"), "{err}");
     let (status, _, err) = fixture.run(&["bundles/old", "bundles/new", "--pull-secret-name", "a"]);
     assert_eq!(status, Some(2));
-    assert!(err.contains("need --namespace"), "{err}");
+    assert!(err.contains("require --namespace"), "{err}");
     let requests = fixture.server.requests();
     assert!(requests.iter().all(|request| request.starts_with("GET ")), "{requests:?}");
 }

@@ -143,7 +143,7 @@ impl Planner<'_, '_> {
             (function, &constants[..])
             && let Err(error) = GoRegex::parse(pattern)
         {
-            return self.fault(id, format!("not a regular expression of Go's (RE2): {error}"));
+            return self.fault(id, format!("not a valid Go (RE2) regular expression: {error}"));
         }
         let overloads = self.checked.overloads(id);
         if overloads == ["in_list"]

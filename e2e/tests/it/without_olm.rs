@@ -32,7 +32,7 @@ async fn olm_is_removed_and_installed_again() -> Result<()> {
     .await?;
 
     let (status, out, err) = tool(&programs, &["olm", "uninstall"])?;
-    ensure!(status == Some(0) && out == "OLM is removed\n", "{out}{err}");
+    ensure!(status == Some(0) && out == "OLM was removed\n", "{out}{err}");
     let (status, out, _) = tool(&programs, &["olm", "status"])?;
     ensure!(status == Some(1) && out == "OLM is not installed\n", "{out}");
     let (status, _, err) = tool(&programs, &["olm", "uninstall"])?;

@@ -1,4 +1,4 @@
-//! The APIs: a module for each version, and the stored version of each kind.
+//! The APIs: a module for each version, and the storage version of each kind.
 
 pub mod v1;
 

@@ -143,7 +143,7 @@ pub(super) fn check<'v>(
                     .find(|entry| entry.replaces == newest.name || entry.skips.contains(&newest.name))
             });
             let proposal = newest.zip(over).map(|(newest, over)| {
-                format!("do not let `{}` replace or skip `{}`, the newest entry", over.name, newest.name)
+                format!("make `{}` neither replace nor skip `{}`, the newest entry", over.name, newest.name)
             });
             report(&rules::CHANNEL_HEAD_MISSING, channel.place.clone(), message, proposal);
         }
@@ -155,9 +155,9 @@ pub(super) fn check<'v>(
                     several.iter().copied().filter(|entry| entry.name != newest.name).collect();
                 match others[..] {
                     [other] if newest.replaces.is_empty() => {
-                        format!("let `{}` replace or skip `{}`", newest.name, other.name)
+                        format!("make `{}` replace or skip `{}`", newest.name, other.name)
                     }
-                    _ => format!("let `{}` skip {}", newest.name, listed(&others)),
+                    _ => format!("make `{}` skip {}", newest.name, listed(&others)),
                 }
             });
             report(&rules::CHANNEL_HEADS_SEVERAL, channel.place.clone(), message, proposal);
@@ -185,7 +185,7 @@ pub(super) fn check<'v>(
                 listed(&entries)
             );
             let proposal = format!(
-                "let `{}` skip {}, or let the entries between replace them",
+                "make `{}` skip {}, or make the entries in between replace them",
                 head.name,
                 listed(&entries)
             );

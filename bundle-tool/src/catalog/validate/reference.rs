@@ -46,9 +46,9 @@ pub(super) fn check(reference: &str) -> Result<(), String> {
     }
     if let Some(part) = path.split('/').find(|part| !is_component(part)) {
         return Err(if part.is_empty() {
-            "the repository name has an empty part".to_owned()
+            "the repository name has an empty path component".to_owned()
         } else {
-            format!("invalid part `{part}` of the repository name")
+            format!("invalid path component `{part}` of the repository name")
         });
     }
     if !is_domain(domain) && !is_component(domain) {

@@ -90,13 +90,13 @@ rules! {
         "merge the entries" "operator-registry `alpha/declcfg/declcfg_to_model.go`";
     CHANNEL_ENTRY_STRANDED "channel-entry-stranded" Error
         "An entry of a channel is neither skipped nor reached by following `replaces` from the head: OLM never upgrades from it."
-        "let the entry that follows replace or skip it" "operator-registry `alpha/model/model.go`";
+        "make the next entry replace or skip it" "operator-registry `alpha/model/model.go`";
     CHANNEL_HEAD_MISSING "channel-head-missing" Error
         "Every entry of a channel is replaced or skipped by another one."
         "remove the edge that leads to the newest entry" "operator-registry `alpha/model/model.go`";
     CHANNEL_HEADS_SEVERAL "channel-heads-several" Error
         "A channel has several entries that no other entry replaces or skips."
-        "let the newest entry replace or skip the others" "operator-registry `alpha/model/model.go`";
+        "make the newest entry replace or skip the others" "operator-registry `alpha/model/model.go`";
     CHANNEL_NAME_INVALID "channel-name-invalid" Warning
         "A channel's name contains whitespace or control characters, which most consoles and command lines do not accept for a Subscription."
         "use letters, digits, `-` and `.`" "operator-framework/api `pkg/validation`";
@@ -110,7 +110,7 @@ rules! {
         "An entry's `skipRange` is not a range of versions."
         "use a range such as `>=1.0.0 <1.2.0`" "operator-registry `alpha/model/model.go`";
     CHANNEL_UPGRADE_BREAKS_CRD "channel-upgrade-breaks-crd" Warning
-        "An upgrade that an entry permits changes a CRD so that existing objects break: OLM v1 does not make the upgrade. Checked with --bundles."
+        "An upgrade that an entry permits changes a CRD so that existing objects break: OLM v1 does not perform the upgrade. Checked with --bundles."
         "keep what the change removes, or add it as a new version of the API" "operator-controller `internal/operator-controller/rukpak/preflights/crdupgradesafety`";
     CHANNEL_VERSION_DECREASES "channel-version-decreases" Warning
         "An entry replaces an entry with a higher version: the upgrade would be a downgrade."
@@ -122,7 +122,7 @@ rules! {
         "A package's default channel is not one of its channels."
         "set `defaultChannel` to one of the package's channels" "operator-registry `alpha/declcfg/declcfg_to_model.go`";
     DEPRECATION_DUPLICATE "deprecation-duplicate" Error
-        "A package has two `olm.deprecations` blobs, or two deprecations of the same thing."
+        "A package has two `olm.deprecations` blobs, or two deprecations of the same package, channel or bundle."
         "merge them" "operator-registry `alpha/declcfg/declcfg_to_model.go`";
     DEPRECATION_MESSAGE_MISSING "deprecation-message-missing" Error
         "A deprecation has no message."

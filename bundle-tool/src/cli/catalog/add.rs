@@ -56,8 +56,8 @@ pub(super) struct Add {
     /// Bundles: directories, oci:DIR, oci-archive:FILE or image names
     #[arg(required = true, value_name = "BUNDLE")]
     bundles: Vec<String>,
-    /// Image of a bundle, which need not exist yet; required for each BUNDLE that is not an image name, in the same order (repeatable); with one for each
-    /// BUNDLE, they apply to all
+    /// Image of a bundle, which need not exist yet (repeatable); required for each BUNDLE that is not an image name, in the same
+    /// order, unless one is given for every BUNDLE
     #[arg(long, value_name = "NAME")]
     image: Vec<String>,
     /// Channels, separated by commas [default: the channels in the annotations of each bundle]

@@ -16,7 +16,8 @@ use crate::model::yaml::is_same_name;
 
 /// Deprecate a package, channels or bundles of a file-based catalog
 ///
-/// OLM and consoles show the message to users of what is deprecated; upgrades do not change. The `olm.deprecations` blob of the
+/// OLM and consoles show the message to users of the deprecated package, channel or bundle; upgrades are not affected.
+/// The `olm.deprecations` blob of the
 /// package is changed in place, or added to the file of the package. An existing deprecation is replaced.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:

@@ -25,7 +25,7 @@ use crate::model::text::printable;
   # Compare the published catalog with the next one
   bundle-tool catalog diff quay.io/example/catalog:latest catalog
 
-  # Show also what each cluster that follows a channel of a package would do now
+  # Also show which upgrades of a package change
   bundle-tool catalog diff quay.io/example/catalog:latest catalog \\
     --package my-operator --upgrades")]
 pub(super) struct Diff {
@@ -38,7 +38,7 @@ pub(super) struct Diff {
     /// Package to compare [default: all]
     #[arg(long, value_name = "NAME")]
     package: Option<String>,
-    /// Show to which bundle a cluster with each bundle would be upgraded next, where that changes
+    /// Also show from which bundles the next upgrade changes, and how
     #[arg(long)]
     upgrades: bool,
     #[command(flatten)]

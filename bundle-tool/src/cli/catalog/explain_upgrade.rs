@@ -18,10 +18,10 @@ const MAX_EXPLAINED: usize = 10;
 
 /// Show how OLM upgrades an installed bundle
 ///
-/// Shows each upgrade of OLM v0 (subscriptions) and OLM v1 (cluster extensions) within a channel, the edge that permits it, and
-/// why OLM does not make the others that an edge permits.
+/// Shows each upgrade by OLM v0 (subscriptions) and OLM v1 (cluster extensions) within a channel, the edge that permits it, and
+/// why OLM does not perform the other upgrades that an edge permits.
 ///
-/// Exit status: 0 if both reach the head of the channel, 1 if one does not, 2 if the catalog cannot be read.
+/// Exit status: 0 if both versions of OLM reach the head of the channel, 1 if one does not, 2 if the catalog cannot be read.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   # Show the upgrades from version 1.0.0 in the default channel

@@ -76,7 +76,7 @@ impl CatalogFiles<'_> {
         let (path, shown) = (self.root.join(name), self.shown.join(name));
         if path.is_symlink() {
             bail!(
-                "cannot fix {}: symbolic link; fix the file that it leads to, or replace the link with it",
+                "cannot fix {}: symbolic link; fix the file that it points to, or replace the link with that file",
                 shown.display()
             );
         }

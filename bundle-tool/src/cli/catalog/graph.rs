@@ -44,7 +44,7 @@ pub(super) struct Graph {
     /// Installed bundle whose upgrades are highlighted: its name or version (svg only)
     #[arg(long, value_name = "BUNDLE|VERSION")]
     from: Option<String>,
-    /// OLM whose upgrades are highlighted
+    /// Version of OLM whose upgrades are highlighted
     #[arg(long, value_name = "VERSION", default_value = "v0", requires = "from")]
     olm: Resolver,
     #[command(flatten)]

@@ -23,7 +23,8 @@ use crate::read::catalog::{Content, Source};
 
 /// Replace olm.bundle.object with olm.csv.metadata in a file-based catalog
 ///
-/// OpenShift 4.17 and later require it, and the catalog becomes several times smaller. Only the blobs of such bundles change.
+/// OpenShift 4.17 and later require olm.csv.metadata, and the catalog becomes several times smaller. Only bundles with
+/// olm.bundle.object change.
 /// With --to, writes the whole catalog as `opm migrate` does: PACKAGE/catalog.json for each package.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
@@ -37,10 +38,10 @@ pub(super) struct Migrate {
     /// Catalog directory; with --to also `oci:DIR`, `oci-archive:FILE` or an image name
     #[arg(value_name = "REF")]
     catalog: String,
-    /// Directory for the migrated catalog, which must not exist or be empty [default: change the catalog itself]
+    /// Directory for the migrated catalog, which must be empty or not exist [default: change the catalog itself]
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
-    /// Keep only what consoles read: without alm-examples, descriptors and resources in olm.csv.metadata
+    /// Keep only what consoles read: remove alm-examples, descriptors and resources from olm.csv.metadata
     #[arg(long)]
     minimal: bool,
     /// Write the catalog even if it is invalid

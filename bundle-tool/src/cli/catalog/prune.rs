@@ -46,7 +46,7 @@ pub(super) struct Prune {
     /// Default channel of a package whose default channel is removed (repeatable)
     #[arg(long, value_name = "PACKAGE=CHANNEL", value_parser = default_channel)]
     default_channel: Vec<(String, String)>,
-    /// Directory for the pruned catalog, which must not exist or be empty [default: change the catalog itself]
+    /// Directory for the pruned catalog, which must be empty or not exist [default: change the catalog itself]
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
     /// Write the catalog even if it is invalid

@@ -312,7 +312,7 @@ impl Slot {
 
     fn text<'b>(&self, bytes: &'b [u8]) -> Result<&'b [u8]> {
         let Some(text) = bytes.get(self.range()) else {
-            bail!("{} was changed while it was read", self.file)
+            bail!("{} was changed while it was being read", self.file)
         };
         Ok(text)
     }

@@ -25,7 +25,7 @@ const MAX_TEMPLATE: u64 = 16 << 20;
 
 /// Build a catalog from a template
 ///
-/// Takes the templates of `opm alpha render-template` (basic, semver and substitutes) and writes the same catalogs. A semver
+/// Accepts the templates of `opm alpha render-template` (basic, semver and substitutes) and prints the same catalogs. A semver
 /// template may name its own channels instead of candidate, fast and stable: `channels` is a list of {name, bundles}, the least
 /// stable first, and `generatePlainChannels` makes one channel of each, without a version in its name.
 #[derive(Debug, Args)]
@@ -34,11 +34,11 @@ const MAX_TEMPLATE: u64 = 16 << 20;
   bundle-tool catalog template template.yaml --output yaml \\
     > catalog/my-operator/catalog.yaml
 
-  # Take bundles that the catalog contains from it, not from registries
+  # Read the bundles that the catalog contains from it instead of pulling them
   bundle-tool catalog template template.yaml --bundles-from catalog \\
     --output yaml > new.yaml
 
-  # Use a bundle that is not pushed yet
+  # Use a bundle that has not been pushed yet
   bundle-tool catalog template template.yaml \\
     --bundle quay.io/example/gizmo-bundle:v1.2.0=./bundle")]
 pub(super) struct TemplateCommand {

@@ -47,8 +47,8 @@ pub(super) struct Validate {
     /// Catalogs: directories, files, `oci:DIR`, `oci-archive:FILE`, image names, or `-` for standard input
     #[arg(required = true, value_name = "REF")]
     catalogs: Vec<String>,
-    /// Directory of a bundle, or of bundles at most three levels below: report the upgrades between available bundles, there or in
-    /// the catalog, that break a CRD as OLM v1 checks it (repeatable)
+    /// Directory of a bundle, or of bundles at most three levels below: also report upgrades between bundles, in such a directory or
+    /// in the catalog, that OLM v1 rejects because they break a CRD (repeatable)
     #[arg(long, value_name = "DIR")]
     bundles: Vec<PathBuf>,
     #[command(flatten)]

@@ -13,9 +13,9 @@ use crate::scaffold::{DeployImage, Error, Resource, Webhooks, names, plugins};
 /// Add a kind, or another version of a kind, to a project
 ///
 /// Writes the types that the CRD is generated from, a controller and tests, and registers them. With --image, the
-/// controller runs that image in a Deployment. A version of a kind that exists must be later than all others; the stable
-/// version with the highest number, or else the latest one, is stored and used by the controller. All versions have the
-/// same fields until `bundle-tool create webhook --conversion` gives each its own. What you have edited is kept.
+/// controller runs that image in a Deployment. A new version of an existing kind must be later than all others; the
+/// stable version with the highest number, or else the latest one, is the storage version, which the controller uses. All
+/// versions have the same fields until `bundle-tool create webhook --conversion` gives each its own. Your edits are kept.
 ///
 /// Exit status: 0 on success, 1 if a file was merged with conflicts, 2 on an error, with nothing written.
 #[derive(Debug, Args)]
@@ -45,7 +45,7 @@ pub(super) struct Api {
     /// Kind, in upper camel case
     #[arg(long, value_name = "KIND")]
     kind: String,
-    /// Plural, in lowercase [default: by the rules of English]
+    /// Plural, in lowercase [default: the English plural of the kind]
     #[arg(long, value_name = "NAME")]
     plural: Option<String>,
     /// Create the types

@@ -10,8 +10,8 @@ use crate::scaffold::merge::Existing;
 
 /// Add webhooks to a kind of a project
 ///
-/// Webhooks belong to the stored version of the kind. A conversion webhook requires a second version; OLM supports it in
-/// operators that watch all namespaces only. What you have edited is kept.
+/// Webhooks belong to the storage version of the kind. A conversion webhook requires a second version; OLM supports it only in
+/// operators that watch all namespaces. Your edits are kept.
 ///
 /// Exit status: 0 on success, 1 if a file was merged with conflicts, 2 on an error, with nothing written.
 #[derive(Debug, Args)]
@@ -31,7 +31,7 @@ pub(super) struct Webhook {
     /// Group, without the project's domain
     #[arg(long, value_name = "GROUP", default_value = "")]
     group: String,
-    /// Stored version of the kind
+    /// Storage version of the kind
     #[arg(long, value_name = "VERSION")]
     version: String,
     /// Kind

@@ -32,12 +32,12 @@ const CARGO_TOML: &str = "Cargo.toml";
 ///
 /// Reads plain manifests from a directory or from standard input, and writes the CSV, the CRDs and the other objects to
 /// manifests/, metadata/annotations.yaml, and bundle.Dockerfile in the current directory. A CSV among the manifests, or in
-/// the kustomize directory, is the base that everything else is merged into. The same input gives the same bytes:
-/// createdAt changes only if something else does.
+/// the kustomize directory, is the base that everything else is merged into. The same input always produces the same
+/// output: createdAt changes only if something else does.
 ///
 /// The bundle is replaced in one step: if the command fails or is killed, the old bundle is still complete. Files in it
-/// that are not generated are preserved. A symbolic link in place of a generated file is replaced. Two runs at once wait
-/// for each other. The tool's own output among the manifests is skipped.
+/// that are not generated are preserved. A symbolic link in place of a generated file is replaced. A second run
+/// waits until the first has finished. Output of bundle-tool among the manifests is skipped.
 ///
 /// Exit status: 0 if the bundle was written, 1 if --strict or --check found something, 2 if none can be generated.
 #[derive(Debug, Args)]
@@ -61,7 +61,7 @@ pub(super) struct Bundle {
     /// Directory of the manifests, including all directories below it
     #[arg(long, value_name = "DIR", conflicts_with_all = ["deploy_dir", "crds_dir"])]
     input_dir: Option<PathBuf>,
-    /// As --input-dir; if --crds-dir is set, CRDs in it are ignored
+    /// Same as --input-dir, but CRDs in this directory are ignored if --crds-dir is set
     #[arg(long, value_name = "DIR")]
     deploy_dir: Option<PathBuf>,
     /// Directory of the CRDs
@@ -85,7 +85,7 @@ pub(super) struct Bundle {
     /// Default channel of the package
     #[arg(long, value_name = "CHANNEL")]
     default_channel: Option<String>,
-    /// Further service accounts, besides those of the Deployments, whose roles become permissions of the CSV
+    /// Service accounts whose roles become permissions of the CSV, in addition to those of the Deployments
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     extra_service_accounts: Vec<String>,
     /// Overwrite existing metadata and Dockerfile
@@ -115,7 +115,7 @@ pub(super) struct Bundle {
     /// [default: Cargo.toml]
     #[arg(long, value_name = "FILE")]
     manifest_path: Option<PathBuf>,
-    /// Print where each object of the input went
+    /// Print what became of each object of the input
     #[arg(long)]
     explain: bool,
     /// Treat warnings as errors: write nothing and exit with 1
@@ -145,7 +145,7 @@ pub(super) struct Bundle {
     /// Range of versions that upgrade directly to this one, such as '>=1.0.0 <1.2.0'
     #[arg(long, value_name = "RANGE")]
     skip_range: Option<String>,
-    /// Catalog whose highest lower version, in the first of the bundle's channels, is replaced
+    /// Catalog in which to look up the version to replace: the highest one below this version, in the bundle's first channel
     #[arg(long, value_name = "DIR", conflicts_with = "replaces")]
     from_catalog: Option<PathBuf>,
     #[command(flatten)]

@@ -23,8 +23,8 @@ const DEFAULT_CRDS: &str = "config/crd/bases";
 /// Create or update the base CSV of a project
 ///
 /// Writes config/manifests/bases/PACKAGE.clusterserviceversion.yaml from Cargo.toml ([package] and
-/// [package.metadata.olm]), the schemas of the CRDs, and a file of overrides, which is part of a CSV. Manual changes to
-/// the base are kept, including comments; generated values that have not been changed since follow their source.
+/// [package.metadata.olm]), the schemas of the CRDs, and a file of overrides (a partial CSV). Manual changes to the
+/// base are kept, including comments; generated values that you have not changed are updated from their source.
 /// PACKAGE.generated.yaml beside the base records what was generated.
 ///
 /// Exit status: 0 if the base is up to date, 1 if --check found a difference, 2 on an error.
@@ -49,7 +49,7 @@ pub(super) struct Manifests {
     /// Directory whose bases/ the CSV is written to
     #[arg(long, value_name = "DIR", default_value = "config/manifests", alias = "output-dir")]
     kustomize_dir: PathBuf,
-    /// Part of a CSV that is merged over what is generated [default: overrides.yaml in the kustomize directory]
+    /// Partial CSV that overrides generated values [default: overrides.yaml in the kustomize directory]
     #[arg(long, value_name = "FILE")]
     overrides: Option<PathBuf>,
     /// Package name [default: from Cargo.toml]
@@ -94,7 +94,7 @@ impl Manifests {
             (Some(package), _) => package.clone(),
             (None, Some(project)) => project.package().to_owned(),
             (None, None) => bail!(
-                "{} does not exist; set --manifest-path to the operator's, or --package to the name of the package",
+                "{} does not exist; set --manifest-path to the operator's Cargo.toml, or --package to the package name",
                 self.manifest_path.display()
             ),
         };

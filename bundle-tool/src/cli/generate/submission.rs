@@ -40,7 +40,7 @@ pub(super) struct Submission {
     /// GitHub users who may approve changes, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     reviewers: Vec<String>,
-    /// How a version follows another [default: the value in ci.yaml, or replaces-mode]
+    /// How the upgrade order of versions is determined [default: the value in ci.yaml, or replaces-mode]
     #[arg(long, value_enum)]
     update_graph: Option<Graph>,
     /// File-based catalogs to publish to, separated by commas, such as v4.19,v4.20

@@ -37,7 +37,7 @@ const MAX_BUNDLE: u64 = 32 << 20;
   # List the files of every layer as a tree
   bundle-tool inspect oci:images --output tree
 
-  # The labels, for a script
+  # Print the labels for a script
   bundle-tool inspect oci-archive:bundle.tar --output json | jq .labels")]
 pub(super) struct Inspect {
     /// Image: a name, oci:DIR, oci-archive:FILE or docker-archive:FILE

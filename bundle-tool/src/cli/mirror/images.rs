@@ -87,7 +87,7 @@ pub(super) fn collect(references: &[String], filter: &Filter, registries: &Regis
             (Some(name), None) => {
                 let is_catalog = !catalog.packages.is_empty();
                 let content = if is_catalog { Content::Catalog } else { Content::Image };
-                Some(Mirrored::of_registry(&name.to_string(), "named", content)?)
+                Some(Mirrored::of_registry(&name.to_string(), "given as REF", content)?)
             }
         };
         let mut add = |mirrored: Mirrored| {

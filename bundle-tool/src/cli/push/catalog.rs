@@ -23,11 +23,11 @@ use oci_images::layout::{Artifact, Platform, layer};
 /// read-only root file system.
 ///
 /// With --base, opm in that image serves the catalog, and builds its cache when it starts. With --data-only, the image contains
-/// the catalog alone, for clusters that extract it (spec.grpcPodConfig.extractContent) and for OLM v1, which read the other
-/// images too.
+/// only the catalog, for clusters that extract it (spec.grpcPodConfig.extractContent) and for OLM v1; both also read images
+/// that contain a program.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
-  # Push a catalog that serves itself
+  # Push an index image that serves the catalog
   bundle-tool push catalog catalog quay.io/example/operator-catalog:latest
 
   # Push it for two architectures, with the program for each

@@ -18,9 +18,9 @@ use crate::cli::runtime::runtime;
 use oci_images::layout::{Artifact, FileMap, Image, Platform, Recipe, Source, architectures, layer};
 use serde_json::{Map, json};
 
-/// Build and push an image with files and directories, such as an operator's image
+/// Build and push an image from files and directories, such as an operator's image
 ///
-/// Files belong to root and are readable by everyone; of their modes, only the executable bit is kept. Without --platform,
+/// Files are owned by root and readable by everyone; of their modes, only the executable bit is kept. Without --platform,
 /// the image is for the architecture of its programs; with a program for each of several platforms, an index is pushed.
 ///
 /// The image is built FROM scratch, or on the image of --base for the same platform: the files are one more layer, and

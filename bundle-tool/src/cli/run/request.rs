@@ -20,10 +20,10 @@ pub(in crate::cli) struct Options {
     /// Channel of the subscription [default: the bundle's default channel]
     #[arg(long, value_name = "NAME")]
     pub(in crate::cli) channel: Option<String>,
-    /// Push the bundle to this repository, together with an index image that serves itself
+    /// Push the bundle to this repository, together with an index image that serves its catalog
     #[arg(long, value_name = "REGISTRY/REPO[:TAG]")]
     pub(in crate::cli) push_to: Option<String>,
-    /// Maximum time for everything
+    /// Maximum time for the whole installation or upgrade
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = duration)]
     pub(in crate::cli) timeout: Duration,
     #[command(flatten)]

@@ -47,7 +47,7 @@ pub(super) fn of_operator(csv: &ClusterServiceVersion, notes: &mut Vec<String>) 
     }
     if examples.is_empty() {
         notes.push(
-            "there are no samples: only the upgrade itself is tested; name samples with --samples".into(),
+            "there are no samples: only the upgrade itself is tested; pass samples with --samples".into(),
         );
     }
     let more = examples.len().saturating_sub(MAX_SAMPLES);

@@ -39,8 +39,8 @@ const CLEANUP: cleanup::Options = cleanup::Options { crds: true, operator_group:
 ///
 /// Installs the version before the head of a channel (or OLD), creates samples, upgrades to the head (or NEW), and compares the
 /// samples: each must still exist, have the same spec, and be ready if it was. An upgrade that fails or changes a sample is
-/// reported. Everything is removed at the end, including the CRDs, so the command fails if the cluster has one of the CRDs, or
-/// if the operator is installed in the namespace.
+/// reported. Everything is removed at the end, including the CRDs, so the command fails if the cluster already has one of the CRDs,
+/// or if the operator is already installed in the namespace.
 ///
 /// A sample is ready if its conditions `Ready` and `Available`, or the one that it has, are true. Without these conditions, it
 /// is ready when the API server has accepted it.
@@ -99,7 +99,7 @@ impl TestUpgrade {
         if namespace.is_none()
             && (access.ca_secret_name.is_some() || self.options.pods.pull_secret_name.is_some())
         {
-            bail!("--ca-secret-name and --pull-secret-name need --namespace: the namespace of the secret");
+            bail!("--ca-secret-name and --pull-secret-name require --namespace, the namespace of the secret");
         }
         let samples = self.samples.as_deref().map(examples::of_file).transpose()?;
         let runtime = runtime()?;

@@ -35,7 +35,7 @@ pub(super) fn namespaces(snapshot: &Snapshot, scope: &Scope, found: &mut Vec<Pro
         let blocked = problem.evidence.iter().any(|line| line.contains("Finalizers"));
         found.push(problem.help(if blocked {
             "remove what the finalizers wait for: the operator that handles them must run until its objects are gone, \
-             or remove them with kubectl patch … --type=merge -p '{\"metadata\":{\"finalizers\":null}}'"
+             or remove the finalizers with kubectl patch … --type=merge -p '{\"metadata\":{\"finalizers\":null}}'"
         } else {
             "wait until it is gone, or use another namespace"
         }));

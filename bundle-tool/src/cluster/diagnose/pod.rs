@@ -166,7 +166,7 @@ fn ended_by_node(snapshot: &Snapshot, pod: &Value, role: &Role<'_>) -> Problem {
             "free memory or disk of its node, or set requests that fit what it uses",
         )
     } else {
-        ("pod-failed", "was ended by its node", "check its node: kubectl describe node")
+        ("pod-failed", "was terminated by its node", "check its node: kubectl describe node")
     };
     Problem::new(
         id,
@@ -323,7 +323,7 @@ fn crash(pod: &Value, status: &Value, role: &Role<'_>) -> Problem {
             };
             let message = shortened(string(last, "/message"));
             let colon = if message.is_empty() { "" } else { ": " };
-            (how, format!("container `{name}` terminated: {reason}, exit code {code}, {restarts} restarts{colon}{message}"))
+            (how, format!("container `{name}` terminated: {reason}, exit code {code}, restart count {restarts}{colon}{message}"))
         },
     );
     let help = match role {

@@ -49,12 +49,12 @@ pub async fn denied(cluster: &Cluster, namespace: &str, objects: &[Value], exist
         "permission-denied",
         format!("Namespace `{namespace}`"),
         if first.namespaced {
-            format!("you may not {verb} {} in namespace `{namespace}`", resource(*first))
+            format!("you are not allowed to {verb} {} in namespace `{namespace}`", resource(*first))
         } else {
-            format!("you may not {verb} {}", resource(*first))
+            format!("you are not allowed to {verb} {}", resource(*first))
         },
         format!(
-            "ask an administrator to grant the permissions, or to install: kubectl auth can-i --list -n {namespace}"
+            "ask an administrator to grant the permissions or to install the operator; to list yours: kubectl auth can-i --list -n {namespace}"
         ),
     );
     for ((kind, verb, _), answer) in denied {

@@ -67,7 +67,7 @@ pub(super) static RULES: [Rule; 7] = [
     ),
     rule(
         "community-created-at-invalid",
-        "The annotation `createdAt` is missing, or is not a time in the format of ISO 8601.",
+        "The annotation `createdAt` is missing, or is not a time in ISO 8601 format.",
         "set the annotation to a time such as `2026-01-31T12:00:00Z`",
         |csv, reporter| {
             let value = required(csv, "createdAt", reporter);
@@ -77,8 +77,7 @@ pub(super) static RULES: [Rule; 7] = [
                 let set =
                     |time| Fix::new(Safety::Safe, &annotations.key("createdAt"), Change::SetString(time));
                 reporter.fix(times::corrected(value).map(set));
-                let message =
-                    format!("invalid createdAt `{value}`: expected a time in the format of ISO 8601");
+                let message = format!("invalid createdAt `{value}`: expected a time in ISO 8601 format");
                 report(csv, "createdAt", message, reporter);
             }
         },
@@ -104,7 +103,7 @@ pub(super) static RULES: [Rule; 7] = [
     rule(
         "community-support-short",
         "The annotation `support` is missing, or has fewer than three characters.",
-        "set the annotation to the name of who supports the operator",
+        "set the annotation to the name of the person or organization that supports the operator",
         |csv, reporter| long_enough(csv, "support", MIN_SUPPORT, reporter),
     ),
 ];

@@ -6,7 +6,7 @@ pub(super) static RULE: Rule = Rule {
     id: "community-name-changed",
     suite: Suite::Community,
     severity: Severity::Error,
-    what: "The package, or the name in the CSV's name, differs from that in all other bundles of the operator.",
+    what: "The package name, or the operator name in the CSV's name, differs from that of all other bundles of the operator.",
     impacts: &[Impact::PipelineRejects],
     help: "use the name of the other bundles",
     sources: OPERATOR_NAME,

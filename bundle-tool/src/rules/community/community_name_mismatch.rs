@@ -6,7 +6,7 @@ pub(super) static RULE: Rule = Rule {
     id: "community-name-mismatch",
     suite: Suite::Community,
     severity: Severity::Error,
-    what: "In the first bundle of an operator, the package differs from the name in the CSV's name, or from that of the operator's directory.",
+    what: "In the first bundle of an operator, the package name differs from the operator name in the CSV's name, or from the name of the operator's directory.",
     impacts: &[Impact::PipelineRejects],
     help: "use one name for the package, the CSV (`NAME.vVERSION`) and the directory",
     sources: OPERATOR_NAME,

@@ -6,7 +6,7 @@ pub(super) static RULE: Rule = Rule {
     id: "community-name-mismatch-published",
     suite: Suite::Community,
     severity: Severity::Warning,
-    what: "In a bundle of a published operator, the package differs from the name in the CSV's name, or from that of the operator's directory.",
+    what: "In a bundle of a published operator, the package name differs from the operator name in the CSV's name, or from the name of the operator's directory.",
     impacts: &[Impact::Specific(
         "The pipeline of the OpenShift community catalog warns about it, and rejects it in the first bundle of an operator.",
     )],

@@ -26,7 +26,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
         let own = split_name(csv.object.name()).map(|(_, version)| version);
         let mut siblings = submission.siblings.iter().filter_map(|sibling| sibling.parts());
         let message = if version.is_some() && version == own {
-            format!("`{replaces}` has the version of this bundle")
+            format!("`{replaces}` has the same version as this bundle")
         } else if !siblings.any(|(_, known)| Some(known) == version) {
             let near =
                 did_you_mean(replaces, submission.siblings.iter().map(|sibling| sibling.name.as_str()));

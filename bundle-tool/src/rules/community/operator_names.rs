@@ -19,7 +19,7 @@ pub(super) fn report_mismatch(context: &Context<'_>, first: bool, reporter: &mut
     ];
     for (what, name) in others {
         if let Some(name) = name.filter(|name| *name != package) {
-            let message = format!("package `{package}` differs from the name `{name}` of the {what}");
+            let message = format!("package name `{package}` differs from the {what} name `{name}`");
             reporter.annotation(&annotations, Annotations::PACKAGE, message);
         }
     }
@@ -50,6 +50,6 @@ pub(super) fn published<'s>(context: &'s Context<'_>) -> Vec<(&'static str, &'s 
             _ => Some(Published::Several(names)),
         }
     };
-    let both = [("package", package, of(packages.collect())), ("name of the CSV", csv, of(csvs.collect()))];
+    let both = [("package name", package, of(packages.collect())), ("CSV name", csv, of(csvs.collect()))];
     both.into_iter().filter_map(|(what, mine, others)| Some((what, mine?, others?))).collect()
 }

@@ -17,10 +17,14 @@ fn check(request: &PullRequest, reporter: &mut Reporter<'_>) {
     for bundle in &request.bundles {
         let BundleChange::Deleted { uses_catalog, used_by } = &bundle.change else { continue };
         if !uses_catalog {
-            reporter.path(&bundle.path(), "deletes a bundle, but fbc.enabled is not `true` in ci.yaml");
+            reporter.path(
+                &bundle.path(),
+                "the pull request deletes a bundle, but fbc.enabled is not `true` in ci.yaml",
+            );
         }
         for catalog in used_by {
-            reporter.path(&bundle.path(), format!("deletes a bundle that is in `{catalog}`"));
+            reporter
+                .path(&bundle.path(), format!("the pull request deletes a bundle that is in `{catalog}`"));
         }
     }
 }

@@ -15,6 +15,6 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(request: &PullRequest, reporter: &mut Reporter<'_>) {
     for bundle in request.bundles.iter().filter(|bundle| bundle.change == BundleChange::Modified) {
-        reporter.path(&bundle.path(), "changes a published bundle");
+        reporter.path(&bundle.path(), "the pull request changes a published bundle");
     }
 }

@@ -16,6 +16,6 @@ pub(super) static RULE: Rule = Rule {
 fn check(request: &PullRequest, reporter: &mut Reporter<'_>) {
     let added: Vec<String> = request.added().map(ChangedBundle::path).collect();
     if added.len() > 1 {
-        reporter.bundle(format!("adds several bundles: `{}`", added.join("`, `")));
+        reporter.bundle(format!("the pull request adds several bundles: `{}`", added.join("`, `")));
     }
 }

@@ -16,11 +16,11 @@ pub(super) static RULE: Rule = Rule {
 fn check(request: &PullRequest, reporter: &mut Reporter<'_>) {
     let deletes = request.bundles.iter().any(|bundle| matches!(bundle.change, BundleChange::Deleted { .. }));
     if deletes && request.added().next().is_some() {
-        reporter.bundle("adds and deletes bundles at the same time");
+        reporter.bundle("the pull request adds and deletes bundles");
     }
     let changes = request.bundles.iter().any(|bundle| !matches!(bundle.change, BundleChange::Deleted { .. }));
     if changes && !request.catalogs.is_empty() {
         let catalogs: Vec<&str> = request.catalogs.iter().map(String::as_str).collect();
-        reporter.bundle(format!("changes a bundle and `{}` at the same time", catalogs.join("`, `")));
+        reporter.bundle(format!("the pull request changes a bundle and `{}`", catalogs.join("`, `")));
     }
 }

@@ -15,6 +15,6 @@ pub(super) static RULE: Rule = Rule {
 fn check(request: &PullRequest, reporter: &mut Reporter<'_>) {
     if request.operators.len() > 1 && !request.bundles.is_empty() {
         let names: Vec<&str> = request.operators.iter().map(String::as_str).collect();
-        reporter.bundle(format!("changes several operators: `{}`", names.join("`, `")));
+        reporter.bundle(format!("the pull request changes several operators: `{}`", names.join("`, `")));
     }
 }

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     what: "A path of the scale subresource is missing, or is not below `.spec` or `.status`.",
     impacts: &[Impact::CrdRejected],
-    help: "set specReplicasPath to a path like `.spec.replicas`, statusReplicasPath to `.status.replicas`, labelSelectorPath to `.status.selector`",
+    help: "set specReplicasPath to a path like `.spec.replicas`, statusReplicasPath to `.status.replicas`, and labelSelectorPath to `.status.selector`",
     sources: &[Source::symbols(
         Project::ApiextensionsApiserver,
         "pkg/apis/apiextensions/validation/validation.go",

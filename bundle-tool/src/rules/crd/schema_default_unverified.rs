@@ -4,7 +4,7 @@ pub(super) static RULE: Rule = Rule {
     id: "schema-default-unverified",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "Validating the defaults of a CRD exceeds bundle-tool's limit on work: there are too many alternatives, expensive patterns or CEL rules.",
+    what: "Validating the defaults of a CRD exceeds bundle-tool's cost limit: there are too many alternatives, expensive patterns or CEL rules.",
     impacts: &[Impact::Specific(
         "Some defaults were not validated. The API server may reject them, or not respond before the request times out.",
     )],
@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(schema: &ValidSchema<'_, '_>, reporter: &mut Reporter<'_>) {
     if schema.crd.effort.is_spent() {
-        let message = "some defaults were not validated: their validation exceeds the limit on work";
+        let message = "some defaults were not validated: their validation exceeds the cost limit";
         reporter.field(&schema.crd.object, &schema.path, message);
     }
 }

@@ -6,7 +6,7 @@ pub(super) static RULE: Rule = Rule {
     id: "schema-pattern-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "The pattern of a schema is not a valid regular expression of Go.",
+    what: "The pattern of a schema is not a valid Go regular expression.",
     impacts: &[Impact::CrdRejected],
     help: "rewrite the pattern in RE2 syntax, without lookaround, backreferences or possessive quantifiers",
     sources: &[Source::symbols(

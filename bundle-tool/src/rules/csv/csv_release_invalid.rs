@@ -27,7 +27,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         format!("invalid release `{release}`: must be at most 20 characters")
     } else if !release.split('.').all(identifier) {
         format!(
-            "invalid release `{release}`: must be identifiers of letters, digits and `-`, separated by dots"
+            "invalid release `{release}`: must be identifiers of letters, digits and `-`, separated by dots, without leading zeros in numbers"
         )
     } else {
         return;

@@ -92,11 +92,11 @@ pub(super) fn read(csv: &Csv<'_>) -> Option<Result<BTreeSet<Gvk>, Problem>> {
 
 fn gvk(example: &Json) -> Result<Gvk, Problem> {
     let Json::Object(example) = example else {
-        return Err("expected an object as example".into());
+        return Err("expected each example to be an object".into());
     };
     let text = |key: &str| example.get(key).and_then(Json::as_str).unwrap_or_default();
     if text("kind").is_empty() {
-        return Err("missing `kind` of an example".into());
+        return Err("missing `kind` in an example".into());
     }
     let (group, version) = match text("apiVersion").split_once('/') {
         Some((_, version)) if version.contains('/') => ("", ""),

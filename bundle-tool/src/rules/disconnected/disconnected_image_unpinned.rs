@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Warning,
     what: "A container, or an environment variable `RELATED_IMAGE_…`, refers to an image by a tag.",
     impacts: &[Impact::Specific(
-        "Mirrors configured by an `ImageDigestMirrorSet` serve images by digest only: the kubelet asks the original registry for a tag, and fails in a cluster without access to it.",
+        "Mirrors configured by an `ImageDigestMirrorSet` serve images by digest only: an image that is referred to by tag is pulled from its original registry, which fails in a cluster without access to it.",
     )],
     help: "refer to the image by its digest: `registry.example.com/gizmo@sha256:…`",
     sources: &[Source::file(

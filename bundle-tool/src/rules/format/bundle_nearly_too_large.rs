@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "bundle-nearly-too-large",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "The files in `manifests/` and `metadata/`, compressed and base64-encoded, exceed 85 % of the limit of 1 MiB.",
+    what: "The files in `manifests/` and `metadata/`, compressed and base64-encoded, exceed 85% of the limit of 1 MiB.",
     impacts: &[Impact::Specific("The bundle may exceed the limit with the next version of a CRD.")],
     help: "shorten the descriptions in the CRDs' schemas, or remove objects that the operator can create itself",
     sources: &[Source::symbols(
@@ -22,8 +22,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
     if size > LARGE_BUNDLE_SIZE && size <= MAX_BUNDLE_SIZE {
         // The size is not always exact.
         let percent = size * 100 / MAX_BUNDLE_SIZE;
-        reporter.bundle(format!(
-            "compressed bundle is about {percent} % of the limit of {MAX_BUNDLE_SIZE} bytes"
-        ));
+        reporter
+            .bundle(format!("compressed bundle is about {percent}% of the limit of {MAX_BUNDLE_SIZE} bytes"));
     }
 }

@@ -42,7 +42,7 @@ fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
             reporter.at(file, key, label.position, message);
             let root = Path::ROOT;
             let position = annotations.root.locate(&root.field("annotations").key(key));
-            reporter.related_place(annotations.file, position, "the annotation");
+            reporter.related_place(annotations.file, position, "the annotation is here");
         }
     }
 }

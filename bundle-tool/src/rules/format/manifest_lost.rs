@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Warning,
     what: "The name of a manifest collides with another file when OLM unpacks the bundle.",
     impacts: &[Impact::Specific(
-        "OLM unpacks all files into one ConfigMap, keyed by file name with `-` for other characters: the manifest is never created.",
+        "OLM unpacks all files into one ConfigMap, whose keys are the file names with all characters other than letters, digits, `-`, `_` and `.` replaced with `-`: the object in the lost file is never created.",
     )],
     help: "rename the file, using only letters, digits, `-`, `_` and `.`",
     sources: &[Source::symbols(

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     what: "The package name in `metadata/annotations.yaml` is not a DNS label: it has uppercase letters, `_` or dots, or more than 63 characters.",
     impacts: &[Impact::OpmRejects],
-    help: "use lowercase letters, digits and `-`, at most 63 of them, with a letter or digit at both ends",
+    help: "use at most 63 lowercase letters, digits and `-`, with a letter or digit at both ends",
     sources: &[Source::file(Project::OperatorRegistry, "alpha/declcfg/declcfg_to_model.go").since("1.41")],
     check: Check::Bundle(check),
 };

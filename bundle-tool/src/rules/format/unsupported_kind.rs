@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     what: "`manifests/` contains an object without a kind, or of a kind that OLM does not install from bundles.",
     impacts: &[Impact::SdkRejects, Impact::InstallPlanFails],
-    help: "remove the object; move a Deployment to the CSV's install strategy, or create the object from the operator",
+    help: "remove the object; move a Deployment to the CSV's install strategy, or have the operator create the object",
     sources: &[
         Source::file(Project::OperatorRegistry, "pkg/lib/bundle/supported_resources.go").since("1.6"),
         Source::file(

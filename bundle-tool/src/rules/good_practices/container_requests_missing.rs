@@ -6,7 +6,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Warning,
     what: "A container of the operator has no resource requests.",
     impacts: &[Impact::Specific(
-        "A quota or policy of the cluster may reject the pod, and the scheduler does not know what it needs.",
+        "A quota or policy of the cluster may reject the pod, and the scheduler does not know what resources the pod needs.",
     )],
     help: "set resources.requests with cpu and memory",
     sources: &[Source::symbols(

@@ -4,7 +4,7 @@ pub(super) static RULE: Rule = Rule {
     id: "ignore-unused",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "A comment ignores a rule that finds nothing at this place. Rules of suites that are not enabled are not reported.",
+    what: "A comment ignores a rule that has no finding there. Comments for rules of suites that are not enabled are not reported.",
     impacts: &[Impact::Specific(
         "The finding that the comment ignored has been fixed, or the comment is in the wrong place.",
     )],

@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Warning,
     what: "An image in `spec.relatedImages`, in an environment variable `RELATED_IMAGE_…`, or in an annotation of the CSV does not exist in its registry. `validate --online` asks the registries.",
     impacts: &[Impact::Specific(
-        "Tools that mirror catalogs fail to copy the image, and what the operator runs from it does not start.",
+        "Tools that mirror catalogs fail to copy the image, and workloads that the operator runs from it do not start.",
     )],
     help: "push the image, or correct its name, tag or digest",
     sources: &[

@@ -149,7 +149,7 @@ pub(in crate::rules) fn port_name(text: &str) -> Verdict {
 /// Validates the name of an HTTP header.
 pub(in crate::rules) fn http_header(text: &str) -> Verdict {
     let valid = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    verdict(valid, "HTTP header name", text, "must be letters, digits and `-`")
+    verdict(valid, "HTTP header name", text, "must consist of letters, digits and `-`")
 }
 
 /// Validates a name that is a segment of a URL's path: Roles and their bindings.

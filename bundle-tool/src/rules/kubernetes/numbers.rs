@@ -54,7 +54,10 @@ pub(in crate::rules) fn count_or_percentage(
     match value {
         IntOrString::Int(count) => errors.not_negative(path, *count),
         IntOrString::String(text) if percentage(text).is_none() => {
-            errors.add(path, names::invalid("percentage", text, "must be digits and `%`, such as `25%`"));
+            errors.add(
+                path,
+                names::invalid("percentage", text, "must be digits followed by `%`, such as `25%`"),
+            );
         }
         IntOrString::String(_) => {}
     }

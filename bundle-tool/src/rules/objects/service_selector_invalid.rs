@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     what: "A label of a Service's selector has an invalid key or value.",
     impacts: &[Impact::ObjectRejected],
-    help: "select the pods by labels that they have",
+    help: "set selector to labels that the pods have",
     sources: &[Source::symbols(
         Project::Kubernetes,
         "pkg/apis/core/validation/validation.go",

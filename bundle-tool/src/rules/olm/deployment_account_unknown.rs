@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "deployment-account-unknown",
     suite: Suite::Bundle,
     severity: Severity::Warning,
-    what: "A Deployment of the CSV uses a service account that neither the CSV's permissions nor the bundle create.",
+    what: "A Deployment of the CSV uses a service account that neither the CSV's permissions nor the bundle creates.",
     impacts: &[Impact::Specific(
         "The pods do not start until the service account exists: the CSV stays `Installing` and fails after a timeout.",
     )],

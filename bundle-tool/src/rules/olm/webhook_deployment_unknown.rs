@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Warning,
     what: "A webhook names a Deployment that is not in the install strategy.",
     impacts: &[Impact::Specific(
-        "OLM registers the webhook without a Service and a certificate, and every request that matches the webhook fails.",
+        "OLM registers the webhook without a Service or a certificate, and every request that matches the webhook fails.",
     )],
     help: "set deploymentName to the Deployment that serves the webhook",
     sources: &[Source::symbols(

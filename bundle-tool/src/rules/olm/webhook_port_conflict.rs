@@ -42,7 +42,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
         }
         if *taken.entry((name, number)).or_insert_with(|| target.clone()) != target {
             let entry = list.index(index);
-            let message = format!("conflicting target of port {number} of Deployment `{name}`");
+            let message = format!("conflicting targetPort of containerPort {number} of Deployment `{name}`");
             reporter.field(&csv.object, &entry.field("targetPort"), message);
         }
     }

@@ -20,6 +20,10 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
     let owned = &csv.typed.spec.apiservicedefinitions.owned;
     if !owned.is_empty() {
         let path = Path::ROOT.field("spec.apiservicedefinitions.owned");
-        reporter.field(&csv.object, &path, format!("unsupported aggregated APIs: {} owned", owned.len()));
+        reporter.field(
+            &csv.object,
+            &path,
+            format!("aggregated APIs are not supported: the CSV owns {}", owned.len()),
+        );
     }
 }

@@ -96,12 +96,12 @@ fn watch_namespace(
     }
     match namespace {
         Some(installed) if own && !single && watched != installed => Some(format!(
-            "invalid watchNamespace `{watched}`: must be `{installed}`, where the operator is installed, because the operator \
-             supports `OwnNamespace` and not `SingleNamespace`"
+            "invalid watchNamespace `{watched}`: must be the install namespace `{installed}`, because the operator supports \
+             `OwnNamespace`, but not `SingleNamespace`"
         )),
         Some(installed) if single && !own && watched == installed => Some(format!(
-            "invalid watchNamespace `{watched}`: must not be where the operator is installed, because the operator supports \
-             `SingleNamespace` and not `OwnNamespace`"
+            "invalid watchNamespace `{watched}`: must not be the install namespace, because the operator supports \
+             `SingleNamespace`, but not `OwnNamespace`"
         )),
         _ => None,
     }

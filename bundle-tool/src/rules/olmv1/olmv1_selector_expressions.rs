@@ -32,7 +32,7 @@ fn check(csv: &Csv<'_>, reporter: &mut Reporter<'_>) {
             reporter.field(
                 &csv.object,
                 &path,
-                "the Service of the webhooks does not select by matchExpressions",
+                "OLM v1 does not copy matchExpressions to the selector of the webhook Service",
             );
         }
     }

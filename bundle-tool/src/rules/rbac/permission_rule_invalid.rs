@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "permission-rule-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A rule of the CSV's permissions has no verbs, API groups or resources, or combines resources with URLs.",
+    what: "A rule of the CSV's permissions has no verbs, API groups or resources, or combines resources with non-resource URLs.",
     impacts: &[Impact::ObjectRejected],
     help: "set verbs, apiGroups and resources, or, in clusterPermissions, verbs and nonResourceURLs",
     sources: &[

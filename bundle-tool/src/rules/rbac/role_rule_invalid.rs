@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "role-rule-invalid",
     suite: Suite::Bundle,
     severity: Severity::Error,
-    what: "A rule of a Role or ClusterRole has no verbs, API groups or resources, or combines resources with URLs.",
+    what: "A rule of a Role or ClusterRole has no verbs, API groups or resources, or combines resources with non-resource URLs.",
     impacts: &[Impact::ObjectRejected],
     help: "set verbs, apiGroups and resources, or, in a ClusterRole, verbs and nonResourceURLs",
     sources: &[Source::symbols(

@@ -6,7 +6,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     what: "A policy of a webhook is unknown, or its timeout is not between 1 and 30 seconds.",
     impacts: &[Impact::WebhookRejected],
-    help: "set sideEffects to `None` or `NoneOnDryRun`, failurePolicy to `Fail` or `Ignore`, matchPolicy to `Exact` or `Equivalent`, timeoutSeconds to a number from 1 to 30",
+    help: "set sideEffects to `None` or `NoneOnDryRun`, failurePolicy to `Fail` or `Ignore`, matchPolicy to `Exact` or `Equivalent`, and timeoutSeconds to a number from 1 to 30",
     sources: &[Source::symbols(
         Project::Kubernetes,
         "pkg/apis/admissionregistration/validation/validation.go",

@@ -48,7 +48,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
                 _ => true,
             };
             if !valid {
-                let message = format!("profile differs from `{annotation}` of the annotation `{key}`");
+                let message = format!("profile differs from `{annotation}` in the annotation `{key}`");
                 errors.add(&path.field("appArmorProfile"), message);
             }
         }
@@ -65,6 +65,6 @@ fn seccomp(annotation: &str, profile: &SeccompProfile, path: &Path<'_>, errors: 
         _ => true,
     };
     if !valid {
-        errors.add(path, format!("profile differs from `{annotation}` of the seccomp annotation"));
+        errors.add(path, format!("profile differs from `{annotation}` in the seccomp annotation"));
     }
 }

@@ -35,7 +35,7 @@ fn check(template: &PodTemplate<'_>, errors: &mut Errors<'_, '_>) {
     // metadata-annotations-too-large reports annotations of the CSV that are too large alone.
     if size > MAX_ANNOTATIONS && added_size <= MAX_ANNOTATIONS {
         let message = format!(
-            "annotations of template and CSV of {size} bytes exceed the limit of {MAX_ANNOTATIONS} bytes"
+            "annotations of the pod template and the CSV exceed the limit of {MAX_ANNOTATIONS} bytes: {size} bytes"
         );
         errors.add(&path, message);
     }

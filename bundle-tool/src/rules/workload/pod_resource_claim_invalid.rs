@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     what: "A resource claim of the pod has no name or not exactly one source, or a container uses a claim that the pod does not declare.",
     impacts: &[Impact::DeploymentRejected],
-    help: "set name and either resourceClaimName or resourceClaimTemplateName in each of resourceClaims, and use these names in containers",
+    help: "set name and either resourceClaimName or resourceClaimTemplateName in each entry of resourceClaims, and use these names in containers",
     sources: &[Source::symbols(
         Project::Kubernetes,
         "pkg/apis/core/validation/validation.go",

@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     what: "A limit or request names an unsupported resource, is negative, or is not an integer where one is required.",
     impacts: &[Impact::DeploymentRejected],
-    help: "use cpu, memory, ephemeral-storage, hugepages-SIZE or a name like `example.com/device`, with a positive quantity",
+    help: "use cpu, memory, ephemeral-storage, hugepages-SIZE or a name like `example.com/device`, with a quantity of 0 or more",
     sources: &[Source::symbols(
         Project::Kubernetes,
         "pkg/apis/core/validation/validation.go",

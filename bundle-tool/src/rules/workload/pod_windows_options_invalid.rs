@@ -103,7 +103,7 @@ fn user_name(text: &str) -> Result<(), String> {
         || user.contains(['"', '/', '\\', ':', ';', '|', '=', ',', '+', '*', '?', '<', '>', '@', '[', ']'])
     {
         return wrong(
-            "the user must not consist of dots and spaces only, or contain one of `\"/:;|=,+*?<>@[]`",
+            "the user must neither consist only of dots and spaces nor contain any of `\"/:;|=,+*?<>@[]`",
         );
     }
     Ok(())

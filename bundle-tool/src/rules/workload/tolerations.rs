@@ -19,7 +19,7 @@ pub(super) fn faults(toleration: &Toleration) -> Vec<(&'static str, String)> {
     match operator {
         "" | "Equal" => faults.extend(names::label_value(value).err().map(|message| ("value", message))),
         "Exists" if !value.is_empty() => {
-            faults.push(("value", "unexpected value: operator `Exists` does not accept any".to_owned()));
+            faults.push(("value", "unexpected value: operator `Exists` does not accept a value".to_owned()));
         }
         "Exists" => {}
         // Reported above if there is no key.

@@ -26,7 +26,7 @@ pub enum RegexError {
     #[error("invalid character class range `{0}`")]
     CharacterRange(String),
     /// `\` followed by something without a meaning, including backreferences.
-    #[error("invalid escape sequence `{0}`: RE2 supports no backreferences")]
+    #[error("invalid escape sequence `{0}`: RE2 does not support backreferences")]
     Escape(String),
     /// The expression ends within an escape sequence.
     #[error("trailing `\\`")]
@@ -35,7 +35,7 @@ pub enum RegexError {
     #[error("invalid group name `{0}`")]
     GroupName(String),
     /// `(?=`, `(?!` and other unsupported groups.
-    #[error("unsupported group `{0}`: RE2 supports no lookaround")]
+    #[error("unsupported group `{0}`: RE2 does not support lookaround")]
     Group(String),
     /// More than Go compiles.
     #[error("expression is too large or nested too deeply")]

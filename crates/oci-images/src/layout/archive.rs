@@ -92,7 +92,7 @@ pub(super) fn scan(
             .map_err(|_| Error::unsafe_path(&String::from_utf8_lossy(&name), "it is not UTF-8"))?
             .to_owned();
         if name.starts_with('/') || name.split('/').any(|part| part == "..") {
-            return Err(Error::unsafe_path(&name, "it leads out of the archive"));
+            return Err(Error::unsafe_path(&name, "it points outside the archive"));
         }
         let name = name.trim_start_matches("./").to_owned();
         if is_link {

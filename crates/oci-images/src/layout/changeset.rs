@@ -161,7 +161,7 @@ impl Tree {
                     Node::File(bytes) => bytes,
                     Node::Link(next) => {
                         let Some(Node::File(bytes)) = self.nodes.get(self.follow(nested, next)?) else {
-                            let reason = "it leads to a directory with links to directories";
+                            let reason = "it points to a directory that contains links to directories";
                             return Err(Error::unsafe_path(path, reason));
                         };
                         bytes
@@ -193,7 +193,7 @@ impl Tree {
                 _ => return Ok(target),
             }
         }
-        Err(Error::unsafe_path(path, "it leads through too many links, or to itself"))
+        Err(Error::unsafe_path(path, "it has too many levels of symbolic links"))
     }
 }
 

@@ -73,7 +73,8 @@ pub fn open_docker_archive(path: &Path, wanted: Option<&str>) -> Result<Image, E
     }
     let diff_ids = parsed.rootfs().diff_ids();
     if diff_ids.len() != entry.layers.len() {
-        let reason = format!("it lists {} layers, the archive {}", diff_ids.len(), entry.layers.len());
+        let reason =
+            format!("it lists {} layers, but the archive contains {}", diff_ids.len(), entry.layers.len());
         return Err(Error::malformed(Quoted(&entry.config).to_string(), "image configuration", &reason));
     }
     // The same layer may be there many times, under one name or several.

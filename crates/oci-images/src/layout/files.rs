@@ -152,7 +152,7 @@ impl Collector<'_> {
         let real = fs::canonicalize(found).map_err(Error::read(source))?;
         let metadata = fs::metadata(&real).map_err(Error::read(source))?;
         if !real.starts_with(&self.root) {
-            return Err(unsupported("the symbolic link leads out of the directory"));
+            return Err(unsupported("the symbolic link points outside the directory"));
         }
         if metadata.is_file() {
             self.files.bytes = self.files.bytes.saturating_add(metadata.len());
@@ -170,7 +170,7 @@ impl Collector<'_> {
             });
         }
         if self.parents.contains(&real) {
-            return Err(unsupported("the symbolic link leads to a directory that contains it"));
+            return Err(unsupported("the symbolic link points to a directory that contains it"));
         }
         if self.parents.len() >= self.limits.depth {
             let what = format!("the depth of {}", source.display());
@@ -211,7 +211,7 @@ pub(crate) fn image_path(path: &str) -> Result<String, Error> {
                 Some(part) => parts.push(part),
                 None => return error("it is not UTF-8"),
             },
-            Component::ParentDir | Component::Prefix(_) => return error("it leads out of the image"),
+            Component::ParentDir | Component::Prefix(_) => return error("it points outside the image"),
         }
     }
     Ok(parts.join("/"))
@@ -272,9 +272,9 @@ mod tests {
         for (target, expected) in [
             ("..", "directory that contains it"),
             (".", "directory that contains it"),
-            ("../..", "leads out"),
-            ("../../secret", "leads out"),
-            ("/etc/passwd", "leads out"),
+            ("../..", "points outside"),
+            ("../../secret", "points outside"),
+            ("/etc/passwd", "points outside"),
         ] {
             let link = app.join("sub/link");
             symlink(target, &link).unwrap();

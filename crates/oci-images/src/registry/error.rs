@@ -162,7 +162,7 @@ pub enum Error {
         limit: u64,
     },
     /// The registry sent the client to an address that it must not go to.
-    #[error("refused to follow the registry {registry} to `{target}`: {reason}")]
+    #[error("rejected the address `{target}` from the registry {registry}: {reason}")]
     Target {
         /// Host and port.
         registry: String,

@@ -40,7 +40,7 @@ impl fmt::Display for Failure {
             Self::Unreachable(reason) | Self::Invalid(reason) | Self::Login(reason) => {
                 formatter.write_str(reason)
             }
-            Self::Broken(reason) => write!(formatter, "the connection broke: {reason}"),
+            Self::Broken(reason) => write!(formatter, "the connection was interrupted: {reason}"),
             Self::Status { status, message, .. } => formatter.write_str(&status_text(*status, message)),
             Self::Stalled { request, .. } => write!(formatter, "`{request}` stalled"),
             Self::Expired { request, .. } => write!(formatter, "`{request}` timed out"),

@@ -94,7 +94,9 @@ impl Repository {
         if answer.status() == StatusCode::PARTIAL_CONTENT {
             let start = answer.header(&CONTENT_RANGE).unwrap_or_default();
             if !start.starts_with(&format!("bytes {}-", file.size())) {
-                return Err(Failure::Invalid("the registry returned another range than requested".into()));
+                return Err(Failure::Invalid(
+                    "the registry returned a different range than requested".into(),
+                ));
             }
         } else if file.size() > 0 {
             progress.take_back(file.size());

@@ -84,7 +84,7 @@ impl SigningKey {
     /// [`KeyError`] for other files and other passwords.
     pub fn read(path: &Path, password: &str) -> Result<Self, KeyError> {
         let pem = read(path)?;
-        let expected = "expected a PEM private key of P-256: one of `cosign generate-key-pair`, or PKCS#8";
+        let expected = "expected a P-256 private key in PEM, from `cosign generate-key-pair` or as PKCS#8";
         let der = match encrypted(&pem) {
             Some(body) => decrypt(&body, password).map_err(|reason| KeyError::at(path, reason))?,
             None => PrivatePkcs8KeyDer::from_pem_slice(&pem)
@@ -175,7 +175,7 @@ impl VerifyingKey {
     ///
     /// [`KeyError`] for other files, and keys of other curves.
     pub fn read(path: &Path) -> Result<Self, KeyError> {
-        let expected = || KeyError::at(path, "expected a PEM public key of P-256, such as cosign.pub");
+        let expected = || KeyError::at(path, "expected a P-256 public key in PEM, such as cosign.pub");
         let der = SubjectPublicKeyInfoDer::from_pem_slice(&read(path)?).map_err(|_| expected())?;
         let point = der.strip_prefix(SPKI_P256.as_slice()).filter(|point| point.len() == 65);
         Ok(Self { point: point.ok_or_else(expected)?.to_vec() })

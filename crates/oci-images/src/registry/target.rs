@@ -88,7 +88,7 @@ impl Policy {
             return Err("it contains a user name".into());
         }
         if target.scheme() == "http" && from.scheme() == "https" {
-            return Err("it would leave TLS".into());
+            return Err("it would downgrade from HTTPS to HTTP".into());
         }
         if target.scheme() == "http" && !self.is_plain_allowed(&target) {
             return Err("plain HTTP is not allowed for this host".into());

@@ -394,7 +394,7 @@ async fn tls_is_never_left() {
         }
         let error = result.unwrap_err();
         assert!(matches!(error, Error::Target { .. }), "{case}: {error}");
-        assert!(error.to_string().contains("it would leave TLS"), "{case}: {error}");
+        assert!(error.to_string().contains("it would downgrade from HTTPS to HTTP"), "{case}: {error}");
         assert_eq!(plain_log.connections(), 0, "{case}: the plain server was reached");
     }
 }

@@ -346,7 +346,7 @@ async fn a_cache_does_not_show_whose_login_it_uses() {
     let (origin, _) = lying::serve(Lie::Basic, Some(&bundle("text"))).await;
     let cache = cache_of(origin).await;
     let error = pulled(cache.address, "a:v1").await.unwrap_err().to_string();
-    assert!(error.contains("denied access: log in to it where this registry runs"), "{error}");
+    assert!(error.contains("denied access: log in to it on the machine that runs this registry"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

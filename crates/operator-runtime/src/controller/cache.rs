@@ -182,7 +182,7 @@ impl Cache {
                 if state.restored {
                     tracing::warn!(
                         kind = self.kind,
-                        "resource versions went back; was etcd restored from a backup?"
+                        "resource versions went backwards; was etcd restored from a backup?"
                     );
                     state.watched = state.newest_listed;
                 }

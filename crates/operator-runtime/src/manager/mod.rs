@@ -87,7 +87,7 @@ pub struct Options {
     /// Objects of each kind reconciled at the same time
     #[arg(long, default_value_t = 8, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
     pub max_concurrent_reconciles: u16,
-    /// Seconds after which everything is listed and reconciled again, 10 % more or less
+    /// Interval in seconds at which everything is listed and reconciled again, with a jitter of 10%
     #[arg(long, default_value_t = 10 * 3600, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(60..))]
     pub sync_period: u32,
     /// Seconds to wait for the API server's response to a request

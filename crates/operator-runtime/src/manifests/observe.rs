@@ -105,7 +105,7 @@ pub(crate) fn alerts(naming: Naming, operator: &Operator) -> Value {
             &format!("{}_webhook_certificate_expiry_seconds - time() < 86400", operator.identity.snake()),
             "10m",
             "critical",
-            "The webhook certificate expires within a day and was not renewed.",
+            "The webhook certificate expires within a day and has not been renewed.",
         ));
     }
     json!({

@@ -104,7 +104,7 @@ fn run(
 /// can keep its output open for ever.
 fn exchange(child: &mut Child, input: &str, limit: Duration) -> Result<(ExitStatus, Vec<u8>), String> {
     let deadline = Instant::now() + limit;
-    let failed = |error: io::Error| format!("failed to talk to it: {error}");
+    let failed = |error: io::Error| format!("failed to communicate with it: {error}");
     let question = format!("{input}\n");
     let mut unsent = question.as_bytes();
     let mut stdin = child.stdin.take();
@@ -132,7 +132,7 @@ fn exchange(child: &mut Child, input: &str, limit: Duration) -> Result<(ExitStat
             return Ok((status, output));
         }
         if Instant::now() > deadline {
-            return Err(format!("it did not end within {} s", limit.as_secs_f64()));
+            return Err(format!("it did not exit within {} s", limit.as_secs_f64()));
         }
         let mut events = Vec::new();
         events.extend(stdin.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::OUT)));

@@ -267,9 +267,9 @@ mod tests {
         };
         let (short, long) = (Duration::from_millis(200), Duration::from_mins(1));
         for (text, limit, expected) in [
-            ("sleep 1000", short, "did not end within"),
+            ("sleep 1000", short, "did not exit within"),
             // A shell waits for its child; both have to go.
-            ("sleep 1000; true", short, "did not end within"),
+            ("sleep 1000; true", short, "did not exit within"),
             ("cat /dev/zero", long, "more than 65536 bytes"),
             ("yes | cat", long, "more than 65536 bytes"),
             ("yes & sleep 1000", long, "more than 65536 bytes"),
@@ -291,7 +291,7 @@ mod tests {
         let input = "p".repeat(1 << 20);
         let limit = Duration::from_millis(200);
         let error = helper::change("x", "store", &input, Some(dir.path()), limit).unwrap_err();
-        assert!(error.contains("did not end within"), "{error}");
+        assert!(error.contains("did not exit within"), "{error}");
         helper::write_script(&path, "test $(wc -c) = 1048577");
         helper::change("x", "store", &input, Some(dir.path()), Duration::from_mins(1)).unwrap();
     }

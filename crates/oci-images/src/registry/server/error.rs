@@ -11,7 +11,7 @@ pub enum Error {
     /// The address is reachable from other machines, which [`Options::listen_anywhere`](super::Options::listen_anywhere)
     /// must allow.
     #[error(
-        "{0} is reachable from other machines, which could read, write and delete: use 127.0.0.1, or allow it explicitly"
+        "{0} is reachable from other machines, which could read, write and delete images: use 127.0.0.1, or allow it explicitly"
     )]
     NotLoopback(SocketAddr),
     /// Passwords would be sent unencrypted to an address that other machines reach.

@@ -495,12 +495,12 @@ impl Proxy {
         self.may_recover(error);
         let message = match error {
             Error::Denied { .. } | Error::Login { .. } => {
-                format!("{registry} denied access: log in to it where this registry runs")
+                format!("{registry} denied access: log in to it on the machine that runs this registry")
             }
             Error::Layout(layout::Error::Malformed { .. }) => error.to_string(),
             Error::Auth(_) | Error::Certificates { .. } | Error::Layout(_) => {
                 format!(
-                    "{registry} cannot be read: see the credentials and certificates where this registry runs"
+                    "{registry} cannot be read: check the credentials and certificates on the machine that runs this registry"
                 )
             }
             error => error.to_string(),

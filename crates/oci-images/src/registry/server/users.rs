@@ -55,7 +55,7 @@ impl Users {
             let (user, hash) = line.split_once(':').ok_or_else(|| at("expected USER:HASH"))?;
             if !is_supported(hash) {
                 return Err(at(
-                    "expected a bcrypt hash with a cost of at most 14, such as `htpasswd -B` writes",
+                    "expected a bcrypt hash with a cost of at most 14, as written by `htpasswd -B`",
                 ));
             }
             hashes.insert(user.to_owned(), hash.to_owned());
