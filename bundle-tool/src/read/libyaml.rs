@@ -1,7 +1,9 @@
 //! libyaml-safer: its positions and errors as ours, and what its scanner cannot handle, checked beforehand.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::io::{self, BufRead, Read};
+use std::ops::Range;
 
 use libyaml_safer::{Mark, Scanner, Token, TokenData};
 
@@ -203,14 +205,38 @@ pub(super) fn excessive_directives(text: &[u8]) -> Option<(usize, SyntaxError)> 
 /// The text is scanned with a space after everything that may be such a tag, which changes nothing else of it, unless a key becomes too
 /// long. If that finds another error first, it is returned.
 pub(super) fn tag_before_comma(text: &[u8]) -> Option<(usize, SyntaxError)> {
-    let ends = ends_of_tags(text);
+    let mut ends = ends_of_tags(text);
     if ends.is_empty() {
         return None;
     }
+    for _ in 0..=MAX_VERBATIM {
+        match scan_with_spaces(text, &ends) {
+            Scanned::Valid => return None,
+            Scanned::Invalid(end, error) => return Some((end, error)),
+            Scanned::Verbatim(tag) => ends.retain(|end| !tag.contains(end)),
+        }
+    }
+    let message = format!("more than {MAX_VERBATIM} tags `!<…>` that contain `!` and `,`");
+    Some((0, SyntaxError { message, position: Position::START }))
+}
+
+/// How many verbatim tags with what may be a tag before a comma in them are read, each of which needs another scan.
+const MAX_VERBATIM: usize = 16;
+
+enum Scanned {
+    Valid,
+    /// Where the documents before the error end.
+    Invalid(usize, SyntaxError),
+    /// The inside of a verbatim tag, which a space has made invalid.
+    Verbatim(Range<usize>),
+}
+
+/// Scans the text with a space at each of the ends.
+fn scan_with_spaces(text: &[u8], ends: &[usize]) -> Scanned {
     let mut spaced = Vec::with_capacity(text.len() + ends.len());
     let mut inserted = Vec::with_capacity(ends.len());
     let mut from = 0;
-    for &end in &ends {
+    for &end in ends {
         spaced.extend_from_slice(&text[from..end]);
         inserted.push(spaced.len());
         spaced.push(b' ');
@@ -229,10 +255,18 @@ pub(super) fn tag_before_comma(text: &[u8]) -> Option<(usize, SyntaxError)> {
     for token in scanner {
         let token = match token {
             Ok(token) => token,
-            Err(error) => return Some((end, syntax_error(&error))),
+            Err(error) => {
+                let start = error.context_mark().map_or(0, unspaced);
+                let verbatim = start + 1..start + verbatim_length(&text[start..]).unwrap_or(1);
+                return if ends.iter().any(|end| verbatim.contains(end)) {
+                    Scanned::Verbatim(verbatim)
+                } else {
+                    Scanned::Invalid(end, syntax_error(&error))
+                };
+            }
         };
         if let Err(error) = depth.follow(&token) {
-            return Some((end, error));
+            return Scanned::Invalid(end, error);
         }
         match token.data {
             TokenData::DocumentStart => end = unspaced(token.start_mark),
@@ -240,36 +274,48 @@ pub(super) fn tag_before_comma(text: &[u8]) -> Option<(usize, SyntaxError)> {
                 let message =
                     "did not find expected whitespace or line break while scanning a tag".to_owned();
                 let position = Position::behind(&text[..unspaced(token.start_mark)]);
-                return Some((end, SyntaxError { message, position }));
+                return Scanned::Invalid(end, SyntaxError { message, position });
             }
             _ => {}
         }
     }
-    None
+    Scanned::Valid
 }
 
-/// Returns the ends of what may be tags before a comma: `!`, and anything but spaces, brackets and commas, or `!<…>`.
+/// Returns the ends of what may be tags before a comma, in order: `!`, and anything but spaces, brackets and commas, or `!<…>`.
 /// Colons at the end are excluded: before a space, they have a meaning.
+///
+/// What is in `!<…>` may be tags, too: in `[a!<b[!c,d>]`, a plain scalar comes before a bracket and a tag.
 fn ends_of_tags(text: &[u8]) -> Vec<usize> {
-    let mut ends = Vec::new();
-    let mut from = 0;
-    while let Some(start) = text[from..].iter().position(|&byte| byte == b'!') {
-        let start = from + start;
-        let tag = &text[start..];
-        let length = if tag.starts_with(b"!<") {
-            let is_end = |byte: &u8| *byte == b'>' || byte.is_ascii_whitespace();
-            tag.iter().position(is_end).map(|end| end + 1)
+    let mut ends = BTreeSet::new();
+    // Where the search for the end of the last tag of each form ended, which is the same for all tags before it.
+    let (mut plain, mut verbatim) = (0, 0);
+    for (start, _) in text.iter().enumerate().filter(|&(_, &byte)| byte == b'!') {
+        let rest = &text[start..];
+        let end = if rest.starts_with(b"!<") {
+            if verbatim <= start {
+                verbatim = verbatim_length(rest).map_or(text.len(), |length| start + length);
+            }
+            verbatim
         } else {
-            let is_end = |byte: &u8| byte.is_ascii_whitespace() || b",[]{}".contains(byte);
-            tag.iter().position(is_end)
+            if plain <= start {
+                let is_end = |byte: &u8| byte.is_ascii_whitespace() || b",[]{}".contains(byte);
+                plain = rest.iter().position(is_end).map_or(text.len(), |length| start + length);
+            }
+            plain
         };
-        from = length.map_or(text.len(), |length| start + length);
-        if text.get(from) == Some(&b',') {
-            let colons = text[start..from].iter().rev().take_while(|&&byte| byte == b':').count();
-            ends.push(from - colons);
+        if text.get(end) == Some(&b',') {
+            let colons = text[start..end].iter().rev().take_while(|&&byte| byte == b':').count();
+            ends.insert(end - colons);
         }
     }
-    ends
+    ends.into_iter().collect()
+}
+
+/// Returns the length of a tag `!<…>`, or of what comes before a space in it.
+fn verbatim_length(text: &[u8]) -> Option<usize> {
+    let is_end = |byte: &u8| *byte == b'>' || byte.is_ascii_whitespace();
+    text.starts_with(b"!<").then(|| text.iter().position(is_end))?.map(|end| end + 1)
 }
 
 /// Returns the text with a line break at its end, which libyaml-safer's scanners of block scalars and of escapes require.
@@ -296,7 +342,7 @@ mod tests {
 
     use super::*;
 
-    const PIECES: [&str; 32] = [
+    const PIECES: [&str; 33] = [
         "a",
         ": ",
         "- ",
@@ -320,6 +366,7 @@ mod tests {
         "!a",
         "!!str",
         "!<a>",
+        "!<",
         "%TAG !a! b",
         "[",
         "]",

@@ -225,6 +225,8 @@ mod tests {
             ("a: [1, !!str,2]\n", 8),
             ("\u{feff}[!<a,b>,c]", 2),
             ("['x!y,', !z,]", 10),
+            ("{20[!a,2!<0[!b,c\n", 5),
+            ("[a!<b[!c,d>]", 7),
         ] {
             assert_eq!(error(text), format!("{expected} {column}"), "{text}");
         }
@@ -238,10 +240,14 @@ mod tests {
             "[x !y, 'z!,', !!str ,b]",
             "a: |\n  !b,\n  !c,\n",
             "a: ^b!:,c",
+            "[!<tag:a!b,c> d, !<!e,!f,> g]",
         ] {
             assert!(parse(text.as_bytes()).error.is_none(), "{text}");
         }
         assert_eq!(one("a: Hello !world, and you!\n"), json!({"a": "Hello !world, and you!"}));
+        let many = |number| format!("[{}]", "!<a!b,c> d, ".repeat(number));
+        assert!(parse(many(16).as_bytes()).error.is_none());
+        assert!(error(&many(17)).contains("more than 16 tags"));
     }
 
     #[test]
