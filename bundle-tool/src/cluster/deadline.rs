@@ -1,6 +1,8 @@
 //! The time limit of what a command does on a cluster.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use super::client::Error;
 

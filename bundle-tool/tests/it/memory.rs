@@ -17,11 +17,21 @@ const ADDRESS_SPACE: u32 = 800 << 10;
 
 /// Runs `bundle-tool` within [`ADDRESS_SPACE`].
 fn limited(directory: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    limited_to(ADDRESS_SPACE, directory, arguments, environment)
+}
+
+/// Runs `bundle-tool`, which may map so many KiB.
+fn limited_to(
+    address_space: u32,
+    directory: &Path,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+) -> Output {
     let tool = env!("CARGO_BIN_EXE_bundle-tool");
     let logins = directory.join("no-logins.json");
     fs::write(&logins, "{}").unwrap();
     Command::new("sh")
-        .args(["-c", &format!("ulimit -v {ADDRESS_SPACE} && exec \"$0\" \"$@\""), tool])
+        .args(["-c", &format!("ulimit -v {address_space} && exec \"$0\" \"$@\""), tool])
         .args(arguments)
         .env("HOME", directory)
         .env("REGISTRY_AUTH_FILE", logins)
@@ -132,13 +142,13 @@ fn aliases_of_many_files_and_documents() {
     let dir = tempfile::tempdir().unwrap();
     let bundle = copy_bundle(dir.path().join("bundle"));
     let aliases = format!("a: &a {}\nb: [{}]\n", "x".repeat(1000), "*a,".repeat(20_000));
-    // Together, they stand for 2 GB.
-    for file in 0..100 {
+    // Together, they stand for 1 GB.
+    for file in 0..50 {
         let object = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a{file}}}\n{aliases}");
         fs::write(bundle.join(format!("manifests/a{file}.yaml")), object).unwrap();
     }
     fs::create_dir(dir.path().join("catalog")).unwrap();
-    let documents = format!("---\nschema: olm.unknown\n{aliases}").repeat(100);
+    let documents = format!("---\nschema: olm.unknown\n{aliases}").repeat(50);
     fs::write(dir.path().join("catalog/catalog.yaml"), documents).unwrap();
     for arguments in [
         &["validate", "bundle"][..],
@@ -160,7 +170,7 @@ fn aliases_of_many_files_and_documents() {
 fn a_layer_that_unpacks_to_more_than_memory() {
     let dir = tempfile::tempdir().unwrap();
     // Only its size is on disk.
-    fs::File::create(dir.path().join("zeros")).unwrap().set_len(1 << 30).unwrap();
+    fs::File::create(dir.path().join("zeros")).unwrap().set_len(600 << 20).unwrap();
     let image = ["push", "image", "example.com/bomb:v1", "zeros=/manifests/zeros.yaml", "--to", "oci:bomb"];
     let output = limited(dir.path(), &image, &[]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -209,18 +219,19 @@ fn one_role_for_many_subjects() {
     assert_eq!(csv.matches("serviceAccountName: a1\n").count(), 2, "{csv:.4000}");
 }
 
+/// A fifth of the limit of the reader, in a fifth of the memory.
+const MANY_DOCUMENTS: usize = 100_000;
+const FOR_MANY_DOCUMENTS: u32 = ADDRESS_SPACE - (400 << 10);
+
 #[test]
 fn a_catalog_of_many_documents_that_are_no_blobs_is_validated() {
-    for (documents, expected) in [(490_000, "failed: "), (2_000_000, "500000 documents")] {
-        let dir = tempfile::tempdir().unwrap();
-        fs::create_dir(dir.path().join("catalog")).unwrap();
-        fs::write(dir.path().join("catalog/a.yaml"), "---\na: 1\n".repeat(documents)).unwrap();
-        let output = limited(dir.path(), &["catalog", "validate", "catalog"], &[]);
-        let said = [&output.stdout[..], &output.stderr].concat();
-        let said = String::from_utf8_lossy(&said);
-        assert!(matches!(output.status.code(), Some(1 | 2)), "{:?} {said:.2000}", output.status);
-        assert!(said.contains(expected), "{said:.4000}");
-    }
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("catalog")).unwrap();
+    fs::write(dir.path().join("catalog/a.yaml"), "---\na: 1\n".repeat(MANY_DOCUMENTS)).unwrap();
+    let output = limited_to(FOR_MANY_DOCUMENTS, dir.path(), &["catalog", "validate", "catalog"], &[]);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{:?} {said:.2000}", output.status);
+    assert!(said.contains("failed: "), "{said:.4000}");
 }
 
 #[test]
@@ -229,9 +240,9 @@ fn a_bundle_is_added_to_a_catalog_of_many_small_documents() {
     copy_bundle(dir.path().join("bundle"));
     fs::create_dir(dir.path().join("catalog")).unwrap();
     let file = dir.path().join("catalog/other.yaml");
-    fs::write(&file, "---\nschema: x\n".repeat(490_000)).unwrap();
-    let output =
-        limited(dir.path(), &["catalog", "add", "catalog", "bundle", "--image", "example.com/a:v1"], &[]);
+    fs::write(&file, "---\nschema: x\n".repeat(MANY_DOCUMENTS)).unwrap();
+    let add = ["catalog", "add", "catalog", "bundle", "--image", "example.com/a:v1"];
+    let output = limited_to(FOR_MANY_DOCUMENTS, dir.path(), &add, &[]);
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{:?} {error:.2000}", output.status);
     assert_eq!(

@@ -220,7 +220,7 @@ fn calls_are_answered_while_a_large_graph_is_drawn() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("catalog")).unwrap();
     // Each version is compared with each range.
-    let last = 3_000;
+    let last = 2_000;
     let mut text = String::from(
         "schema: olm.package\nname: large\ndefaultChannel: stable\n---\nschema: olm.channel\npackage: large\nname: stable\nentries:\n",
     );

@@ -1,4 +1,4 @@
-//! Connections that end after every possible number of bytes of a small transfer.
+//! Connections that end anywhere in a small transfer.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -16,6 +16,9 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::hostile::{bundle, good};
 use crate::raw::{self, Log};
 use crate::{LONG, anonymous, reference};
+
+/// The step between the numbers of bytes after which connections end: each header ends in several places.
+const STEP: usize = 3;
 
 /// How many transfers run at once.
 const WORKERS: usize = 4;
@@ -200,7 +203,7 @@ async fn in_time<T>(transfer: impl Future<Output = T>) -> T {
     tokio::time::timeout(LONG, transfer).await.expect("the transfer does not end")
 }
 
-/// Runs a transfer for every number of bytes after which one connection ends. It succeeds with the next one.
+/// Runs a transfer for each [`STEP`] of bytes after which one connection ends. It succeeds with the next one.
 async fn one_connection_ends(operation: Operation, direction: Direction) {
     let workers = (0..WORKERS).map(|worker| async move {
         let registry = serve(direction, Ending::First).await;
@@ -211,7 +214,7 @@ async fn one_connection_ends(operation: Operation, direction: Direction) {
         in_time(operation.run(&repository)).await.unwrap();
         let total = usize::MAX - registry.limit.lock().unwrap().unwrap();
         assert!(total > 300, "{total}");
-        for bytes in (worker..total).step_by(WORKERS) {
+        for bytes in (worker * STEP..total).step_by(WORKERS * STEP) {
             *registry.limit.lock().unwrap() = Some(bytes);
             let done = in_time(operation.run(&repository)).await;
             done.unwrap_or_else(|error| panic!("{bytes} bytes: {error}"));
@@ -224,8 +227,6 @@ async fn one_connection_ends(operation: Operation, direction: Direction) {
 /// Runs a transfer for numbers of bytes after which every connection ends, until they do for the whole transfer. One that does
 /// not succeed is an error, and leaves nothing.
 async fn every_connection_ends(operation: Operation, direction: Direction) {
-    /// Different in each head of a request or a response.
-    const STEP: usize = 7;
     // In memory, if possible: many files are flushed.
     let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     let registry = serve(direction, Ending::Each).await;
