@@ -93,7 +93,10 @@ pub(super) fn targets(reference: &str) -> Result<Vec<Target>> {
 
 /// Reads standard input: an image archive, or a catalog.
 fn standard_input() -> Result<Target> {
-    let bytes = stdin::read(stdin::MAX_CATALOG)?;
+    let bytes = stdin::read(stdin::MAX_CATALOG).context("failed to read standard input")?;
+    if bytes.is_empty() {
+        bail!("standard input is empty: expected an image archive or a catalog");
+    }
     if format::of_bytes(&bytes) == Format::Archive {
         let mut file = NamedTempFile::new().context("failed to create a temporary file")?;
         file.write_all(&bytes).context("failed to write a temporary file")?;

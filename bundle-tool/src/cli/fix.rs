@@ -66,7 +66,7 @@ Examples:
 impl Fix {
     pub(super) fn run(self) -> Result<Exit> {
         let selections = self.choice.selections()?;
-        let mut changed = false;
+        let (mut changed, mut is_complete) = (false, true);
         for directory in &self.directories {
             let fixed = if self.diff {
                 let fixed = self.options.find(directory, &selections, self.openshift)?;
@@ -76,9 +76,10 @@ impl Fix {
                 self.options.fix(directory, &selections, self.openshift)?
             };
             changed |= !fixed.files.is_empty();
+            is_complete &= !fixed.is_incomplete;
             fixed.print_summary(directory, self.diff)?;
         }
-        Ok(if self.diff && changed { Exit::Findings } else { Exit::Success })
+        Ok(if self.diff && changed || !is_complete { Exit::Findings } else { Exit::Success })
     }
 }
 
@@ -157,6 +158,10 @@ impl Fixable for BundleFiles<'_> {
     fn errors(found: &Vec<Finding>) -> usize {
         let is_error = |one: &&Finding| one.severity == Severity::Error && one.ignored.is_none();
         found.iter().filter(is_error).count()
+    }
+
+    fn unread(found: &Vec<Finding>) -> Vec<&Finding> {
+        found.iter().filter(|finding| rules::UNREAD_INPUT.contains(&finding.rule)).collect()
     }
 
     fn fixes(found: &Vec<Finding>) -> impl Iterator<Item = &FindingFix> {

@@ -146,8 +146,8 @@ enum Command {
     /// Applies the safe fixes; --unsafe-fixes also applies those that require review. Comments and layout are preserved.
     /// In file-based catalogs, fixes the findings of `catalog validate`; the options that choose rules do not apply to them.
     ///
-    /// Exit status: 0 if the files were written or need no change, 1 if `--diff` found a change, 2 if a file could not
-    /// be read or written.
+    /// Exit status: 0 if the files were written or need no change, 1 if `--diff` found a change or more fixes remain than are
+    /// applied at once, 2 if a file could not be read or written.
     Fix(fix::Fix),
     /// Generate bundles, base CSVs and submissions
     Generate(generate::Generate),

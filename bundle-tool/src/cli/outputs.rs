@@ -45,7 +45,7 @@ pub(super) fn open<const N: usize>(
 }
 
 /// Returns the path of a file without links and `..`, of which the last parts may not exist yet.
-fn resolved(path: &Path) -> Result<PathBuf> {
+pub(super) fn resolved(path: &Path) -> Result<PathBuf> {
     let whole = absolute(path).with_context(|| format!("failed to resolve {}", path.display()))?;
     for existing in whole.ancestors() {
         if let (Ok(real), Ok(rest)) = (existing.canonicalize(), whole.strip_prefix(existing)) {

@@ -1,7 +1,7 @@
 //! How findings are printed: the formats, several at once, and on terminals.
 
 use std::io::{self, IsTerminal as _, Write};
-use std::path::{PathBuf, absolute};
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anstream::{AutoStream, ColorChoice};
@@ -9,6 +9,8 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
+use super::outputs::resolved;
+use crate::model::file::{MANIFESTS, METADATA};
 use crate::model::{Bundle, Severity};
 use crate::report::text::{self, Style, Verbosity};
 use crate::report::{self, BundleReport, RuleDescription, Subject, Summary, UnreadBundle};
@@ -152,16 +154,35 @@ impl ReportOptions {
         Ok(())
     }
 
-    /// Fails if two reports would be written to the same file.
-    pub(super) fn check(&self) -> Result<()> {
-        for (index, file) in self.output_file.iter().enumerate() {
-            let same = |other: &OutputFile| absolute(&other.path).ok() == absolute(&file.path).ok();
-            if self.output_file[..index].iter().any(same) {
-                bail!("--output-file names {} twice", file.path.display());
+    /// Fails if two reports would be written to the same file, or one to a file that is validated: in one of `inputs`.
+    pub(super) fn check(&self, inputs: &[String]) -> Result<()> {
+        let mut seen = Vec::new();
+        for OutputFile { path, .. } in &self.output_file {
+            let file = resolved(path)?;
+            if seen.contains(&file) {
+                bail!("--output-file names {} twice", path.display());
+            }
+            for input in inputs.iter().filter(|input| Path::new(input).exists()) {
+                let input = resolved(Path::new(input))?;
+                if file == input || file.is_file() && file.starts_with(&input) && is_input(&file) {
+                    bail!("--output-file would overwrite {}, which is validated", path.display());
+                }
+            }
+            // Every device takes several reports.
+            if !path.exists() || path.is_file() {
+                seen.push(file);
             }
         }
         Ok(())
     }
+}
+
+/// Returns whether a file could be part of a bundle or a catalog: reports of earlier runs are replaced, unless they are beside
+/// manifests.
+fn is_input(file: &Path) -> bool {
+    let directory = file.parent().and_then(Path::file_name).unwrap_or_default();
+    [MANIFESTS, METADATA].iter().any(|name| Path::new(name) == Path::new(directory))
+        || file.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
 }
 
 fn print<C: Serialize>(

@@ -5,10 +5,10 @@ use std::path::Path;
 use anyhow::{Result, bail};
 
 use super::fixed::{Done, Fixed};
-use crate::report::{Fix, Safety};
+use crate::report::{Finding, Fix, Safety};
 
 /// Maximum number of times that fixes are applied.
-const MAX_ROUNDS: usize = 50;
+const MAX_ROUNDS: usize = 500;
 
 /// What is fixed: files in memory.
 pub(super) trait Fixable {
@@ -20,6 +20,9 @@ pub(super) trait Fixable {
 
     /// Counts the errors.
     fn errors(found: &Self::Found) -> usize;
+
+    /// Returns what was found of input that could not be read, which hides other errors.
+    fn unread(found: &Self::Found) -> Vec<&Finding>;
 
     /// Returns the fixes of what was found.
     fn fixes(found: &Self::Found) -> impl Iterator<Item = &Fix>;
@@ -43,10 +46,15 @@ pub(super) fn fix<F: Fixable>(files: &mut F, shown: &Path, unsafe_fixes: bool) -
     let allowed = |fix: &Fix| fix.safety == Safety::Safe || unsafe_fixes;
     let mut fixed = Fixed::default();
     let mut found = files.validate()?;
-    let before = F::errors(&found);
+    let mut before = F::errors(&found);
     let mut rounds = 0;
     while rounds < MAX_ROUNDS && files.apply(&found, allowed, &mut fixed.done)? {
-        found = files.validate()?;
+        let now = files.validate()?;
+        // Errors of input that can be read now were there already.
+        if F::unread(&now) != F::unread(&found) {
+            before = before.max(F::errors(&now));
+        }
+        found = now;
         rounds += 1;
     }
     let after = F::errors(&found);
@@ -87,6 +95,10 @@ mod tests {
             found.0
         }
 
+        fn unread(_: &Self::Found) -> Vec<&Finding> {
+            Vec::new()
+        }
+
         fn fixes(found: &Self::Found) -> impl Iterator<Item = &Fix> {
             found.1.iter()
         }
@@ -110,7 +122,9 @@ mod tests {
 
     #[test]
     fn what_is_left_is_announced() {
-        for (left, done, is_incomplete) in [(0, 0, false), (50, 50, false), (51, 50, true), (99, 50, true)] {
+        for (left, done, is_incomplete) in
+            [(0, 0, false), (MAX_ROUNDS, MAX_ROUNDS, false), (MAX_ROUNDS + 1, MAX_ROUNDS, true)]
+        {
             let fixed = run(left, Safety::Safe, |_| 0).unwrap();
             assert_eq!((fixed.done.len(), fixed.is_incomplete), (done, is_incomplete), "{left}");
         }

@@ -132,6 +132,11 @@ pub(super) fn list_optional() -> String {
 }
 
 impl SelectionOptions {
+    /// Returns the files that the flags name.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.config.iter().map(PathBuf::as_path)
+    }
+
     /// Returns the suites that the flags name, each once.
     pub(super) fn suites(&self) -> Result<Vec<Suite>> {
         let mut suites = SuiteName::suites(&self.suite);

@@ -62,6 +62,11 @@ enum Source {
 }
 
 impl Choice {
+    /// Returns the files besides the settings that options name.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.selection.files()
+    }
+
     /// Checks the options.
     pub(super) fn selections(&self) -> Result<Selections> {
         let lists = [(&self.allow, Level::Allow), (&self.warn, Level::Warn), (&self.deny, Level::Deny)];
@@ -125,6 +130,15 @@ impl Selections {
             Source::None => None,
             Source::File(path) => Some(path.clone()),
             Source::Nearest => settings::find(directory.unwrap_or(Path::new("."))),
+        }
+    }
+
+    /// Returns the files that apply to a bundle in a directory, or would if they existed.
+    pub(super) fn candidates(&self, directory: &Path) -> Vec<PathBuf> {
+        match &self.source {
+            Source::None => Vec::new(),
+            Source::File(path) => vec![path.clone()],
+            Source::Nearest => settings::candidates(directory),
         }
     }
 

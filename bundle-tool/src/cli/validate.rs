@@ -138,7 +138,7 @@ impl Validate {
             io::stdout().lock().write_all(list_optional().as_bytes())?;
             return Ok(Exit::Success);
         }
-        self.report.check()?;
+        self.report.check(&self.references)?;
         let selections = self.choice.selections()?;
         if self.fix_options.unsafe_fixes && !self.fix {
             bail!("--unsafe-fixes requires --fix");
@@ -152,7 +152,7 @@ impl Validate {
 
     /// Validates again and again, whenever files change.
     fn watch(&self) -> Result<Exit> {
-        let mut paths = Vec::new();
+        let mut paths: Vec<PathBuf> = Vec::new();
         for reference in &self.references {
             if reference == "-" || Location::of_image(reference)?.is_some() {
                 bail!("cannot watch {reference}: expected a directory or a file");
@@ -160,10 +160,14 @@ impl Validate {
             paths.push(PathBuf::from(reference));
         }
         let settings = self.choice.selections()?;
-        let files: BTreeSet<_> = paths.iter().filter_map(|path| settings.file(Some(path))).collect();
-        paths.extend(files);
+        let mut beside: BTreeSet<PathBuf> = self.choice.files().map(Path::to_owned).collect();
+        for path in &paths {
+            beside.extend(settings.candidates(path));
+            beside.extend(read::dockerfile::beside(path));
+            beside.extend(read::submission::beside(path));
+        }
         let options = walk::Options { skip_hidden_directories: true, ..walk::Options::default() };
-        let mut watch = Watch::new(paths, options)?;
+        let mut watch = Watch::new(paths, options)?.with_files(beside.into_iter().collect())?;
         let mut is_missing = false;
         loop {
             if io::stdout().is_terminal() {
@@ -201,15 +205,18 @@ impl Validate {
             Some(base) => Some(self.pull_request(base, &selections)?),
             None => None,
         };
-        if self.fix {
-            for bundle in &self.references {
-                let fixed = self.fix_options.fix(bundle, &selections, OpenshiftOption::default())?;
-                fixed.print_summary(bundle, false)?;
-            }
-        }
         let mut unreadable = Vec::new();
         let mut targets = Vec::new();
         for reference in &self.references {
+            if self.fix {
+                match self.fix_options.fix(reference, &selections, OpenshiftOption::default()) {
+                    Ok(fixed) => fixed.print_summary(reference, false)?,
+                    Err(error) => {
+                        failed(reference, &error, &mut unreadable)?;
+                        continue;
+                    }
+                }
+            }
             match bundles::targets(reference) {
                 Ok(found) => targets.extend(found),
                 Err(error) => failed(reference, &error, &mut unreadable)?,

@@ -251,6 +251,11 @@ fn removal(text: &str, parent: &Span, index: usize) -> Option<Range<usize>> {
     }
     let range = ranges.get(index)?;
     if is_flow(parent) {
+        let from = index.checked_sub(1).map_or(parent.range.start, |before| ranges[before].end);
+        let to = ranges.get(index + 1).map_or(parent.range.end, |next| next.start);
+        if text[from..range.start].contains('#') || text[range.end..to].contains('#') {
+            return whole_lines(text, range);
+        }
         return Some(
             match (ranges.get(index + 1), index.checked_sub(1).and_then(|before| ranges.get(before))) {
                 (Some(next), _) => range.start..next.start,
@@ -273,6 +278,17 @@ fn removal(text: &str, parent: &Span, index: usize) -> Option<Range<usize>> {
     (index == 0 && !between.contains('#')).then_some(range.start..next.start)
 }
 
+/// Returns the lines of an entry of a flow collection, with its comma and its comment; nothing if they contain anything else. A
+/// comma may be left before the end of the collection.
+fn whole_lines(text: &str, entry: &Range<usize>) -> Option<Range<usize>> {
+    let line = text[..entry.start].rfind('\n').map_or(0, |newline| newline + 1);
+    let end = line_end(text, entry.end);
+    let before = text[line..entry.start].trim();
+    let after = text[entry.end..end].trim_start();
+    let after = after.strip_prefix(',').unwrap_or(after).trim_start();
+    (before.is_empty() && (after.is_empty() || after.starts_with('#'))).then_some(line..end)
+}
+
 /// Returns where the line ends that contains the byte before `at`, after its line break.
 fn line_end(text: &str, at: usize) -> usize {
     if text[..at].ends_with('\n') {
@@ -281,17 +297,63 @@ fn line_end(text: &str, at: usize) -> usize {
     text[at..].find('\n').map_or(text.len(), |newline| at + newline + 1)
 }
 
-/// Replaces the tabs that indent lines by spaces, as many that the text becomes valid.
+/// The maximum number of bytes that are read to find the tabs of a text, one after the other.
+const MAX_READ: usize = 64 << 20;
+
+/// Replaces the tabs that YAML rejects with spaces, as many that the text becomes valid. The tabs of texts stay.
+///
+/// Returns nothing if it is not certain which tabs indent a text and which belong to it.
 pub(super) fn untab(text: &str) -> Option<String> {
     const WIDTHS: [usize; 3] = [2, 4, 8];
     WIDTHS.into_iter().find_map(|width| {
-        let mut changed = String::with_capacity(text.len());
-        for line in text.split_inclusive('\n') {
-            let rest = line.trim_start_matches([' ', '\t']);
-            let indent = &line[..line.len() - rest.len()];
-            changed.push_str(&indent.replace('\t', &" ".repeat(width)));
-            changed.push_str(rest);
+        let mut changed = text.to_owned();
+        let mut read = 0;
+        while let Some(error) = yaml::parse(changed.as_bytes()).error {
+            read += changed.len();
+            let tab = rejected_tab(&changed, error.position)?;
+            if read > MAX_READ || !is_indentation(text, error.position.line) {
+                return None;
+            }
+            changed.replace_range(tab..=tab, &" ".repeat(width));
         }
-        (changed != text && yaml::parse(changed.as_bytes()).error.is_none()).then_some(changed)
+        (changed != text).then_some(changed)
     })
+}
+
+/// Returns the line with a number from 1, and where it starts.
+fn numbered_line(text: &str, number: u32) -> Option<(usize, &str)> {
+    let index = usize::try_from(number).ok()?.checked_sub(1)?;
+    let mut start = 0;
+    for (at, line) in text.split_inclusive('\n').enumerate() {
+        if at == index {
+            return Some((start, line));
+        }
+        start += line.len();
+    }
+    None
+}
+
+/// Returns where the tab is that indents a line and is the error at a position.
+fn rejected_tab(text: &str, position: Position) -> Option<usize> {
+    let (start, line) = numbered_line(text, position.line)?;
+    let tab = usize::try_from(position.column).ok()?.checked_sub(1)?;
+    let is_tab = line.find(|c| c != ' ') == Some(tab) && line[tab..].starts_with('\t');
+    is_tab.then_some(start + tab)
+}
+
+/// Returns whether all tabs at the start of a line with an error indent it.
+///
+/// The first line of a block scalar determines the indentation of the scalar: tabs after spaces, or more of them than one level,
+/// may belong to the text.
+fn is_indentation(text: &str, number: u32) -> bool {
+    let Some((start, line)) = numbered_line(text, number) else { return false };
+    let Some(before) = text[..start].lines().rev().find(|line| !line.trim().is_empty()) else { return true };
+    let header = before.split(" #").next().unwrap_or_default();
+    let header = header.trim_end().trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-'));
+    if !header.ends_with(['|', '>']) {
+        return true;
+    }
+    let tabs = |line: &str| line.chars().take_while(|&c| c == '\t').count();
+    let spaces = line.trim_start_matches('\t').starts_with(' ');
+    !spaces && tabs(line) == tabs(before) + 1 && !line[tabs(line)..].starts_with('\t')
 }

@@ -51,6 +51,11 @@ fn entries_and_items_are_removed_with_their_lines() {
         ("l: [a, b, c]\n", "l/2", "l: [a, b]\n"),
         ("l: [a]\n", "l/0", "l: []\n"),
         ("m: {a: 1, b: 2}\n", "m/a", "m: {b: 2}\n"),
+        // Comments stay with what they are about.
+        ("m: {\n  a: 1, # one\n  b: 2 # two\n}\n", "m/b", "m: {\n  a: 1, # one\n}\n"),
+        ("m: {\n  a: 1, # one\n  # two\n  b: 2\n}\n", "m/a", "m: {\n  # two\n  b: 2\n}\n"),
+        ("l: [\n  a,\n  b, # two\n  c\n]\n", "l/1", "l: [\n  a,\n  c\n]\n"),
+        ("m: {a: 1, b: 2, # two\n  c: 3}\n", "m/b", "m: {a: 1, b: 2, # two\n  c: 3}\n"),
         // The map would be null.
         ("m:\n  a: 1\nn: 2\n", "m/a", "m:\n  a: 1\nn: 2\n"),
         ("a: 1\nb: 2", "b", "a: 1\n"),
@@ -130,5 +135,17 @@ fn a_label_is_set_in_a_dockerfile_only() {
 fn tabs_in_the_indentation_become_spaces() {
     let fix = Fix::at(Safety::Safe, Position::default(), "", Change::Untab);
     assert_eq!(apply("a:\n\tb: 1\n\tc:\n\t\td: x\ty\n", &[&fix]).0, "a:\n  b: 1\n  c:\n    d: x\ty\n");
-    assert_eq!(apply("a: [\n", &[&fix]).0, "a: [\n");
+    for (before, after) in [
+        ("a: [\n", "a: [\n"),
+        // The tabs of a text stay.
+        ("a:\n\tb: |\n\t\tall:\n\t\t\techo\n", "a:\n  b: |\n    all:\n    \techo\n"),
+        ("a:\n\tb: c\nd: |\n  all:\n  \techo\n", "a:\n  b: c\nd: |\n  all:\n  \techo\n"),
+        ("a: 1\n---\na:\n\tb: 1\nd: |\n  x\n  \ty\n", "a: 1\n---\na:\n  b: 1\nd: |\n  x\n  \ty\n"),
+        // Whether they do is not certain here.
+        ("a: |-\n  \tb\n", "a: |-\n  \tb\n"),
+        ("a: > # b\n\t\tc\n", "a: > # b\n\t\tc\n"),
+        ("a:\n    b: 1\n\tc: 2\n", "a:\n    b: 1\n    c: 2\n"),
+    ] {
+        assert_eq!(apply(before, &[&fix]).0, after, "{before}");
+    }
 }

@@ -74,16 +74,19 @@ pub fn without_serde_terms(message: &str) -> String {
 /// output. An escape is written as in Rust: `\n`, `\u{1b}`.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_escaped) {
+    if !text.chars().any(|char| is_escaped(char) || is_joiner(char)) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len() + 16);
+    let mut before = ' ';
     for char in text.chars() {
+        let joins_nothing = is_joiner(char) && before.is_ascii();
+        before = char;
         match char {
             '\n' => escaped.push_str("\\n"),
             '\r' => escaped.push_str("\\r"),
             '\t' => escaped.push_str("\\t"),
-            _ if is_escaped(char) => {
+            _ if is_escaped(char) || joins_nothing => {
                 // Writing to a string cannot fail.
                 let _ = write!(escaped, "\\u{{{:x}}}", u32::from(char));
             }
@@ -93,7 +96,12 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Returns whether [`printable`] escapes a character.
+/// Returns whether a character joins others, which some scripts and emoji need; after ASCII, it is only invisible.
+fn is_joiner(char: char) -> bool {
+    matches!(char, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
+}
+
+/// Returns whether [`printable`] escapes a character, wherever it stands.
 #[must_use]
 pub fn is_escaped(char: char) -> bool {
     char.is_control()
@@ -102,8 +110,8 @@ pub fn is_escaped(char: char) -> bool {
             '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
             // Line and paragraph separators.
             | '\u{2028}' | '\u{2029}'
-            // Zero width and other invisible characters; joiners belong to some scripts.
-            | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            // Zero width and other invisible characters.
+            | '\u{ad}' | '\u{34f}' | '\u{180e}' | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
             | '\u{e0000}'..='\u{e007f}')
 }
 
@@ -134,7 +142,8 @@ mod tests {
             ("a\tb\u{7f}\u{9b}", "a\\tb\\u{7f}\\u{9b}"),
             ("\u{202e}lmay\u{2066}\u{200f}", "\\u{202e}lmay\\u{2066}\\u{200f}"),
             ("a\u{2028}b\u{85}", "a\\u{2028}b\\u{85}"),
-            ("ä 漢 😀 \u{200d}", "ä 漢 😀 \u{200d}"),
+            ("ä 漢 😀\u{200d}😀", "ä 漢 😀\u{200d}😀"),
+            ("a\u{200d}b\u{ad}", "a\\u{200d}b\\u{ad}"),
         ] {
             assert_eq!(printable(text), expected);
         }

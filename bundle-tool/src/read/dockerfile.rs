@@ -1,6 +1,6 @@
 //! Reads the Dockerfile that builds a bundle's image.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::overlay::Overlay;
 use crate::model::dockerfile::{BESIDE, NAMES, copies_from};
@@ -24,6 +24,12 @@ pub fn of(directory: &Path, overlay: &Overlay) -> Option<File> {
         let file = parse(BESIDE, bytes)?;
         std::str::from_utf8(&file.bytes).is_ok_and(|text| copies_from(text, name)).then_some(file)
     })
+}
+
+/// Returns the path of the Dockerfile beside the directory of a bundle, whether it exists or not.
+#[must_use]
+pub fn beside(directory: &Path) -> Option<PathBuf> {
+    Some(directory.canonicalize().ok()?.parent()?.join(NAMES[0]))
 }
 
 /// Returns a Dockerfile from its bytes; nothing if they are not text.

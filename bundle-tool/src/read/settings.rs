@@ -80,18 +80,22 @@ pub enum SettingsError {
 /// git repository, if there is one.
 #[must_use]
 pub fn find(directory: &Path) -> Option<PathBuf> {
-    let directory = std::path::absolute(directory).ok()?;
+    // What is not a regular file is found, too: reading it says what is wrong.
+    candidates(directory).into_iter().find(|path| path.symlink_metadata().is_ok())
+}
+
+/// Returns the files of which the first that exists applies to a directory.
+#[must_use]
+pub fn candidates(directory: &Path) -> Vec<PathBuf> {
+    let Ok(directory) = std::path::absolute(directory) else { return Vec::new() };
+    let mut candidates = Vec::new();
     for directory in directory.ancestors() {
-        let path = directory.join(FILE_NAME);
-        // What is not a regular file is found, too: reading it says what is wrong.
-        if path.symlink_metadata().is_ok() {
-            return Some(path);
-        }
+        candidates.push(directory.join(FILE_NAME));
         if directory.join(".git").exists() {
-            return None;
+            break;
         }
     }
-    None
+    candidates
 }
 
 /// Reads a file.

@@ -1,7 +1,7 @@
 //! Reads what surrounds a bundle in a catalog's repository: `operators/NAME/VERSION`.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::bundle;
 use super::file::{self, MAX_FILE_SIZE};
@@ -19,10 +19,7 @@ pub const MAX_SIBLINGS: usize = 500;
 pub fn around(directory: &Path) -> Option<Submission> {
     let directory = fs::canonicalize(directory).ok()?;
     let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
-    let operator = directory.parent()?;
-    if name(operator.parent()?)? != "operators" {
-        return None;
-    }
+    let operator = operator_of(&directory)?;
     let version = name(&directory)?;
     let mut siblings: Vec<Sibling> = fs::read_dir(operator)
         .ok()?
@@ -44,6 +41,18 @@ pub fn around(directory: &Path) -> Option<Submission> {
         files,
         Submission { operator: name(operator)?, version, siblings, ..Submission::default() },
     ))
+}
+
+/// Returns the directory of the operator that a bundle's directory belongs to; nothing if the bundle is elsewhere.
+fn operator_of(directory: &Path) -> Option<&Path> {
+    let operator = directory.parent()?;
+    (operator.parent()?.file_name()? == "operators").then_some(operator)
+}
+
+/// Returns the path of the file beside a bundle's directory that configures its operator, whether it exists or not.
+#[must_use]
+pub fn beside(directory: &Path) -> Option<PathBuf> {
+    Some(operator_of(&fs::canonicalize(directory).ok()?)?.join("ci.yaml"))
 }
 
 /// Returns what other bundles of an operator need to know of a bundle.

@@ -20,6 +20,7 @@ type Fingerprint = Vec<(PathBuf, u64, Option<SystemTime>)>;
 #[derive(Debug)]
 pub struct Watch {
     paths: Vec<PathBuf>,
+    files: Vec<PathBuf>,
     options: Options,
     seen: Fingerprint,
     used: Fingerprint,
@@ -31,8 +32,18 @@ impl Watch {
     /// # Errors
     /// One of them cannot be listed.
     pub fn new(paths: Vec<PathBuf>, options: Options) -> Result<Self, WalkError> {
-        let seen = look(&paths, options)?;
-        Ok(Self { paths, options, used: seen.clone(), seen })
+        let seen = look(&paths, &[], options)?;
+        Ok(Self { paths, files: Vec::new(), options, used: seen.clone(), seen })
+    }
+
+    /// Also looks at files that may be missing.
+    ///
+    /// # Errors
+    /// As for [`Self::new`].
+    pub fn with_files(mut self, files: Vec<PathBuf>) -> Result<Self, WalkError> {
+        self.seen = look(&self.paths, &files, self.options)?;
+        self.used.clone_from(&self.seen);
+        Ok(Self { files, ..self })
     }
 
     /// Looks again. Returns whether another state than the one used last was seen twice; it counts as used then.
@@ -40,7 +51,7 @@ impl Watch {
     /// # Errors
     /// Something cannot be listed: what is being replaced can be missing for a moment.
     pub fn has_changed(&mut self) -> Result<bool, WalkError> {
-        let now = look(&self.paths, self.options)?;
+        let now = look(&self.paths, &self.files, self.options)?;
         let is_settled = now == self.seen;
         self.seen = now;
         if !is_settled || self.seen == self.used {
@@ -51,7 +62,7 @@ impl Watch {
     }
 }
 
-fn look(paths: &[PathBuf], options: Options) -> Result<Fingerprint, WalkError> {
+fn look(paths: &[PathBuf], files: &[PathBuf], options: Options) -> Result<Fingerprint, WalkError> {
     let state = |path: PathBuf| {
         let metadata = fs::metadata(&path).ok();
         let size = metadata.as_ref().map_or(0, fs::Metadata::len);
@@ -67,6 +78,7 @@ fn look(paths: &[PathBuf], options: Options) -> Result<Fingerprint, WalkError> {
             found.extend(files.map(|entry| state(entry.path)));
         }
     }
+    found.extend(files.iter().filter(|path| path.exists()).cloned().map(state));
     Ok(found)
 }
 
@@ -83,7 +95,9 @@ mod tests {
         let single = dir.path().join("single");
         fs::write(&single, "1").unwrap();
         let paths = vec![dir.path().join("directory"), single.clone()];
-        let mut watch = Watch::new(paths.clone(), Options::default()).unwrap();
+        let missing = dir.path().join("missing");
+        let mut watch =
+            Watch::new(paths.clone(), Options::default()).unwrap().with_files(vec![missing.clone()]).unwrap();
         let mut looks =
             |count: usize| (0..count).map(|_| watch.has_changed().unwrap_or_default()).collect::<Vec<_>>();
         assert_eq!(looks(2), [false, false]);
@@ -92,6 +106,8 @@ mod tests {
         fs::write(&single, "333").unwrap();
         assert_eq!(looks(1), [false]);
         fs::write(&single, "4444").unwrap();
+        assert_eq!(looks(3), [false, true, false]);
+        fs::write(missing, "").unwrap();
         assert_eq!(looks(3), [false, true, false]);
         fs::remove_dir_all(file.parent().unwrap()).unwrap();
         assert_eq!(looks(2), [false, false]);

@@ -13,7 +13,7 @@
 //! never changed by what is ignored of another.
 
 use std::collections::HashMap;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -225,7 +225,13 @@ fn read<'b>(file: &'b File, known: &Known<'_>, comments: &mut Vec<Written<'b>>, 
             continue;
         };
         let is_comment = before.is_empty() || before.ends_with([' ', '\t']);
-        if !is_comment || scalars.iter().any(|scalar| scalar.contains(&(start + at))) {
+        // The line where a block scalar begins has no text of it.
+        let is_text = |scalar: &Range<usize>| {
+            let is_header =
+                scalar.start >= *start && matches!(file.bytes.get(scalar.start), Some(b'|' | b'>'));
+            scalar.contains(&(start + at)) && !is_header
+        };
+        if !is_comment || scalars.iter().any(is_text) {
             continue;
         }
         count += 1;

@@ -246,3 +246,34 @@ fn fixes_that_cause_errors_are_not_written() {
         assert_eq!(fs::read(bundle.join(CSV)).unwrap(), before);
     }
 }
+
+#[test]
+fn errors_that_were_hidden_prevent_no_fix() {
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = copy_bundle(dir.path().join("bundle"));
+    let manifest = bundle.join("manifests/settings.yaml");
+    let path = bundle.to_str().unwrap();
+    // Two errors of the metadata are found once the tab is gone.
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n\tname: A_\n\tlabels: {\"a b\": c}\n";
+    fs::write(&manifest, text).unwrap();
+    run(&["fix", path]).success();
+    assert_eq!(fs::read_to_string(&manifest).unwrap(), text.replace('\t', "  "));
+    run(&["validate", path]).code(1);
+    // Each of these hides the next one.
+    let data: String = (0..60).map(|number| format!("  k{number}: {number}\n")).collect();
+    let text = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata:\n{data}");
+    fs::write(&manifest, text).unwrap();
+    let said = stderr(&run(&["fix", path]).success());
+    assert!(said.ends_with("fixed 60 findings in 1 file\n"), "{said}");
+    run(&["validate", path]).success();
+}
+
+#[test]
+fn a_bundle_that_cannot_be_fixed_is_reported_with_the_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = copy_bundle(dir.path().join("bundle"));
+    let output = run(&["validate", "nowhere", bundle.to_str().unwrap(), "--fix", "-o", "json"]).code(2);
+    let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(report["bundles"].as_array().unwrap().len(), 1);
+    assert_eq!(report["unreadable"][0]["path"], "nowhere");
+}

@@ -199,22 +199,6 @@ fn all_items_of_a_list_are_removed_wherever_they_are() {
 }
 
 #[test]
-fn more_fixes_than_are_applied_at_once_are_announced() {
-    let dir = tempfile::tempdir().unwrap();
-    let (before, _) = VALID.split_once("---\nschema: olm.deprecations\n").unwrap();
-    let gone =
-        |number: usize| format!("- reference: {{schema: olm.bundle, name: gone.v{number}}}\n  message: m\n");
-    let entries: String = (0..2700).map(gone).collect();
-    let text = format!("{before}---\nschema: olm.deprecations\npackage: gizmo\nentries:\n{entries}");
-    let run = fix(dir.path(), "catalog.yaml", &text, &[]);
-    assert!(
-        run.stderr.ends_with("; more remain: run the command again\n"),
-        "{}",
-        run.stderr.lines().last().unwrap()
-    );
-}
-
-#[test]
 fn keys_in_another_case_are_found() {
     let dir = tempfile::tempdir().unwrap();
     let text = VALID

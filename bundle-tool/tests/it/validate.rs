@@ -77,6 +77,11 @@ fn a_watched_bundle_is_validated_again_when_a_file_changes() {
     waits();
     fs::remove_file(&job).unwrap();
     waits();
+    // What is beside the bundle belongs to it.
+    fs::write(dir.path().join("bundle-tool.toml"), "").unwrap();
+    waits();
+    fs::write(dir.path().join("bundle.Dockerfile"), "FROM scratch\n").unwrap();
+    waits();
     let away = dir.path().join("away");
     fs::rename(&directory, &away).unwrap();
     let problem = said().join("\n");

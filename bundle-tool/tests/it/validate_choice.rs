@@ -125,9 +125,14 @@ fn comments_ignore_one_rule_at_one_place() {
     assert_eq!(findings(&bundle, &[]), one(RULE, "error", Some("comment")));
     assert_eq!(findings(&bundle, &["--no-ignore-comments"]), one(RULE, "error", None));
     run(&["validate", bundle.to_str().unwrap()]).success();
+    // Also where a block scalar begins.
+    let manifest = bundle.join("manifests/job.yaml");
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: z\n  namespace: |- # bundle-tool: ignore[metadata-namespace-set] because\n    # bundle-tool: ignore[text] x\n";
+    fs::write(&manifest, text).unwrap();
+    assert!(findings(&bundle, &[]).iter().all(|(_, _, ignored)| ignored.is_some()));
     // A comment ignores nothing elsewhere, and is reported then.
     let text = "# bundle-tool: ignore[unsupported-kind] the operator creates it\napiVersion: batch/v1\nkind: Job\nmetadata: {name: x}\n";
-    fs::write(bundle.join("manifests/job.yaml"), text).unwrap();
+    fs::write(&manifest, text).unwrap();
     let found = findings(&bundle, &[]);
     let rules: Vec<_> = found.iter().map(|(rule, ..)| rule.as_str()).collect();
     assert_eq!(rules, ["ignore-unused", RULE]);

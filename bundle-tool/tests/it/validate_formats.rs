@@ -312,6 +312,17 @@ fn several_reports_are_written_at_once() {
     run(&["validate", bundle, "--output-file", &twice, "--output-file", &twice]).code(2);
     let same = format!("sarif={}/./b", dir.path().display());
     run(&["validate", bundle, "--output-file", &twice, "--output-file", &same]).code(2);
+    run(&["validate", bundle, "--output-file", "json=/dev/null", "--output-file", "sarif=/dev/null"]).code(1);
+    // What is validated is no place for a report.
+    let input = format!("{bundle}/metadata/annotations.yaml");
+    let before = fs::read(&input).unwrap();
+    let assert = run(&["validate", bundle, "--output-file", &format!("json={input}")]).code(2);
+    let message = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+    assert_eq!(message, format!("error: --output-file would overwrite {input}, which is validated\n"));
+    assert_eq!(fs::read(&input).unwrap(), before);
+    let beside = format!("json={bundle}/report.json");
+    run(&["validate", bundle, "--output-file", &beside]).code(1);
+    run(&["validate", bundle, "--output-file", &beside]).code(1);
 }
 
 /// The pattern of VS Code's task finds every finding of the text.

@@ -15,7 +15,7 @@ use crate::cli::rounds::{self, Fixable};
 use crate::fix;
 use crate::read::{file, yaml};
 use crate::report::fix::Change as Edit;
-use crate::report::{Fix, Severity};
+use crate::report::{Finding, Fix, Severity};
 
 /// Fixes the catalog in a directory.
 ///
@@ -99,6 +99,11 @@ impl Fixable for CatalogFiles<'_> {
 
     fn errors((_, found): &Self::Found) -> usize {
         found.iter().filter(|problem| problem.rule.severity == Severity::Error).count()
+    }
+
+    fn unread(_: &Self::Found) -> Vec<&Finding> {
+        // It would be an error.
+        Vec::new()
     }
 
     fn fixes((_, found): &Self::Found) -> impl Iterator<Item = &Fix> {

@@ -129,7 +129,7 @@ fn with_upgrades(
 
 impl Validate {
     pub(super) fn run(self) -> Result<Exit> {
-        self.report.check()?;
+        self.report.check(&self.catalogs)?;
         let mut catalogs = Vec::new();
         let mut unreadable = Vec::new();
         let at_hand = match self.bundles.as_slice() {

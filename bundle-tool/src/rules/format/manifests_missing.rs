@@ -1,4 +1,5 @@
 use crate::model::file::MANIFESTS;
+use crate::model::{Content, File};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
@@ -13,7 +14,16 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, reporter: &mut Reporter<'_>) {
-    if !context.bundle.files.iter().any(|file| file.path.starts_with(MANIFESTS)) {
-        reporter.path("manifests", "missing manifests");
+    let files = &context.bundle.files;
+    if files.iter().any(|file| file.path.starts_with(MANIFESTS)) {
+        return;
+    }
+    // A directory would have a `/`.
+    let is_link = |file: &&File| file.path == MANIFESTS.trim_end_matches('/');
+    match files.iter().find(is_link).map(|file| &file.content) {
+        Some(Content::Unreadable(reason)) => {
+            reporter.path("manifests", format!("missing manifests: `manifests`: {reason}"));
+        }
+        _ => reporter.path("manifests", "missing manifests"),
     }
 }

@@ -16,12 +16,12 @@ pub(in crate::rules) fn fix(object: &Object<'_>, error: &DecodeError) -> Option<
             Some(fix(Change::SetString(text.to_owned())))
         }
         Kind::String => {
-            let resolved = match resolve(text) {
-                Scalar::Bool(_) => expects("a boolean"),
-                Scalar::Int(_) => expects("an integer"),
-                _ => false,
-            };
-            resolved.then(|| fix(Change::SetPlain(text.to_owned())))
+            match resolve(text) {
+                // Of YAML 1.1's booleans, everybody knows these.
+                Scalar::Bool(value) if expects("a boolean") => Some(fix(Change::SetPlain(value.to_string()))),
+                Scalar::Int(_) if expects("an integer") => Some(fix(Change::SetPlain(text.to_owned()))),
+                _ => None,
+            }
         }
         _ => None,
     }
