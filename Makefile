@@ -135,17 +135,26 @@ fuzz: ## Fuzz the parsers, FUZZ_TIME seconds each (FUZZ=yaml for one of them); n
 	cd fuzz && RUSTFLAGS="$(FUZZ_FLAGS)" $(CARGO) build --locked --release --target $(FUZZ_HOST)
 	@printf '%s\n' $(FUZZ) | xargs -P $(FUZZ_JOBS) -I NAME sh -c ' \
 	  mkdir -p fuzz/corpus/NAME fuzz/artifacts/NAME; \
-	  nice fuzz/target/$(FUZZ_HOST)/release/NAME -max_total_time=$(FUZZ_TIME) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 $(FUZZ_ARGS) \
+	  if [ -z "$$(ls -A fuzz/corpus/NAME)" ] && [ -f fuzz/corpora/NAME.tar.gz ]; then tar -xzf fuzz/corpora/NAME.tar.gz -C fuzz/corpus/NAME; fi; \
+	  nice fuzz/target/$(FUZZ_HOST)/release/NAME -max_total_time=$(FUZZ_TIME) -timeout=60 -rss_limit_mb=2048 -print_final_stats=1 $(FUZZ_ARGS) \
 	    -artifact_prefix=fuzz/artifacts/NAME/ fuzz/corpus/NAME fuzz/seeds/NAME >fuzz/artifacts/NAME/log 2>&1 || \
 	    { echo "NAME failed:"; tail -n 40 fuzz/artifacts/NAME/log; exit 255; }; \
 	  echo "NAME: $$(sed -n "s/^stat::number_of_executed_units: *//p" fuzz/artifacts/NAME/log) inputs, none failed"'
+
+.PHONY: fuzz-corpora
+fuzz-corpora: ## Keep the inputs that `make fuzz` found, as few as reach the same code
+	@printf '%s\n' $(FUZZ) | xargs -P $(FUZZ_JOBS) -I NAME sh -ec ' \
+	  kept=$$(mktemp -d); \
+	  fuzz/target/$(FUZZ_HOST)/release/NAME -merge=1 "$$kept" fuzz/corpus/NAME fuzz/seeds/NAME >fuzz/artifacts/NAME/log 2>&1; \
+	  tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -cf - -C "$$kept" . | gzip -9n >fuzz/corpora/NAME.tar.gz; \
+	  rm -r "$$kept"'
 
 .PHONY: bench-validate
 bench-validate: dist ## Measure validate on every bundle directory of CORPUS, one process each
 	python3 e2e/bench-validate.py target/dist/bundle-tool $(CORPUS)
 
 .PHONY: bench-operator
-bench-operator: dist ## Measure 1 000 and 5 000 Memcacheds on the control plane of KUBECONFIG (docs/performance.md)
+bench-operator: dist ## Measure 1,000 and 5,000 Memcacheds on the control plane of KUBECONFIG (docs/performance.md)
 	$(CARGO) build --release --locked -p e2e --bin bench-operator --bin bench-manager
 	target/release/bench-operator $(BENCH)
 

@@ -9,7 +9,7 @@ use super::plan::{Planned, Step};
 use crate::problem::Problem;
 use axum::http::StatusCode;
 use futures::{StreamExt, stream};
-use kube::api::{Api, DeleteParams, Patch, PatchParams, Preconditions, Request};
+use kube::api::{Api, DeleteParams, Patch, Preconditions, Request};
 use kube::client::Body as RequestBody;
 use kube::core::{ApiResource, Status};
 use kube::{Client, Resource};
@@ -153,7 +153,7 @@ impl Target<'_> {
     ///
     /// Only the status code tells whether it existed: 201 or 200.
     async fn send(&self, desired: &Value) -> kube::Result<(Live, bool)> {
-        let params = PatchParams::apply(self.applier.manager).force();
+        let params = super::apply_params(self.applier.manager);
         let namespace = Some(self.key.namespace.as_str()).filter(|namespace| !namespace.is_empty());
         let request = Request::new(Live::url_path(self.resource, namespace))
             .patch(&self.key.name, &params, &Patch::Apply(desired))

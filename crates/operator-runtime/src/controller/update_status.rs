@@ -7,7 +7,7 @@ use super::object::{Object, StatusOf};
 use super::observed::Caches;
 use crate::conditions::{Conditioned, phase};
 use kube::Client;
-use kube::api::{Patch, PatchParams};
+use kube::api::Patch;
 use kube::core::ApiResource;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -92,7 +92,7 @@ impl StatusWriter<'_> {
         caches: &Caches<O>,
     ) -> Result<Option<Arc<O>>, Error> {
         let body = applied(self.resource, &key.name, status, self.conditions)?;
-        let params = PatchParams::apply(self.manager).force();
+        let params = super::apply_params(self.manager);
         let api = api(self.client, &key.namespace, self.resource);
         match api.patch_status(&key.name, &params, &Patch::Apply(body)).await {
             Ok(response) => Ok(Some(caches.remember(response))),
