@@ -46,36 +46,9 @@ async fn counters() -> Result<Counters> {
     Ok(counters)
 }
 
-/// Returns the API server's own metrics.
-async fn api_server_metrics(cluster: &Cluster) -> Result<String> {
-    Ok(cluster.client.request_text(http::Request::get("/metrics").body(Vec::new())?).await?)
-}
-
-/// Waits until the garbage collector watches Memcacheds, for which it looks for new kinds every half minute. Until then, it
-/// requests the owner of each Deployment from the API server. On a control plane without it, nothing watches them.
-async fn until_watched(cluster: &Cluster) -> Result<()> {
-    let deadline = Instant::now() + Duration::from_secs(45);
-    loop {
-        let page = api_server_metrics(cluster).await?;
-        let lines = page.lines().filter(|line| line.starts_with("apiserver_longrunning_requests{"));
-        let watches = lines
-            .filter(|line| line.contains("resource=\"memcacheds\"") && line.contains("verb=\"WATCH\""))
-            .filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok())
-            .sum::<f64>();
-        if watches >= 1.0 {
-            return Ok(());
-        }
-        if Instant::now() > deadline {
-            println!("no garbage collector watches Memcacheds");
-            return Ok(());
-        }
-        tokio::time::sleep(Duration::from_secs(1)).await;
-    }
-}
-
 /// Returns the seconds of CPU that the API server has used.
 async fn api_server_cpu(cluster: &Cluster) -> Result<f64> {
-    let page = api_server_metrics(cluster).await?;
+    let page = cluster.client.request_text(http::Request::get("/metrics").body(Vec::new())?).await?;
     let line = page.lines().find_map(|line| line.strip_prefix("process_cpu_seconds_total "));
     Ok(line.context("the API server does not report its CPU time")?.parse()?)
 }
@@ -143,6 +116,10 @@ async fn yardstick(cluster: &Cluster, number: usize) -> Result<()> {
     }
     Ok(())
 }
+
+/// The garbage collector looks for new kinds every half minute. Until it knows Memcacheds, it requests the owner of each
+/// Deployment from the API server.
+const GARBAGE_COLLECTOR: Duration = Duration::from_secs(35);
 
 /// Requests of the yardstick at the same time.
 const CONCURRENT: usize = 32;
@@ -375,7 +352,7 @@ async fn main() -> Result<()> {
         return churn(&cluster, &programs, number).await;
     }
     first_reconcile(&cluster, &programs).await?;
-    until_watched(&cluster).await?;
+    tokio::time::sleep(GARBAGE_COLLECTOR).await;
     yardstick(&cluster, measured).await?;
     for number in numbers {
         for subject in &subjects {
