@@ -126,12 +126,23 @@ pub(super) fn image(
     let contents = runtime
         .get()?
         .block_on(location.contents(registries))
+        .map_err(|error| without_file(reference, location, error))
         .with_context(|| format!("failed to read {reference}"))?;
     Ok(if contents.is_catalog() {
         Content::Catalog(catalog::sources_in(contents.files)?)
     } else {
         Content::Bundle(Box::new(read::bundle::files(reference, &contents.into_bundle())))
     })
+}
+
+/// Replaces the temporary file of standard input in an error.
+fn without_file(reference: &str, location: &Location, error: anyhow::Error) -> anyhow::Error {
+    match location.archive_path() {
+        Some(path) if reference == "-" => {
+            anyhow!(format!("{error:#}").replace(&*path.to_string_lossy(), "standard input"))
+        }
+        _ => error,
+    }
 }
 
 /// Reads the bundle in a directory; an error names the other forms of a REF, or how to migrate an older format.

@@ -1,6 +1,6 @@
 //! What commands that use images have in common: how registries are reached, and how images are named.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -117,6 +117,14 @@ impl Location {
     /// Returns the only image in an OCI archive.
     pub(super) fn archive(path: PathBuf) -> Self {
         Self(Place::Archive(path, None))
+    }
+
+    /// Returns the path of an OCI archive.
+    pub(super) fn archive_path(&self) -> Option<&Path> {
+        match &self.0 {
+            Place::Archive(path, _) => Some(path),
+            _ => None,
+        }
     }
 
     /// Returns where the image is that a REF names; `None` if it names a directory.

@@ -1,6 +1,6 @@
 //! What users decide about rules: options of the command line, and the `bundle-tool.toml` that applies to a bundle.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -52,6 +52,8 @@ pub(super) struct Selections {
     levels: Vec<(String, Level)>,
     source: Source,
     read: Mutex<HashMap<PathBuf, Arc<Selection>>>,
+    /// The suites that were enabled for any bundle.
+    enabled: Mutex<BTreeSet<Suite>>,
 }
 
 #[derive(Debug)]
@@ -97,7 +99,8 @@ impl Choice {
             without_comments: self.no_ignore_comments,
             ..Selection::default()
         };
-        let selections = Selections { base, levels, source, read: Mutex::default() };
+        let selections =
+            Selections { base, levels, source, read: Mutex::default(), enabled: Mutex::default() };
         if let Source::File(path) = &selections.source {
             selections.of_file(path)?;
         }
@@ -188,15 +191,29 @@ impl Selections {
         }
         selection.ignores = ignores.into();
         selection.levels.extend(self.levels.iter().cloned());
+        self.enabled.lock().unwrap_or_else(PoisonError::into_inner).extend(&selection.suites);
         Ok(selection)
     }
 
-    /// Warns about entries of settings that matched no finding of any bundle, although their rules were run.
+    /// Warns about options for rules that were not run, and about entries of settings that matched no finding of any bundle,
+    /// although their rules were run.
     pub(super) fn report_unused(self) -> io::Result<()> {
         let read = self.read.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut files: Vec<_> = read.into_iter().collect();
         files.sort_by(|a, b| a.0.cmp(&b.0));
         let mut out = io::stderr().lock();
+        let suites = self.enabled.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect();
+        let any = Selection { suites, ..Selection::default() };
+        for (id, level) in self.levels.iter().filter(|(_, level)| *level != Level::Allow) {
+            if let Some(rule) = rules::find(id).filter(|rule| !any.runs(rule)) {
+                let option = if *level == Level::Deny { "--deny" } else { "--warn" };
+                let suite = rule.suite;
+                writeln!(
+                    out,
+                    "warning: {option} {id} has no effect: the suite `{suite}` is not enabled; add --suite {suite}"
+                )?;
+            }
+        }
         for (path, selection) in files {
             for (index, entry) in selection.ignores.iter().enumerate() {
                 let is_run = rules::find(entry.rule()).is_some_and(|rule| selection.runs(rule));

@@ -68,6 +68,9 @@ fn levels_of_the_command_line() {
         message.contains("unknown rule `unsuported-kind`: did you mean `unsupported-kind`?"),
         "{message}"
     );
+    let message = stderr(&run(&["validate", path, "--deny", "capability-unknown"]));
+    let expected = "warning: --deny capability-unknown has no effect: the suite `capabilities` is not enabled; add --suite capabilities\n";
+    assert_eq!(message, expected);
     fs::remove_file(bundle.join("manifests/job.yaml")).unwrap();
     let settings =
         "apiVersion: v1\nkind: ConfigMap # bundle-tool: ignore[file-hidden] x\nmetadata: {name: x}\n";

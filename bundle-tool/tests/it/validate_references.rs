@@ -114,6 +114,14 @@ fn an_archive_needs_no_prefix_and_may_come_from_standard_input() {
         .success();
     assert_eq!(json(&output)["bundles"][0]["path"], "-");
     assert_eq!(json(&output)["bundles"][0]["name"], "gizmo-operator.v1.2.0");
+    let cut = fs::read(&archive).unwrap()[..2000].to_vec();
+    let output =
+        Command::cargo_bin("bundle-tool").unwrap().args(["validate", "-"]).write_stdin(cut).assert().code(2);
+    let message = String::from_utf8(output.get_output().stderr.clone()).unwrap();
+    assert!(
+        message.starts_with("error: failed to read -: standard input is not a valid OCI archive"),
+        "{message}"
+    );
     let output = Command::cargo_bin("bundle-tool").unwrap().args(["validate", "-"]).assert().code(2);
     let message = String::from_utf8(output.get_output().stderr.clone()).unwrap();
     assert_eq!(message, "error: standard input is empty: expected an image archive or a catalog\n");

@@ -13,6 +13,7 @@ use super::path::Path;
 use super::position::Position;
 use super::tree::{Kind, Value};
 use crate::model::quantity::{self, Quantity};
+use crate::model::text::shortened;
 
 /// How many bytes the elements of all lists and maps of one object and its unknown fields may take in memory. A list of
 /// `{}` takes three bytes an element as JSON, and a thousand times as many when it is decoded.
@@ -156,9 +157,19 @@ struct Deserializer<'a, 'p> {
     declared: &'static [&'static str],
 }
 
+/// The maximum number of characters of a value in an error.
+const MAX_FOUND: usize = 40;
+
 impl Deserializer<'_, '_> {
     fn wrong(self, expected: &str) -> DecodeError {
-        let found = self.value.kind();
+        let kind = self.value.kind();
+        // An integer that is out of range.
+        let found = match kind {
+            Kind::Integer if expected.ends_with("integer") => {
+                shortened(self.value.text(), MAX_FOUND).into_owned()
+            }
+            _ => kind.to_string(),
+        };
         DecodeError {
             path: self.path.to_string(),
             message: format!("expected {expected}, found {found}"),
