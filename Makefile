@@ -1,5 +1,9 @@
 # The targets of the Operator SDK tutorial, without Docker, Go or kustomize. `make help` lists them.
 
+# The failure of any program of a pipe is one of the target.
+SHELL := /usr/bin/env bash -o pipefail
+.SHELLFLAGS := -ec
+
 # Version of the operator and its bundle.
 VERSION ?= 0.0.1
 # Channels of the bundle, comma-separated, and the one that a subscription without a channel follows.
@@ -47,7 +51,7 @@ dist: musl ## Build both programs for release into target/dist (static, optimize
 
 .PHONY: musl
 musl:
-	@rustup target list --installed | grep -qx $(TARGET) || rustup target add $(TARGET)
+	@rustup target list --installed | grep -x $(TARGET) >/dev/null || rustup target add $(TARGET)
 
 .PHONY: manifests
 manifests: build ## Generate config/ (CRDs, RBAC, Deployment, samples) from the operator's code

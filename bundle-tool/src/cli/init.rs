@@ -1,5 +1,6 @@
 //! `bundle-tool init`: writes a new project, or packages an operator that exists.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -11,8 +12,10 @@ use clap::{Args, ValueEnum};
 use super::exit::Exit;
 use super::lock::lock;
 use super::scaffold::{directory_name, report, runtime_in, write};
+use crate::read::file;
+use crate::read::walk::{self, Kind, walk};
 use crate::scaffold::merge::{self, Existing};
-use crate::scaffold::{self, Error, Files, License, Project, Runtime, plugins, project, vendor};
+use crate::scaffold::{self, Error, Files, License, Project, Runtime, plugins, project, record, vendor};
 
 /// The oldest version of Rust that scaffolded projects build with.
 const MIN_RUST: (u64, u64) = (1, 95);
@@ -88,12 +91,15 @@ impl Init {
             check_cargo()?;
         }
         let files = scaffold::render(&project)?;
-        check_empty(&self.project_dir, &files)?;
+        let copies = vendor::copies(&project)?;
+        let mut written: BTreeMap<&str, &[u8]> =
+            files.values().map(|file| (file.path.as_str(), file.text.as_bytes())).collect();
+        written.extend(copies.iter().map(|(path, text)| (path.as_str(), text.as_bytes())));
+        check_empty(&self.project_dir, &written)?;
         let mut lock = lock(&self.project_dir)?;
         // Another process may have been faster.
-        check_empty(&self.project_dir, &files)?;
+        check_empty(&self.project_dir, &written)?;
         let mut plan = merge::plan::<Error>(&Files::new(), &files, Existing::Reject, |_| Ok(None))?;
-        let copies = vendor::copies(&project)?;
         let vendored = vendor::follow(&mut plan, &vendor::Digests::new(), &copies, |_| Ok::<_, Error>(None))?;
         write(&mut lock, &project, files, vendored, &plan)?;
         if !self.quiet {
@@ -148,8 +154,9 @@ impl Init {
     }
 }
 
-/// Fails if a directory holds anything but hidden files, or a file that would be overwritten.
-fn check_empty(directory: &Path, files: &Files) -> Result<()> {
+/// Fails if a directory holds anything but hidden files, or a file that would be overwritten. What a killed `init` has left, of the
+/// files that are `written`, is no obstacle.
+fn check_empty(directory: &Path, written: &BTreeMap<&str, &[u8]>) -> Result<()> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -162,7 +169,7 @@ fn check_empty(directory: &Path, files: &Files) -> Result<()> {
     for entry in entries {
         let entry = entry.with_context(|| format!("failed to read {}", directory.display()))?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        if !name.starts_with('.') {
+        if !name.starts_with('.') && !is_written(directory, &name, written)? {
             names.push(name);
         }
     }
@@ -177,12 +184,35 @@ fn check_empty(directory: &Path, files: &Files) -> Result<()> {
             }
         );
     }
-    for path in files.values().map(|file| file.path.as_str()).chain([scaffold::record::FILE]) {
-        if fs::symlink_metadata(directory.join(path)).is_ok() {
-            bail!(Error::FileExists { path: directory.join(path).display().to_string() });
+    for (path, bytes) in
+        written.iter().map(|(path, bytes)| (*path, Some(*bytes))).chain([(record::FILE, None)])
+    {
+        let there = directory.join(path);
+        if fs::symlink_metadata(&there).is_ok() && bytes.is_none_or(|bytes| !is_same(&there, bytes)) {
+            bail!(Error::FileExists { path: there.display().to_string() });
         }
     }
     Ok(())
+}
+
+/// Returns whether an entry of a directory has nothing but files that are written, as they are written.
+fn is_written(directory: &Path, name: &str, written: &BTreeMap<&str, &[u8]>) -> Result<bool> {
+    let path = directory.join(name);
+    if !path.is_dir() || path.is_symlink() {
+        return Ok(written.get(name).is_some_and(|bytes| is_same(&path, bytes)));
+    }
+    for entry in walk(&path, walk::Options::default())? {
+        let below = format!("{name}/{}", entry.name);
+        let is_same = written.get(below.as_str()).is_some_and(|bytes| is_same(&entry.path, bytes));
+        if !matches!(entry.kind, Kind::Directory) && !is_same {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn is_same(path: &Path, bytes: &[u8]) -> bool {
+    file::read(path, file::MAX_FILE_SIZE).is_ok_and(|there| there == bytes)
 }
 
 /// Fails if cargo is not installed or too old.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use atomic_files::{DirectoryLock, Tree};
@@ -11,6 +11,7 @@ use clap::Args;
 use super::exit::Exit;
 use super::git;
 use super::lock::lock;
+use super::outputs::resolved;
 use crate::read::file::{self, MAX_FILE_SIZE, Unreadable};
 use crate::scaffold::merge::{self, Existing, Plan};
 use crate::scaffold::{self, Error, Files, Project, Record, Runtime, project, record, vendor};
@@ -81,6 +82,13 @@ impl Workspace {
         let current = |path: &str| current(&directory, path);
         let mut plan = merge::plan::<anyhow::Error>(&self.record.files, &new, existing, current)?;
         let vendored = self.follow_runtime(project, &mut plan)?;
+        for path in plan.merged.union(&plan.conflicts) {
+            if current(path)?.is_some_and(|text| merge::has_conflicts(&text)) {
+                bail!(
+                    "{path} has conflicts of an earlier merge: resolve those between `<<<<<<<` and `>>>>>>>` first"
+                );
+            }
+        }
         // The types of a version of its own begin with what was edited in those of the stored version.
         for (to, from) in scaffold::copies(project) {
             if self.record.files.contains_key(&to) {
@@ -124,12 +132,19 @@ impl Workspace {
     /// What the tool itself wrote does not count, so that several commands can follow each other without a commit.
     fn check_clean(&self, all: bool) -> Result<()> {
         let Some(mut dirty) = uncommitted(&self.directory)? else { return Ok(()) };
-        for own in [project::FILE, record::FILE, "Cargo.lock"] {
+        for own in [record::FILE, "Cargo.lock"] {
             dirty.remove(own);
+        }
+        let mut edited = BTreeSet::new();
+        // Comments in it would be lost.
+        let emitted = self.project.emit();
+        let is_comment = |line: &str| line.trim_start().starts_with('#') && !emitted.contains(line);
+        let has_comment = |text: String| text.lines().any(is_comment);
+        if dirty.remove(project::FILE) && current(&self.directory, project::FILE)?.is_some_and(has_comment) {
+            edited.insert(project::FILE.to_owned());
         }
         // Of what is deleted, nothing can be lost.
         dirty.retain(|path| self.directory.join(path).symlink_metadata().is_ok());
-        let mut edited = BTreeSet::new();
         for file in self.record.files.values() {
             if dirty.remove(&file.path)
                 && current(&self.directory, &file.path)?.is_some_and(|text| text != file.text)
@@ -198,11 +213,12 @@ fn check_runtime(directory: &Path) -> Result<()> {
 /// The directory does not have the crate operator-runtime, or its path cannot be written to `PROJECT`.
 pub(super) fn runtime_in(path: &Path, project_dir: &Path) -> Result<Runtime> {
     check_runtime(path).context("invalid --runtime-path")?;
-    // A relative path is relative to the project.
+    // A relative path is relative to the project, which may not exist yet.
     let path = if path.is_absolute() || project_dir == Path::new(".") {
         path.to_owned()
     } else {
-        std::fs::canonicalize(path).with_context(|| format!("failed to read {}", path.display()))?
+        let real = |path: &Path| resolved(path).with_context(|| format!("failed to read {}", path.display()));
+        relative(&real(path)?, &real(project_dir)?)
     };
     match path.to_str() {
         Some(path) if !path.chars().any(char::is_control) => Ok(Runtime::Path(path.to_owned())),
@@ -211,6 +227,14 @@ pub(super) fn runtime_in(path: &Path, project_dir: &Path) -> Result<Runtime> {
             path.display()
         ),
     }
+}
+
+/// Returns the way from a directory to a path, both absolute.
+fn relative(path: &Path, directory: &Path) -> PathBuf {
+    let shared =
+        path.components().zip(directory.components()).take_while(|(one, other)| one == other).count();
+    let up = directory.components().skip(shared).map(|_| Component::ParentDir);
+    up.chain(path.components().skip(shared)).collect()
 }
 
 /// Reads a file. Returns nothing if it does not exist.
@@ -261,8 +285,9 @@ pub(super) fn write(
     for path in &plan.removed {
         tree.remove(path.as_str());
     }
-    tree.file(project::FILE, project.emit().into_bytes());
-    tree.file(record::FILE, record.emit().into_bytes());
+    // Last, so that a command that was killed can be repeated.
+    tree.last_file(project::FILE, project.emit().into_bytes());
+    tree.last_file(record::FILE, record.emit().into_bytes());
     lock.write(&tree)?;
     // Directories that are empty now; the others cannot be removed.
     for path in &plan.removed {

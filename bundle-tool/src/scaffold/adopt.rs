@@ -132,6 +132,15 @@ fn join(directory: &str, name: &str) -> String {
     if directory == "." { name.to_owned() } else { format!("{directory}/{name}") }
 }
 
+/// Returns a path as a word of a shell command in a Makefile.
+fn word(path: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-');
+    if path.chars().all(is_plain) {
+        return path.to_owned();
+    }
+    format!("'{}'", path.replace('\'', "'\\''")).replace('$', "$$").replace('#', "\\#")
+}
+
 /// Returns the new files, by their paths: the Makefile and, if there is none, `PROJECT`.
 ///
 /// # Errors
@@ -142,9 +151,9 @@ pub fn files(found: &Found, name: &str) -> Result<BTreeMap<String, String>, Erro
     let view = View {
         name,
         command: match &source {
-            Source::Kustomize(directory) => Some(format!("kubectl kustomize {directory}")),
+            Source::Kustomize(directory) => Some(format!("kubectl kustomize {}", word(directory))),
             Source::Chart(chart) => {
-                Some(format!("helm template {name} {chart} --include-crds --namespace {name}-system"))
+                Some(format!("helm template {name} {} --include-crds --namespace {name}-system", word(chart)))
             }
             Source::Directory(_) => None,
         },

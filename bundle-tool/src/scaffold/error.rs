@@ -45,6 +45,12 @@ pub enum Error {
         /// Group, version and kind.
         api: String,
     },
+    /// Two files of the scaffold would have the same path.
+    #[error("the scaffold would write {path} twice; choose another kind")]
+    SamePath {
+        /// The path.
+        path: String,
+    },
     /// A version is earlier than the latest one.
     #[error("the version {version} of {kind} is earlier than the existing {latest}; choose a later version")]
     Backwards {

@@ -79,14 +79,17 @@ pub fn plan<E: From<Error>>(
             },
             (Some(old), Some(new)) if old == new => {}
             (Some(old), Some(new)) => {
+                let has_moved = old.path != new.path;
+                let moved =
+                    if has_moved && !before.contains(new.path.as_str()) { current(&new.path)? } else { None };
                 let Some(there) = current(&old.path)? else {
-                    plan.deleted.insert(new.path.clone());
+                    // A command that was killed may have moved it.
+                    if moved.is_none() {
+                        plan.deleted.insert(new.path.clone());
+                    }
                     continue;
                 };
-                if old.path != new.path {
-                    if !before.contains(new.path.as_str()) && current(&new.path)?.is_some() {
-                        return Err(Error::FileExists { path: new.path.clone() }.into());
-                    }
+                if has_moved {
                     plan.removed.insert(old.path.clone());
                 } else if there == new.text {
                     continue;
@@ -95,6 +98,9 @@ pub fn plan<E: From<Error>>(
                     plan.write(&new.path, new.text.clone());
                 } else {
                     plan.merge(&new.path, &old.text, &there, &new.text);
+                }
+                if moved.is_some_and(|moved| plan.files.get(&new.path) != Some(&moved)) {
+                    return Err(Error::FileExists { path: new.path.clone() }.into());
                 }
             }
         }
@@ -129,6 +135,13 @@ impl Plan {
     pub fn is_empty(&self) -> bool {
         self.files.is_empty() && self.removed.is_empty()
     }
+}
+
+/// Returns whether a text has the markers of a conflict.
+#[must_use]
+pub fn has_conflicts(text: &str) -> bool {
+    let has = |marker: &str| text.lines().any(|line| line.starts_with(marker));
+    has("<<<<<<< ") && has("=======") && has(">>>>>>> ")
 }
 
 /// Merges the changes from `old` to `new` into `there`.

@@ -11,6 +11,7 @@
 pub mod adopt;
 mod error;
 mod files;
+mod layout;
 pub mod merge;
 pub mod names;
 pub mod plugins;

@@ -1,6 +1,6 @@
 //! Renders the templates: from a [`Project`] to its files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::error::Error;
 use super::files::{Files, ScaffoldFile};
+use super::layout;
 use super::names;
 use super::project::{License, Project, Resource, Runtime};
 use super::vendor;
@@ -144,7 +145,7 @@ struct ImageView<'p> {
 /// Returns the files of a project, by their ids.
 ///
 /// # Errors
-/// [`Error::Template`], which is a defect of this program.
+/// [`Error::SamePath`] where two kinds have a file of the same name; [`Error::Template`], which is a defect of this program.
 pub fn render(project: &Project) -> Result<Files, Error> {
     let view = View::of(project);
     let mut out = Renderer { environment: environment()?, files: Files::new() };
@@ -161,6 +162,12 @@ pub fn render(project: &Project) -> Result<Files, Error> {
         out.kind(project, &view, kind)?;
     }
     out.modules(project, &view.kinds)?;
+    let mut paths = BTreeSet::new();
+    for file in out.files.values() {
+        if !paths.insert(&file.path) {
+            return Err(Error::SamePath { path: file.path.clone() });
+        }
+    }
     Ok(out.files)
 }
 
@@ -437,7 +444,10 @@ impl Renderer {
         template: &Template,
         view: &impl Serialize,
     ) -> Result<(), Error> {
-        let text = rendered(&self.environment, template, view)?;
+        let mut text = rendered(&self.environment, template, view)?;
+        if path.ends_with(".rs") {
+            text = layout::fitted(&text);
+        }
         self.files.insert(id.to_owned(), ScaffoldFile { path, text });
         Ok(())
     }
@@ -536,8 +546,8 @@ impl Renderer {
     }
 
     fn add_modules(&mut self, id: &str, path: String, mut modules: Modules) -> Result<(), Error> {
-        modules.names.sort();
-        modules.exports.sort();
+        modules.names.sort_by(|one, other| layout::by_version(one, other));
+        modules.exports.sort_by(|one, other| layout::by_version(one, other));
         self.add(id, path, &MODULES, &modules)
     }
 }

@@ -587,7 +587,15 @@ fn versions_share_their_fields_until_a_webhook_converts() {
 /// rustfmt changes nothing in what the scaffold writes, whatever the length of the names.
 #[test]
 fn what_is_written_is_formatted() {
-    for (group, kind) in [("a", "B"), ("travel", "FlightTicket"), ("networking", "LoadBalancer")] {
+    for (group, kind) in [
+        ("a", "B"),
+        ("travel", "FlightTicket"),
+        ("networking", "LoadBalancer"),
+        ("infrastructure", "MachineDeployment"),
+        ("infrastructure", "ServiceMeshControlPlane"),
+        ("operators", "ClusterServiceVersionTemplate"),
+        ("gateway", "Http2Route"),
+    ] {
         let directory = Directory::project();
         let api = |version: &str, more: &[&str]| {
             directory
@@ -607,6 +615,7 @@ fn what_is_written_is_formatted() {
         api("v1", &[]);
         let plain = ["create", "api", "--version=v1", "--kind=Plain", "--group", group];
         directory.ok(&plain);
+        directory.ok(&["create", "api", "--version=v1", "--kind=HttpRoute", "--group", group]);
         let webhook = ["create", "webhook", "--version=v1", "--kind", kind, "--group", group];
         directory.ok(&[&webhook[..], &["--defaulting"]].concat());
         directory.check_format();

@@ -266,6 +266,21 @@ fn sync(files: &[PathBuf], directories: &[&Path], handle: &File) -> io::Result<(
     handle.sync_all()
 }
 
+/// Removes the files that are no longer wanted.
+fn remove_files(
+    target: &Path,
+    changes: &Changes,
+    undo: &mut Undo<'_>,
+    touched: &mut BTreeSet<PathBuf>,
+) -> Result<(), Error> {
+    for name in &changes.removed {
+        let path = target.join(name);
+        undo.remove(&path).map_err(|error| Error::new("remove", &path, error))?;
+        touched.insert(parent(&path).to_owned());
+    }
+    Ok(())
+}
+
 /// Writes the files of a tree one by one. All bytes are on the disk before the first file is renamed; if a rename fails,
 /// those before it are undone.
 fn update_in_place(target: &Path, tree: &Tree<'_>, changes: &Changes) -> Result<(), Error> {
@@ -273,8 +288,11 @@ fn update_in_place(target: &Path, tree: &Tree<'_>, changes: &Changes) -> Result<
         Some(name) => Error::new("write", &target.join(name), error),
         None => Error::new("write", target, error),
     })?;
+    let mut names: Vec<&String> = changes.written().collect();
+    // Stable, and nothing comes before a place.
+    names.sort_by_key(|name| tree.order(name));
     let mut files = Vec::new();
-    for (index, name) in changes.written().enumerate() {
+    for (index, name) in names.iter().enumerate() {
         let path = stage.path().join(format!("new-{index}"));
         write_new(&path, &target.join(name), tree.bytes(name))
             .map_err(|error| Error::new("write", &target.join(name), error))?;
@@ -283,15 +301,17 @@ fn update_in_place(target: &Path, tree: &Tree<'_>, changes: &Changes) -> Result<
     sync(&files, &[stage.path()], stage.handle()).map_err(|error| Error::new("write", target, error))?;
     let mut undo = Undo { stage: stage.path(), steps: Vec::new() };
     let mut touched = BTreeSet::new();
-    for (name, new) in changes.written().zip(&files) {
+    let first = names.partition_point(|name| tree.order(name).is_none());
+    for (index, (name, new)) in names.iter().zip(&files).enumerate() {
+        if index == first {
+            remove_files(target, changes, &mut undo, &mut touched)?;
+        }
         let path = target.join(name);
         undo.replace(&path, new).map_err(|error| Error::new("write", &path, error))?;
         touched.insert(parent(&path).to_owned());
     }
-    for name in &changes.removed {
-        let path = target.join(name);
-        undo.remove(&path).map_err(|error| Error::new("remove", &path, error))?;
-        touched.insert(parent(&path).to_owned());
+    if first == names.len() {
+        remove_files(target, changes, &mut undo, &mut touched)?;
     }
     undo.steps.clear();
     for directory in &touched {

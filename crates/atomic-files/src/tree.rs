@@ -49,6 +49,7 @@ impl Changes {
 pub struct Tree<'a> {
     files: BTreeMap<String, Cow<'a, [u8]>>,
     removals: BTreeSet<String>,
+    last: Vec<String>,
 }
 
 impl<'a> Tree<'a> {
@@ -62,6 +63,19 @@ impl<'a> Tree<'a> {
     pub fn file(&mut self, path: impl Into<String>, bytes: impl Into<Cow<'a, [u8]>>) -> &mut Self {
         self.files.insert(path.into(), bytes.into());
         self
+    }
+
+    /// Adds a file like [`Self::file`], which is renamed after all others where files are written one by one: a process that is
+    /// killed before that leaves its old bytes. Several such files are renamed in the order in which they were added.
+    pub fn last_file(&mut self, path: impl Into<String>, bytes: impl Into<Cow<'a, [u8]>>) -> &mut Self {
+        let path = path.into();
+        self.last.push(path.clone());
+        self.file(path, bytes)
+    }
+
+    /// Returns how late a file is renamed.
+    pub(crate) fn order(&self, path: &str) -> Option<usize> {
+        self.last.iter().position(|last| last == path)
     }
 
     /// Adds a file to remove: `path` (relative, with `/`). Has no effect if the tree holds a file of that name.
