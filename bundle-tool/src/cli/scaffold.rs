@@ -394,3 +394,21 @@ fn uncommitted(directory: &Path) -> Result<Option<BTreeSet<String>>> {
     let paths = text.split('\0').filter_map(|entry| entry.get(3..)?.strip_prefix(&prefix));
     Ok(Some(paths.map(str::to_owned).collect()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::relative;
+    use std::path::Path;
+
+    #[test]
+    fn a_path_is_relative_to_a_directory() {
+        for (path, directory, expected) in [
+            ("/a/b", "/a/c", "../b"),
+            ("/a/b", "/a", "b"),
+            ("/a", "/b/c", "../../a"),
+            ("/a/b/c", "/a/b/d/e", "../../c"),
+        ] {
+            assert_eq!(relative(Path::new(path), Path::new(directory)), Path::new(expected));
+        }
+    }
+}

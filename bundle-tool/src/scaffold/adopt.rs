@@ -187,6 +187,12 @@ mod tests {
     }
 
     #[test]
+    fn paths_are_words_of_a_shell_in_a_makefile() {
+        assert_eq!(word("charts/a-b_c.d"), "charts/a-b_c.d");
+        assert_eq!(word("a $(b) 'c' #"), r"'a $$(b) '\''c'\'' \#'");
+    }
+
+    #[test]
     fn the_source_of_the_manifests_is_found() {
         for (files, expected, crds_in) in [
             (

@@ -89,6 +89,12 @@ pub fn plan<E: From<Error>>(
                     }
                     continue;
                 };
+                if has_moved && moved.as_ref() == Some(&new.text) {
+                    if there == old.text {
+                        plan.removed.insert(old.path.clone());
+                    }
+                    continue;
+                }
                 if has_moved {
                     plan.removed.insert(old.path.clone());
                 } else if there == new.text {

@@ -1,6 +1,7 @@
 //! Renders the templates: from a [`Project`] to its files.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -445,7 +446,7 @@ impl Renderer {
         view: &impl Serialize,
     ) -> Result<(), Error> {
         let mut text = rendered(&self.environment, template, view)?;
-        if path.ends_with(".rs") {
+        if Path::new(&path).extension().is_some_and(|extension| extension == "rs") {
             text = layout::fitted(&text);
         }
         self.files.insert(id.to_owned(), ScaffoldFile { path, text });
@@ -546,7 +547,7 @@ impl Renderer {
     }
 
     fn add_modules(&mut self, id: &str, path: String, mut modules: Modules) -> Result<(), Error> {
-        modules.names.sort_by(|one, other| layout::by_version(one, other));
+        modules.names.sort();
         modules.exports.sort_by(|one, other| layout::by_version(one, other));
         self.add(id, path, &MODULES, &modules)
     }

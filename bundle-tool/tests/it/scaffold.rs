@@ -727,6 +727,77 @@ fn the_example_is_todays_scaffold_with_changes() {
 /// The maximum number of lines of the example's sources that are not the scaffold's.
 const MAX_WRITTEN: usize = 400;
 
+/// A command that was killed has written its files, or some of them, but neither PROJECT nor the record, which are written last.
+#[test]
+fn a_command_that_was_killed_can_be_repeated() {
+    for command in
+        [&["create", "api", "--group=travel", "--version=v1", "--kind=Seat"][..], &["edit", "--multigroup"]]
+    {
+        let directory = Directory::ticket();
+        directory.edit("src/controller/flight_ticket.rs", "//! What", "//! Mine.\n//! What");
+        let before = directory.files();
+        directory.ok(command);
+        let after = directory.files();
+        // New files are written first, then others are replaced, then removed.
+        let is_last = |name: &&String| ["PROJECT", ".scaffold.yaml"].contains(&name.as_str());
+        let (replaced, created): (Vec<_>, Vec<_>) =
+            after.keys().filter(|name| !is_last(name)).partition(|name| before.contains_key(*name));
+        let written: Vec<_> = created.into_iter().chain(replaced).collect();
+        let removed: Vec<_> = before.keys().filter(|name| !after.contains_key(*name)).collect();
+        let steps = written.len() + removed.len();
+        for step in (0..=steps).step_by(3).chain([written.len(), steps]) {
+            fs::remove_dir_all(directory.root()).unwrap();
+            for (name, text) in &before {
+                directory.write(name, text);
+            }
+            for name in written.iter().take(step) {
+                directory.write(name, &after[*name]);
+            }
+            for name in removed.iter().take(step.saturating_sub(written.len())) {
+                fs::remove_file(directory.path(name)).unwrap();
+            }
+            directory.ok(command);
+            assert!(directory.files() == after, "{command:?} after {step} of {steps} steps");
+        }
+    }
+    let directory = Directory::project();
+    let after = directory.files();
+    for name in ["PROJECT", ".scaffold.yaml", "src/main.rs", "Cargo.toml"] {
+        fs::remove_file(directory.path(name)).unwrap();
+    }
+    directory.ok(&["init", "--domain", "example.com"]);
+    assert!(directory.files() == after);
+}
+
+#[test]
+fn two_kinds_never_have_the_same_file() {
+    let directory = Directory::project();
+    let before = directory.files();
+    let create = ["create", "api", "--group=a", "--version=v1", "--kind=ControlPlane"];
+    let error = directory.run(2, &create);
+    assert!(error.contains("the scaffold would write tests/control_plane.rs twice"), "{error}");
+    assert_eq!(directory.files(), before);
+}
+
+#[test]
+fn comments_in_project_and_unresolved_conflicts_are_protected() {
+    let directory = Directory::ticket();
+    directory.git(&["init", "-q"]);
+    directory.git(&["add", "-A"]);
+    directory.git(&["commit", "-qm", "a"]);
+    let project = directory.read("PROJECT") + "# mine\n";
+    directory.write("PROJECT", &project);
+    let seat = ["create", "api", "--group=travel", "--version=v1", "--kind=Seat"];
+    let error = directory.run(2, &seat);
+    assert!(error.contains("PROJECT has uncommitted changes"), "{error}");
+    assert_eq!(directory.read("PROJECT"), project);
+    directory.git(&["checkout", "-q", "PROJECT"]);
+    let marked = "<<<<<<< ours\n//! Mine.\n=======\n//! Theirs.\n>>>>>>> theirs\n";
+    directory.write("src/lib.rs", &format!("{marked}{}", directory.read("src/lib.rs")));
+    let error = directory.run(2, &[&seat[..], &["--allow-dirty"]].concat());
+    assert!(error.contains("src/lib.rs has conflicts of an earlier merge"), "{error}");
+}
+
 #[test]
 fn two_processes_can_create_at_once() {
     let directory = Directory::project();
