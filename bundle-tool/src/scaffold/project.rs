@@ -572,8 +572,12 @@ impl File {
             plugins.insert(plugins::DEPLOY_IMAGE.to_owned(), json!(FileImages { resources: images }));
         }
         let resources = project.resources.iter().map(|resource| {
-            let Webhooks { defaulting, validation, conversion } = resource.webhooks;
-            let spokes = project.versions(&resource.group, &resource.kind).filter(|_| conversion);
+            let Webhooks { defaulting, validation, .. } = resource.webhooks;
+            let versions = || project.versions(&resource.group, &resource.kind);
+            let is_hub = project.hub(&resource.group, &resource.kind) == Some(resource);
+            let conversion = is_hub && versions().any(|version| version.webhooks.conversion);
+            let webhooks = Webhooks { defaulting, validation, conversion };
+            let spokes = versions().filter(|_| conversion);
             FileResource {
                 api: FileApi { crd_version: "v1".to_owned(), namespaced: resource.namespaced },
                 controller: resource.controller,
@@ -583,7 +587,7 @@ impl File {
                 plural: Some(resource.plural.clone())
                     .filter(|plural| *plural != names::regular_plural(&resource.kind)),
                 version: resource.version.to_string(),
-                webhooks: resource.webhooks.any().then(|| FileWebhooks {
+                webhooks: webhooks.any().then(|| FileWebhooks {
                     conversion,
                     defaulting,
                     validation,

@@ -102,6 +102,8 @@ impl Api {
         names::kind(&resource.kind)?;
         names::group(&resource.group, &project.domain)?;
         let is_version = self.resource && project.hub(&resource.group, &resource.kind).is_some();
+        let is_converted =
+            project.versions(&resource.group, &resource.kind).any(|version| version.webhooks.conversion);
         if self.resource {
             add(&mut project, resource, self.plural.is_none())?;
         } else {
@@ -110,7 +112,12 @@ impl Api {
         let plan = workspace.apply(&project, Existing::Reject, &self.common)?;
         if !self.common.quiet && plan.conflicts.is_empty() {
             let mut err = io::stderr().lock();
-            if is_version {
+            if is_version && is_converted {
+                writeln!(
+                    err,
+                    "next: convert the fields of the other versions in their `_conversion.rs` files"
+                )?;
+            } else if is_version {
                 writeln!(err, "note: the versions have the same fields, and differ in apiVersion only")?;
                 writeln!(
                     err,
