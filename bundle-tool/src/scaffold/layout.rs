@@ -1,4 +1,4 @@
-//! The layout of scaffolded Rust code whose names are long: lines as rustfmt breaks them, with the defaults of the edition 2024.
+//! The layout of scaffolded Rust code: what rustfmt would make of it, with the defaults of the edition 2024.
 
 use std::cmp::Ordering;
 
@@ -93,6 +93,46 @@ fn broken(code: &str, indent: usize) -> Option<Vec<(usize, String)>> {
         return around(format!("{kind}::new("), items(&format!("{list}, spec")), ")".to_owned());
     }
     None
+}
+
+/// Returns the arguments of a call in parentheses, as rustfmt lays them out in a line that is indented by `indent`.
+#[expect(clippy::needless_pass_by_value, reason = "minijinja passes values")]
+pub(super) fn arguments(indent: usize, items: Vec<String>) -> String {
+    let line = items.join(", ");
+    if line.len() <= MAX_ARGUMENTS && indent + line.len() < MAX_LINE {
+        return format!("({line})");
+    }
+    let inner = " ".repeat(indent + 4);
+    let lines: String = items.iter().map(|item| format!("{inner}{item},\n")).collect();
+    format!("(\n{lines}{})", " ".repeat(indent))
+}
+
+/// Returns a call whose argument is a chain of calls, as rustfmt lays it out in a line that is indented by `indent`.
+#[expect(clippy::needless_pass_by_value, reason = "minijinja passes values")]
+pub(super) fn chained(indent: usize, call: &str, head: &str, items: Vec<String>) -> String {
+    let line = format!("{head}{}", items.concat());
+    // A chain of one call may be as wide as the line.
+    let fits = items.len() <= 1 || line.len() <= MAX_ARGUMENTS;
+    if fits && indent + call.len() + line.len() + 2 <= MAX_LINE {
+        return format!("{call}({line})");
+    }
+    if fits && indent + 4 + line.len() < MAX_LINE {
+        return format!("{call}(\n{}{line},\n{})", " ".repeat(indent + 4), " ".repeat(indent));
+    }
+    let inner = " ".repeat(indent + 4);
+    let lines: String = items.iter().map(|item| format!("\n{inner}    {item}")).collect();
+    format!("{call}(\n{inner}{head}{lines},\n{})", " ".repeat(indent))
+}
+
+/// Returns an array of strings, as rustfmt lays it out at the beginning of a line.
+#[expect(clippy::needless_pass_by_value, reason = "minijinja passes values")]
+pub(super) fn array(items: Vec<String>) -> String {
+    let items: Vec<String> = items.iter().map(|item| super::templates::quoted(item)).collect();
+    let line = items.join(", ");
+    if line.len() <= MAX_ARGUMENTS {
+        return format!("[{line}]");
+    }
+    format!("[\n{}]", items.iter().map(|item| format!("    {item},\n")).collect::<String>())
 }
 
 /// Compares imports as rustfmt sorts them: numbers by their value, and `_` before all else. It sorts modules by their bytes.

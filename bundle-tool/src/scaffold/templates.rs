@@ -226,59 +226,15 @@ fn environment() -> Result<Environment<'static>, Error> {
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     environment.add_filter("quoted", quoted);
-    environment.add_function("arguments", arguments);
-    environment.add_function("array", array);
-    environment.add_function("chained", chained);
+    environment.add_function("arguments", layout::arguments);
+    environment.add_function("array", layout::array);
+    environment.add_function("chained", layout::chained);
     Ok(environment)
 }
 
 /// Returns a string literal: the same in Rust, TOML, YAML and JSON. Names have no control characters.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
-}
-
-/// The widths up to which rustfmt puts arguments or items, and a whole line, into one line.
-const MAX_ARGUMENTS: usize = 60;
-const MAX_LINE: usize = 100;
-
-/// Returns the arguments of a call in parentheses, as rustfmt lays them out in a line that is indented by `indent`.
-#[expect(clippy::needless_pass_by_value, reason = "minijinja passes values")]
-fn arguments(indent: usize, items: Vec<String>) -> String {
-    let line = items.join(", ");
-    if line.len() <= MAX_ARGUMENTS && indent + line.len() < MAX_LINE {
-        return format!("({line})");
-    }
-    let inner = " ".repeat(indent + 4);
-    let lines: String = items.iter().map(|item| format!("{inner}{item},\n")).collect();
-    format!("(\n{lines}{})", " ".repeat(indent))
-}
-
-/// Returns a call whose argument is a chain of calls, as rustfmt lays it out in a line that is indented by `indent`.
-#[expect(clippy::needless_pass_by_value, reason = "minijinja passes values")]
-fn chained(indent: usize, call: &str, head: &str, items: Vec<String>) -> String {
-    let line = format!("{head}{}", items.concat());
-    // A chain of one call may be as wide as the line.
-    let fits = items.len() <= 1 || line.len() <= MAX_ARGUMENTS;
-    if fits && indent + call.len() + line.len() + 2 <= MAX_LINE {
-        return format!("{call}({line})");
-    }
-    if fits && indent + 4 + line.len() < MAX_LINE {
-        return format!("{call}(\n{}{line},\n{})", " ".repeat(indent + 4), " ".repeat(indent));
-    }
-    let inner = " ".repeat(indent + 4);
-    let lines: String = items.iter().map(|item| format!("\n{inner}    {item}")).collect();
-    format!("{call}(\n{inner}{head}{lines},\n{})", " ".repeat(indent))
-}
-
-/// Returns an array of strings, as rustfmt lays it out at the beginning of a line.
-#[expect(clippy::needless_pass_by_value, reason = "minijinja passes values")]
-fn array(items: Vec<String>) -> String {
-    let items: Vec<String> = items.iter().map(|item| quoted(item)).collect();
-    let line = items.join(", ");
-    if line.len() <= MAX_ARGUMENTS {
-        return format!("[{line}]");
-    }
-    format!("[\n{}]", items.iter().map(|item| format!("    {item},\n")).collect::<String>())
 }
 
 /// Returns each kind once, as its stored version, in the order of their creation.
