@@ -127,12 +127,17 @@ pub(super) fn chained(indent: usize, call: &str, head: &str, items: Vec<String>)
 /// Returns an array of strings, as rustfmt lays it out at the beginning of a line.
 #[expect(clippy::needless_pass_by_value, reason = "minijinja passes values")]
 pub(super) fn array(items: Vec<String>) -> String {
-    let items: Vec<String> = items.iter().map(|item| super::templates::quoted(item)).collect();
+    let items: Vec<String> = items.iter().map(|item| quoted(item)).collect();
     let line = items.join(", ");
     if line.len() <= MAX_ARGUMENTS {
         return format!("[{line}]");
     }
     format!("[\n{}]", items.iter().map(|item| format!("    {item},\n")).collect::<String>())
+}
+
+/// Returns a string literal: the same in Rust, TOML, YAML and JSON. Names have no control characters.
+pub(super) fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 /// Compares imports as rustfmt sorts them: numbers by their value, and `_` before all else. It sorts modules by their bytes.

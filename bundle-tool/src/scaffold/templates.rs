@@ -225,16 +225,11 @@ fn environment() -> Result<Environment<'static>, Error> {
     environment.set_syntax(syntax);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
-    environment.add_filter("quoted", quoted);
+    environment.add_filter("quoted", layout::quoted);
     environment.add_function("arguments", layout::arguments);
     environment.add_function("array", layout::array);
     environment.add_function("chained", layout::chained);
     Ok(environment)
-}
-
-/// Returns a string literal: the same in Rust, TOML, YAML and JSON. Names have no control characters.
-pub(super) fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 /// Returns each kind once, as its stored version, in the order of their creation.
@@ -284,7 +279,7 @@ impl<'p> View<'p> {
                 License::None => None,
             },
             runtime: match &project.runtime {
-                Runtime::Path(path) => format!("path = {}", quoted(path)),
+                Runtime::Path(path) => format!("path = {}", layout::quoted(path)),
                 Runtime::Vendored => format!("path = \"{}/operator-runtime\"", vendor::DIRECTORY),
             },
             vendored: project.runtime == Runtime::Vendored,

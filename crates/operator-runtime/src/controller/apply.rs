@@ -153,7 +153,7 @@ impl Target<'_> {
     ///
     /// Only the status code tells whether it existed: 201 or 200.
     async fn send(&self, desired: &Value) -> kube::Result<(Live, bool)> {
-        let params = super::apply_params(self.applier.manager);
+        let params = super::params::apply(self.applier.manager);
         let namespace = Some(self.key.namespace.as_str()).filter(|namespace| !namespace.is_empty());
         let request = Request::new(Live::url_path(self.resource, namespace))
             .patch(&self.key.name, &params, &Patch::Apply(desired))

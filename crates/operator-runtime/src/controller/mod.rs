@@ -17,6 +17,7 @@ mod live;
 mod object;
 mod observed;
 mod owns;
+mod params;
 mod plan;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod pure;
@@ -47,13 +48,3 @@ pub(crate) use cache::OwnerKind;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use run::Probe;
 pub(crate) use run::{AnyController, Launch, Typed};
-
-use kube::api::{PatchParams, ValidationDirective};
-
-/// Returns the parameters of an apply by a field manager.
-///
-/// Unknown and duplicate fields are not looked for: typed objects have none, and the API server would read each object a second
-/// time as YAML, which takes it a tenth of an apply.
-fn apply_params(manager: &str) -> PatchParams {
-    PatchParams::apply(manager).force().validation(ValidationDirective::Ignore)
-}

@@ -92,7 +92,7 @@ impl StatusWriter<'_> {
         caches: &Caches<O>,
     ) -> Result<Option<Arc<O>>, Error> {
         let body = applied(self.resource, &key.name, status, self.conditions)?;
-        let params = super::apply_params(self.manager);
+        let params = super::params::apply(self.manager);
         let api = api(self.client, &key.namespace, self.resource);
         match api.patch_status(&key.name, &params, &Patch::Apply(body)).await {
             Ok(response) => Ok(Some(caches.remember(response))),
