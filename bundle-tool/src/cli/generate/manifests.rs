@@ -175,7 +175,7 @@ impl Manifests {
         if crds.is_empty() {
             writeln!(
                 io::stderr(),
-                "warning: no CRDs found in {}, so the base owns none; set `generate manifests --crds-dir` to the directory of the CRDs",
+                "warning: no CRDs found in {}, so the base owns none; set --crds-dir to the directory of the CRDs",
                 directory.display()
             )?;
         }
