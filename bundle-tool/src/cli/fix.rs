@@ -148,6 +148,10 @@ fn fix_of(finding: &Finding) -> Option<(&str, &FindingFix)> {
 impl Fixable for BundleFiles<'_> {
     type Found = Vec<Finding>;
 
+    fn size(&self, _: &Vec<Finding>) -> usize {
+        self.contents.values().map(Vec::len).sum()
+    }
+
     fn validate(&self) -> Result<Vec<Finding>> {
         let mut bundle = read::bundle::files(&self.shown.display().to_string(), &self.contents);
         bundle.dockerfile =

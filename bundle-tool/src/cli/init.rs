@@ -13,7 +13,7 @@ use super::exit::Exit;
 use super::lock::lock;
 use super::scaffold::{directory_name, report, runtime_in, write};
 use crate::read::file;
-use crate::read::walk::{self, Kind, walk};
+use crate::read::walk::{self, Entry, Kind, walk};
 use crate::scaffold::merge::{self, Existing};
 use crate::scaffold::{self, Error, Files, License, Project, Runtime, plugins, project, record, vendor};
 
@@ -169,7 +169,7 @@ fn check_empty(directory: &Path, written: &BTreeMap<&str, &[u8]>) -> Result<()> 
     for entry in entries {
         let entry = entry.with_context(|| format!("failed to read {}", directory.display()))?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        if !name.starts_with('.') && !is_written(directory, &name, written)? {
+        if !name.starts_with('.') && !is_written(directory, &name, written) {
             names.push(name);
         }
     }
@@ -196,19 +196,21 @@ fn check_empty(directory: &Path, written: &BTreeMap<&str, &[u8]>) -> Result<()> 
 }
 
 /// Returns whether an entry of a directory has nothing but files that are written, as they are written.
-fn is_written(directory: &Path, name: &str, written: &BTreeMap<&str, &[u8]>) -> Result<bool> {
+fn is_written(directory: &Path, name: &str, written: &BTreeMap<&str, &[u8]>) -> bool {
     let path = directory.join(name);
-    if !path.is_dir() || path.is_symlink() {
-        return Ok(written.get(name).is_some_and(|bytes| is_same(&path, bytes)));
+    if !written.keys().any(|path| path.split('/').next() == Some(name)) || path.is_symlink() {
+        return false;
     }
-    for entry in walk(&path, walk::Options::default())? {
-        let below = format!("{name}/{}", entry.name);
-        let is_same = written.get(below.as_str()).is_some_and(|bytes| is_same(&entry.path, bytes));
-        if !matches!(entry.kind, Kind::Directory) && !is_same {
-            return Ok(false);
-        }
+    if let Some(bytes) = written.get(name) {
+        return is_same(&path, bytes);
     }
-    Ok(true)
+    let options = walk::Options { max_entries: 2 * written.len(), ..walk::Options::default() };
+    let Ok(entries) = walk(&path, options) else { return false };
+    let is_written = |entry: &Entry| {
+        let bytes = written.get(format!("{name}/{}", entry.name).as_str());
+        matches!(entry.kind, Kind::Directory) || bytes.is_some_and(|bytes| is_same(&entry.path, bytes))
+    };
+    entries.iter().all(is_written)
 }
 
 fn is_same(path: &Path, bytes: &[u8]) -> bool {

@@ -181,7 +181,7 @@ impl ReportOptions {
 /// manifests.
 fn is_input(file: &Path) -> bool {
     let directory = file.parent().and_then(Path::file_name).unwrap_or_default();
-    [MANIFESTS, METADATA].iter().any(|name| Path::new(name) == Path::new(directory))
+    [MANIFESTS, METADATA].iter().any(|name| directory == name.trim_end_matches('/'))
         || file.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
 }
 

@@ -7,13 +7,19 @@ use anyhow::{Result, bail};
 use super::fixed::{Done, Fixed};
 use crate::report::{Finding, Fix, Safety};
 
-/// Maximum number of times that fixes are applied.
+/// How many times fixes are applied, whatever the size of the files.
+const ROUNDS: usize = 50;
+/// Maximum number of times that fixes are applied, and of bytes that are validated for the rounds after [`ROUNDS`].
 const MAX_ROUNDS: usize = 500;
+const MAX_BYTES: usize = 64 << 20;
 
 /// What is fixed: files in memory.
 pub(super) trait Fixable {
     /// What validating the files finds.
     type Found;
+
+    /// Returns the size of what was validated, in bytes.
+    fn size(&self, found: &Self::Found) -> usize;
 
     /// Validates the files as they are now.
     fn validate(&self) -> Result<Self::Found>;
@@ -47,8 +53,10 @@ pub(super) fn fix<F: Fixable>(files: &mut F, shown: &Path, unsafe_fixes: bool) -
     let mut fixed = Fixed::default();
     let mut found = files.validate()?;
     let mut before = F::errors(&found);
-    let mut rounds = 0;
-    while rounds < MAX_ROUNDS && files.apply(&found, allowed, &mut fixed.done)? {
+    let (mut rounds, mut bytes) = (0, 0);
+    while (rounds < ROUNDS || rounds < MAX_ROUNDS && bytes < MAX_BYTES)
+        && files.apply(&found, allowed, &mut fixed.done)?
+    {
         let now = files.validate()?;
         // Errors of input that can be read now were there already.
         if F::unread(&now) != F::unread(&found) {
@@ -56,6 +64,7 @@ pub(super) fn fix<F: Fixable>(files: &mut F, shown: &Path, unsafe_fixes: bool) -
         }
         found = now;
         rounds += 1;
+        bytes += files.size(&found);
     }
     let after = F::errors(&found);
     if after > before {
@@ -65,7 +74,7 @@ pub(super) fn fix<F: Fixable>(files: &mut F, shown: &Path, unsafe_fixes: bool) -
         );
     }
     fixed.unsafe_fixes = F::fixes(&found).filter(|fix| !allowed(fix)).count();
-    fixed.is_incomplete = rounds == MAX_ROUNDS && F::fixes(&found).any(allowed);
+    fixed.is_incomplete = rounds >= ROUNDS && F::fixes(&found).any(allowed);
     Ok(fixed)
 }
 
@@ -79,12 +88,18 @@ mod tests {
     struct Chain {
         left: usize,
         safety: Safety,
+        /// The size of the files.
+        size: usize,
         /// How many errors are left with each number of fixes.
         errors: fn(usize) -> usize,
     }
 
     impl Fixable for Chain {
         type Found = (usize, Vec<Fix>);
+
+        fn size(&self, _: &Self::Found) -> usize {
+            self.size
+        }
 
         fn validate(&self) -> Result<Self::Found> {
             let fix = (self.left > 0).then(|| Fix::new(self.safety, &FieldPath::ROOT, Change::Remove));
@@ -117,7 +132,7 @@ mod tests {
     }
 
     fn run(left: usize, safety: Safety, errors: fn(usize) -> usize) -> Result<Fixed> {
-        fix(&mut Chain { left, safety, errors }, Path::new("bundle"), false)
+        fix(&mut Chain { left, safety, size: 1, errors }, Path::new("bundle"), false)
     }
 
     #[test]
@@ -128,6 +143,10 @@ mod tests {
             let fixed = run(left, Safety::Safe, |_| 0).unwrap();
             assert_eq!((fixed.done.len(), fixed.is_incomplete), (done, is_incomplete), "{left}");
         }
+        let size = MAX_BYTES / ROUNDS;
+        let large = &mut Chain { left: 99, safety: Safety::Safe, size, errors: |_| 0 };
+        let fixed = fix(large, Path::new("bundle"), false).unwrap();
+        assert_eq!((fixed.done.len(), fixed.is_incomplete), (ROUNDS + 1, true));
         let fixed = run(60, Safety::Unsafe, |_| 0).unwrap();
         assert_eq!((fixed.done.len(), fixed.unsafe_fixes, fixed.is_incomplete), (0, 1, false));
     }

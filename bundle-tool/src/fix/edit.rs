@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde_json::Value as Json;
 
 use crate::model::yaml::{Position, Scalar, Style, is_plain_string, is_same_name, resolve};
-use crate::read::spans::{Content, Span};
+use crate::read::spans::{self, Content, Span};
 use crate::read::yaml;
 use crate::report::fix::{Change, Fix, Place, PlaceStep};
 
@@ -297,63 +297,75 @@ fn line_end(text: &str, at: usize) -> usize {
     text[at..].find('\n').map_or(text.len(), |newline| at + newline + 1)
 }
 
-/// The maximum number of bytes that are read to find the tabs of a text, one after the other.
-const MAX_READ: usize = 64 << 20;
-
-/// Replaces the tabs that YAML rejects with spaces, as many that the text becomes valid. The tabs of texts stay.
+/// Replaces the tabs that indent lines with spaces, as many that the text becomes valid. Those of block scalars that are part of
+/// their text stay.
 ///
 /// Returns nothing if it is not certain which tabs indent a text and which belong to it.
 pub(super) fn untab(text: &str) -> Option<String> {
     const WIDTHS: [usize; 3] = [2, 4, 8];
     WIDTHS.into_iter().find_map(|width| {
-        let mut changed = text.to_owned();
-        let mut read = 0;
-        while let Some(error) = yaml::parse(changed.as_bytes()).error {
-            read += changed.len();
-            let tab = rejected_tab(&changed, error.position)?;
-            if read > MAX_READ || !is_indentation(text, error.position.line) {
+        let spaced: String =
+            text.split_inclusive('\n').map(|line| untabbed(line, width, usize::MAX)).collect();
+        if spaced == text || yaml::parse(spaced.as_bytes()).error.is_some() {
+            return None;
+        }
+        let (old, new): (Vec<_>, Vec<_>) =
+            (text.split_inclusive('\n').collect(), spaced.split_inclusive('\n').collect());
+        let mut lines: Vec<String> = new.iter().map(|&line| line.to_owned()).collect();
+        for block in spans::block_scalars(spaced.as_bytes())? {
+            let is_text = |&number: &usize| new.get(number).is_some_and(|line| !line.trim().is_empty());
+            let Some(first) = (block.start + 1..block.end).find(is_text) else { continue };
+            let has_tab = |line: &&str| line.trim_start_matches(' ').starts_with('\t');
+            let header = old[block.start];
+            let is_uncertain = if has_explicit_indentation(header) {
+                old[first..block.end.min(old.len())].iter().any(has_tab)
+            } else {
+                has_tab(&old[first]) && !is_indentation(header, old[first])
+            };
+            if is_uncertain {
                 return None;
             }
-            changed.replace_range(tab..=tab, &" ".repeat(width));
+            let indent = indentation(new[first]);
+            for number in first..block.end.min(new.len()) {
+                lines[number] = untabbed(old[number], width, indent);
+            }
         }
-        (changed != text).then_some(changed)
+        let changed = lines.concat();
+        (changed != text && yaml::parse(changed.as_bytes()).error.is_none()).then_some(changed)
     })
 }
 
-/// Returns the line with a number from 1, and where it starts.
-fn numbered_line(text: &str, number: u32) -> Option<(usize, &str)> {
-    let index = usize::try_from(number).ok()?.checked_sub(1)?;
-    let mut start = 0;
-    for (at, line) in text.split_inclusive('\n').enumerate() {
-        if at == index {
-            return Some((start, line));
+/// Returns a line whose first tabs are replaced with spaces, until it is indented by `indent`.
+fn untabbed(line: &str, width: usize, indent: usize) -> String {
+    let mut spaces = 0;
+    let rest = line.trim_start_matches(|c| {
+        let is_replaced = spaces < indent && matches!(c, ' ' | '\t');
+        if is_replaced {
+            spaces += if c == '\t' { width } else { 1 };
         }
-        start += line.len();
-    }
-    None
+        is_replaced
+    });
+    format!("{}{rest}", " ".repeat(spaces))
 }
 
-/// Returns where the tab is that indents a line and is the error at a position.
-fn rejected_tab(text: &str, position: Position) -> Option<usize> {
-    let (start, line) = numbered_line(text, position.line)?;
-    let tab = usize::try_from(position.column).ok()?.checked_sub(1)?;
-    let is_tab = line.find(|c| c != ' ') == Some(tab) && line[tab..].starts_with('\t');
-    is_tab.then_some(start + tab)
+/// Returns how many spaces a line begins with.
+fn indentation(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
 }
 
-/// Returns whether all tabs at the start of a line with an error indent it.
-///
-/// The first line of a block scalar determines the indentation of the scalar: tabs after spaces, or more of them than one level,
-/// may belong to the text.
-fn is_indentation(text: &str, number: u32) -> bool {
-    let Some((start, line)) = numbered_line(text, number) else { return false };
-    let Some(before) = text[..start].lines().rev().find(|line| !line.trim().is_empty()) else { return true };
-    let header = before.split(" #").next().unwrap_or_default();
-    let header = header.trim_end().trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-'));
-    if !header.ends_with(['|', '>']) {
-        return true;
-    }
-    let tabs = |line: &str| line.chars().take_while(|&c| c == '\t').count();
-    let spaces = line.trim_start_matches('\t').starts_with(' ');
-    !spaces && tabs(line) == tabs(before) + 1 && !line[tabs(line)..].starts_with('\t')
+/// Returns whether the header of a block scalar has an indentation indicator: its first line may be indented further then.
+fn has_explicit_indentation(header: &str) -> bool {
+    let header = header.split(" #").next().unwrap_or_default();
+    header
+        .rsplit(['|', '>'])
+        .next()
+        .is_some_and(|indicators| indicators.contains(|c: char| c.is_ascii_digit()))
+}
+
+/// Returns whether all tabs at the start of a block scalar's first line indent it: tabs after spaces, or more of them than one
+/// level, may belong to the text.
+fn is_indentation(header: &str, first: &str) -> bool {
+    let tabs = |line: &str| line.len() - line.trim_start_matches('\t').len();
+    let rest = &first[tabs(first)..];
+    tabs(first) == tabs(header) + 1 && !rest.starts_with([' ', '\t'])
 }

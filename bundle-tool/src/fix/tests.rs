@@ -144,7 +144,10 @@ fn tabs_in_the_indentation_become_spaces() {
         // Whether they do is not certain here.
         ("a: |-\n  \tb\n", "a: |-\n  \tb\n"),
         ("a: > # b\n\t\tc\n", "a: > # b\n\t\tc\n"),
+        ("a: |2\n    b\n  \tc\nd:\n\te: 1\n", "a: |2\n    b\n  \tc\nd:\n\te: 1\n"),
         ("a:\n    b: 1\n\tc: 2\n", "a:\n    b: 1\n    c: 2\n"),
+        ("a:\n\tb: |+\n\t\tc\n\n\t\t\td\n\n\te: 1", "a:\n  b: |+\n    c\n\n    \td\n\n  e: 1"),
+        ("a:\n\t- |\n\t\tb\n\t- c", "a:\n  - |\n    b\n  - c"),
     ] {
         assert_eq!(apply(before, &[&fix]).0, after, "{before}");
     }

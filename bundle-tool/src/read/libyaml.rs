@@ -221,7 +221,7 @@ pub(super) fn tag_before_comma(text: &[u8]) -> Option<(usize, SyntaxError)> {
 }
 
 /// How many verbatim tags with what may be a tag before a comma in them are read, each of which needs another scan.
-const MAX_VERBATIM: usize = 16;
+const MAX_VERBATIM: usize = 4;
 
 enum Scanned {
     Valid,
@@ -288,25 +288,24 @@ fn scan_with_spaces(text: &[u8], ends: &[usize]) -> Scanned {
 /// What is in `!<…>` may be tags, too: in `[a!<b[!c,d>]`, a plain scalar comes before a bracket and a tag.
 fn ends_of_tags(text: &[u8]) -> Vec<usize> {
     let mut ends = BTreeSet::new();
-    // Where the search for the end of the last tag of each form ended, which is the same for all tags before it.
+    // Where the last tag of each form ended: all that begin before it end there, too.
     let (mut plain, mut verbatim) = (0, 0);
     for (start, _) in text.iter().enumerate().filter(|&(_, &byte)| byte == b'!') {
         let rest = &text[start..];
-        let end = if rest.starts_with(b"!<") {
-            if verbatim <= start {
-                verbatim = verbatim_length(rest).map_or(text.len(), |length| start + length);
-            }
-            verbatim
+        let is_verbatim = rest.starts_with(b"!<");
+        let end = if is_verbatim { &mut verbatim } else { &mut plain };
+        if *end > start {
+            continue;
+        }
+        let length = if is_verbatim {
+            verbatim_length(rest)
         } else {
-            if plain <= start {
-                let is_end = |byte: &u8| byte.is_ascii_whitespace() || b",[]{}".contains(byte);
-                plain = rest.iter().position(is_end).map_or(text.len(), |length| start + length);
-            }
-            plain
+            rest.iter().position(|byte| byte.is_ascii_whitespace() || b",[]{}".contains(byte))
         };
-        if text.get(end) == Some(&b',') {
-            let colons = text[start..end].iter().rev().take_while(|&&byte| byte == b':').count();
-            ends.insert(end - colons);
+        *end = length.map_or(text.len(), |length| start + length);
+        if text.get(*end) == Some(&b',') {
+            let colons = text[start..*end].iter().rev().take_while(|&&byte| byte == b':').count();
+            ends.insert(*end - colons);
         }
     }
     ends.into_iter().collect()

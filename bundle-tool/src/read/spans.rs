@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use libyaml_safer::{Event, EventData, MappingStyle, Parser, ScalarStyle, SequenceStyle};
+use libyaml_safer::{Event, EventData, MappingStyle, Mark, Parser, ScalarStyle, SequenceStyle};
 
 use super::document::{MAX_DEPTH, MAX_VALUES};
 use super::libyaml::{
@@ -91,6 +91,32 @@ pub fn spans(text: &[u8]) -> Option<Span> {
             None => return Some(span),
         }
     }
+}
+
+/// Returns the lines of the block scalars of all documents, from 0: that of the header, and those of the text. Nothing if the
+/// text is invalid or exceeds the limits of [`super::yaml::parse`].
+#[must_use]
+pub fn block_scalars(text: &[u8]) -> Option<Vec<Range<usize>>> {
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    if tag_before_comma(text).or_else(|| excessive_directives(text)).is_some() {
+        return None;
+    }
+    let ended = ended(text);
+    let mut parser = Parser::new();
+    parser.set_input(Chunks::new(&ended));
+    let mut found = Vec::new();
+    for _ in 0..MAX_VALUES {
+        let Event { data, start_mark, end_mark, .. } = parser.parse().ok()?;
+        let line = |mark: Mark| usize::try_from(mark.line).ok();
+        match data {
+            EventData::StreamEnd => return Some(found),
+            EventData::Scalar { style: ScalarStyle::Literal | ScalarStyle::Folded, .. } => {
+                found.push(line(start_mark)?..line(end_mark)?);
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 fn closed(open: Open, end: usize) -> Span {

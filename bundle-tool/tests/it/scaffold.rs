@@ -782,9 +782,8 @@ fn two_kinds_never_have_the_same_file() {
 #[test]
 fn comments_in_project_and_unresolved_conflicts_are_protected() {
     let directory = Directory::ticket();
-    directory.git(&["init", "-q"]);
-    directory.git(&["add", "-A"]);
-    directory.git(&["commit", "-qm", "a"]);
+    directory.git(&["init", "--quiet"]);
+    directory.commit();
     let project = directory.read("PROJECT") + "# mine\n";
     directory.write("PROJECT", &project);
     let seat = ["create", "api", "--group=travel", "--version=v1", "--kind=Seat"];

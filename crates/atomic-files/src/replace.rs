@@ -266,19 +266,11 @@ fn sync(files: &[PathBuf], directories: &[&Path], handle: &File) -> io::Result<(
     handle.sync_all()
 }
 
-/// Removes the files that are no longer wanted.
-fn remove_files(
-    target: &Path,
-    changes: &Changes,
-    undo: &mut Undo<'_>,
-    touched: &mut BTreeSet<PathBuf>,
-) -> Result<(), Error> {
-    for name in &changes.removed {
-        let path = target.join(name);
-        undo.remove(&path).map_err(|error| Error::new("remove", &path, error))?;
-        touched.insert(parent(&path).to_owned());
-    }
-    Ok(())
+/// Returns the files that are written: those that are renamed before files are removed, and those after that.
+fn in_order<'c>(tree: &Tree<'_>, changes: &'c Changes) -> (Vec<&'c String>, Vec<&'c String>) {
+    let (first, mut last): (Vec<_>, Vec<_>) = changes.written().partition(|name| tree.order(name).is_none());
+    last.sort_by_key(|name| tree.order(name));
+    (first, last)
 }
 
 /// Writes the files of a tree one by one. All bytes are on the disk before the first file is renamed; if a rename fails,
@@ -288,11 +280,9 @@ fn update_in_place(target: &Path, tree: &Tree<'_>, changes: &Changes) -> Result<
         Some(name) => Error::new("write", &target.join(name), error),
         None => Error::new("write", target, error),
     })?;
-    let mut names: Vec<&String> = changes.written().collect();
-    // Stable, and nothing comes before a place.
-    names.sort_by_key(|name| tree.order(name));
+    let (first, last) = in_order(tree, changes);
     let mut files = Vec::new();
-    for (index, name) in names.iter().enumerate() {
+    for (index, name) in first.iter().chain(&last).enumerate() {
         let path = stage.path().join(format!("new-{index}"));
         write_new(&path, &target.join(name), tree.bytes(name))
             .map_err(|error| Error::new("write", &target.join(name), error))?;
@@ -301,17 +291,22 @@ fn update_in_place(target: &Path, tree: &Tree<'_>, changes: &Changes) -> Result<
     sync(&files, &[stage.path()], stage.handle()).map_err(|error| Error::new("write", target, error))?;
     let mut undo = Undo { stage: stage.path(), steps: Vec::new() };
     let mut touched = BTreeSet::new();
-    let first = names.partition_point(|name| tree.order(name).is_none());
-    for (index, (name, new)) in names.iter().zip(&files).enumerate() {
-        if index == first {
-            remove_files(target, changes, &mut undo, &mut touched)?;
+    let mut files = files.iter();
+    let mut replace = |undo: &mut Undo<'_>, names: &[&String]| {
+        for (name, new) in names.iter().zip(&mut files) {
+            let path = target.join(name);
+            undo.replace(&path, new).map_err(|error| Error::new("write", &path, error))?;
         }
+        Ok(())
+    };
+    replace(&mut undo, &first)?;
+    for name in &changes.removed {
         let path = target.join(name);
-        undo.replace(&path, new).map_err(|error| Error::new("write", &path, error))?;
-        touched.insert(parent(&path).to_owned());
+        undo.remove(&path).map_err(|error| Error::new("remove", &path, error))?;
     }
-    if first == names.len() {
-        remove_files(target, changes, &mut undo, &mut touched)?;
+    replace(&mut undo, &last)?;
+    for name in changes.written().chain(&changes.removed) {
+        touched.insert(parent(&target.join(name)).to_owned());
     }
     undo.steps.clear();
     for directory in &touched {
@@ -445,6 +440,21 @@ mod tests {
         let error = update_in_place(&out, &tree(), &changes).unwrap_err();
         assert!(error.to_string().ends_with("out/missing"), "{error}");
         assert_as_before(scratch.path());
+    }
+
+    #[test]
+    fn last_files_are_renamed_last_in_their_order() {
+        let changes = Changes {
+            created: ["a", "b", "c"].map(str::to_owned).to_vec(),
+            replaced: ["d".to_owned()].to_vec(),
+            ..Changes::default()
+        };
+        let mut tree = Tree::new();
+        tree.last_file("d", b"").last_file("b", b"").file("a", b"").file("c", b"");
+        assert_eq!(
+            in_order(&tree, &changes),
+            (vec![&changes.created[0], &changes.created[2]], vec![&changes.replaced[0], &changes.created[1]])
+        );
     }
 
     #[test]

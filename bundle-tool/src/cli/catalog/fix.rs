@@ -90,6 +90,10 @@ impl CatalogFiles<'_> {
 impl Fixable for CatalogFiles<'_> {
     type Found = (Store, Vec<Problem>);
 
+    fn size(&self, (store, _): &Self::Found) -> usize {
+        store.size()
+    }
+
     fn validate(&self) -> Result<Self::Found> {
         let store = Store::with(self.root, self.changed.clone())
             .with_context(|| format!("cannot fix {}", self.shown.display()))?;

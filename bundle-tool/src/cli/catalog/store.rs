@@ -173,6 +173,11 @@ impl Store {
         Ok(decoded.with_context(|| format!("failed to read {}", slot.file))?.object)
     }
 
+    /// Returns the size of all documents, in bytes.
+    pub(super) fn size(&self) -> usize {
+        self.slots.iter().map(|slot| slot.length).sum()
+    }
+
     /// Returns the document of a bundle with the properties of `bundle`. Fields that are not known here stay.
     pub(super) fn with_properties(&self, index: usize, bundle: Bundle) -> Result<Json> {
         let mut json = self.json(index)?;
