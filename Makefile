@@ -148,9 +148,10 @@ fuzz: ## Fuzz the parsers, FUZZ_TIME seconds each (FUZZ=yaml for one of them); n
 .PHONY: fuzz-corpora
 fuzz-corpora: ## Keep the inputs that `make fuzz` found, as few as reach the same code
 	@printf '%s\n' $(FUZZ) | xargs -P $(FUZZ_JOBS) -I NAME sh -ec ' \
-	  kept=$$(mktemp -d); \
+	  kept=$$(mktemp -d); new=$$(mktemp); \
 	  fuzz/target/$(FUZZ_HOST)/release/NAME -merge=1 -use_counters=0 "$$kept" fuzz/corpus/NAME fuzz/seeds/NAME >fuzz/artifacts/NAME/log 2>&1; \
-	  tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -cf - -C "$$kept" . | gzip -9n >fuzz/corpora/NAME.tar.gz; \
+	  tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -cf - -C "$$kept" . | gzip -9n >"$$new"; \
+	  mv "$$new" fuzz/corpora/NAME.tar.gz; \
 	  rm -r "$$kept"'
 
 .PHONY: bench-validate

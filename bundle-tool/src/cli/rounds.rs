@@ -11,7 +11,7 @@ use crate::report::{Finding, Fix, Safety};
 const ROUNDS: usize = 50;
 /// Maximum number of times that fixes are applied, and of bytes that are validated for the rounds after [`ROUNDS`].
 const MAX_ROUNDS: usize = 500;
-const MAX_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 16 << 20;
 
 /// What is fixed: files in memory.
 pub(super) trait Fixable {
